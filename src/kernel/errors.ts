@@ -1,0 +1,56 @@
+/** A refusal a person can act on. `message` is public: it is written at the throw site and never wraps somebody else's words. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, code: string, sentence: string, options: { cause?: unknown; headers?: Record<string, string> } = {}) {
+    super(sentence, { cause: options.cause });
+    this.name = 'Refusal';
+    this.status = status;
+    this.code = code;
+    this.headers = options.headers ?? {};
+  }
+}
+
+const refuse =
+  (status: number, code: string) =>
+  (sentence: string, options: { cause?: unknown; code?: string } = {}): never => {
+    throw new Refusal(status, options.code ?? code, sentence, { cause: options.cause });
+  };
+
+export const invalid = refuse(400, 'invalid');
+export const paymentRequired = refuse(402, 'payment_required');
+export const forbidden = refuse(403, 'forbidden');
+export const conflict = refuse(409, 'conflict');
+export const rejected = refuse(422, 'rejected');
+export const unreachable = refuse(502, 'unreachable');
+export const unavailable = refuse(503, 'unavailable');
+
+/** Unknown and another organization's look the same, on purpose: the sentence names only the kind of thing. */
+export const notFound = (what: string): never => {
+  throw new Refusal(404, 'not_found', `unknown ${what}`);
+};
+
+/** A start-up or command-line failure: one sentence for the operator and an exit code of its own; no stack trace is printed. */
+export class Stop extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, sentence: string, options: { cause?: unknown } = {}) {
+    super(sentence, { cause: options.cause });
+    this.name = 'Stop';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Exit codes are an interface: scripts and service managers rely on them. 1 is left for what nobody foresaw. */
+export const exitCodes = {
+  usage: 2,
+  alreadyRunning: 3,
+  portTaken: 4,
+  dataDirectory: 5,
+  databaseUnreachable: 6,
+  databaseNewer: 7,
+  secretKey: 8,
+  configuration: 9,
+} as const;
