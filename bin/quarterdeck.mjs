@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { handOver } from './hand-over.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const args = process.argv.slice(2);
+
+// A clone runs its sources; the npm package carries compiled ones, because Node runs no TypeScript below node_modules.
+if (existsSync(join(root, 'src', 'main.ts'))) {
+  const { ensureInstalled } = await import('../scripts/install.mjs');
+  await ensureInstalled({ dev: false });
+  handOver({ root, entry: 'src/main.ts', args });
+} else {
+  handOver({ root, entry: 'dist/src/main.js', args });
+}

@@ -1,0 +1,68 @@
+import Type from 'typebox';
+import { DateTime, named, op } from '../shared.ts';
+
+const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) });
+
+/** The specification leaves this object open. */
+const ClusterUsage = named(
+  'ClusterUsage',
+  Type.Object({
+    cluster: Type.String(),
+    at: DateTime,
+    window: Type.Object(
+      { from: DateTime, to: DateTime },
+      { description: 'What hours and counts are summed over: the calendar month so far' },
+    ),
+    controlPlane: Type.Object({
+      hours: Type.Number({ minimum: 0 }),
+      tier: Type.String(),
+      replicas: count(),
+      version: Type.String(),
+      components: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          cpuMilliP95: Type.Number({ minimum: 0, description: 'Thousandths of a core, over the last 15 minutes' }),
+          memoryBytesP95: count('Over the last 15 minutes'),
+          limitMemoryBytes: Type.Optional(count('What the tier allows')),
+          restarts: count(),
+        }),
+      ),
+    }),
+    nodes: Type.Object({
+      count: count(),
+      ready: count(),
+      nodeHours: Type.Number({ minimum: 0 }),
+      cpuMilli: count('Capacity of all nodes'),
+      memoryBytes: count('Capacity of all nodes'),
+      byVersion: Type.Unsafe<Record<string, number>>({
+        type: 'object',
+        additionalProperties: { type: 'integer', minimum: 0 },
+        description: 'How many nodes run which agent version',
+      }),
+    }),
+    datastore: Type.Object({
+      mode: Type.String(),
+      usedBytes: count(),
+      quotaBytes: Type.Optional(count()),
+      keys: count(),
+      lastBackupAt: Type.Optional(DateTime),
+    }),
+    loadBalancers: Type.Object({ count: count(), hours: Type.Number({ minimum: 0 }), bytesIn: count(), bytesOut: count() }),
+    api: Type.Object({ requests: count(), errors5xx: count(), inflightPeak: count() }),
+    limitations: Type.Array(Type.String(), {
+      description: 'What was asked for and the driver behind this cluster cannot give, one sentence each',
+    }),
+  }),
+);
+
+export const usageOps = {
+  getClusterUsage: op({
+    method: 'GET',
+    path: '/clusters/{name}/usage',
+    summary: 'What a cluster uses',
+    description: 'A metering snapshot, and what the cluster’s driver cannot give.',
+    permission: 'clusters.cluster.read',
+    scoped: true,
+    responses: { 200: ClusterUsage },
+  }),
+};

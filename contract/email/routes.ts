@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import { DateTime, Id, input, named, op } from '../shared.ts';
+
+const EmailRoute = named(
+  'EmailRoute',
+  Type.Object({
+    id: Type.String(),
+    domainId: Type.String(),
+    pattern: Type.String({ description: 'The local part: exact text, a prefix ending in a star, or a lone star' }),
+    endpointId: Type.String({ description: 'The webhook endpoint that receives what matches' }),
+    createdAt: DateTime,
+  }),
+);
+
+export const routeOps = {
+  listRoutes: op({
+    method: 'GET',
+    path: '/email/routes',
+    summary: 'List inbound routes',
+    permission: 'email.route.read',
+    scoped: true,
+    entitlement: 'email',
+    responses: { 200: Type.Object({ routes: Type.Array(EmailRoute) }) },
+  }),
+  createRoute: op({
+    method: 'POST',
+    path: '/email/routes',
+    summary: 'Route inbound mail to a webhook',
+    description:
+      'The domain must be armed for receiving. An exact pattern wins over a prefix, a longer prefix over a shorter one. The endpoint gets `email.received` for its matches whatever it subscribes to.',
+    permission: 'email.route.write',
+    scoped: true,
+    entitlement: 'email',
+    body: input({
+      domainId: Id('The receiving domain'),
+      pattern: Type.String({
+        minLength: 1,
+        maxLength: 65,
+        pattern: '^([^\\s@*]+\\*?|\\*)$',
+        description: 'The local part: exact text, a prefix ending in a star, or a lone star',
+      }),
+      endpointId: Id('A webhook endpoint of the organization'),
+    }),
+    responses: { 201: EmailRoute },
+    errors: {
+      404: 'unknown domain or endpoint, or not of this organization; the sentence names which',
+      409: 'the pattern already exists on the domain, or receiving is not armed',
+    },
+  }),
+  deleteRoute: op({
+    method: 'DELETE',
+    path: '/email/routes/{id}',
+    summary: 'Delete an inbound route',
+    permission: 'email.route.write',
+    scoped: true,
+    entitlement: 'email',
+    responses: { 204: null },
+  }),
+};

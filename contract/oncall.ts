@@ -1,0 +1,20 @@
+import { incidentOps } from './oncall/incidents.ts';
+import { pagingOps } from './oncall/paging.ts';
+import { policyOps } from './oncall/policies.ts';
+import { scheduleOps } from './oncall/schedules.ts';
+import { serviceOps } from './oncall/services.ts';
+import { sourceOps } from './oncall/sources.ts';
+import { area } from './shared.ts';
+
+export { OncallService } from './oncall/services.ts';
+
+export const oncall = area(
+  {
+    name: 'oncall',
+    label: 'On-call',
+    description: 'Incidents, schedules, escalation policies, alert sources and who is paged how',
+    unauthenticated: 'unauthenticated',
+    away: 503,
+  },
+  { ...serviceOps, ...incidentOps, ...scheduleOps, ...policyOps, ...sourceOps, ...pagingOps },
+);

@@ -1,0 +1,198 @@
+import Type from 'typebox';
+import { organizationRoles } from './permissions.ts';
+import { area, DateTime, Email, input, Name, named, nextCursor, oneOf, op, page } from './shared.ts';
+
+const Contacts = named('Contacts', Type.Object({ billingEmail: Email, technicalEmail: Email, securityEmail: Email }));
+
+const Organization = named(
+  'Organization',
+  Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), createdAt: DateTime }),
+);
+
+const Member = named(
+  'Member',
+  Type.Object({
+    userId: Type.String(),
+    email: Type.String(),
+    name: Type.String(),
+    role: oneOf(organizationRoles),
+    joinedAt: DateTime,
+  }),
+);
+
+const Invitation = named(
+  'Invitation',
+  Type.Object({ id: Type.String(), email: Type.String(), role: oneOf(organizationRoles), createdAt: DateTime, expiresAt: DateTime }),
+);
+
+const AuditEntry = named(
+  'AuditEntry',
+  Type.Object({
+    id: Type.String(),
+    at: DateTime,
+    actor: Type.String({ description: 'Who acted: a user, or `operator` for the command line on the server' }),
+    actorLabel: Type.String(),
+    tokenId: Type.Optional(Type.String({ description: 'The token used, if any' })),
+    action: Type.String(),
+    target: Type.String(),
+    requestId: Type.Optional(Type.String()),
+    detail: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'What changed; never a secret',
+    }),
+  }),
+);
+
+export const organization = area(
+  {
+    name: 'organization',
+    label: 'Organization',
+    description: 'The organization itself: contacts, members, invitations, audit log',
+    unauthenticated: 'unauthenticated',
+    away: 503,
+  },
+  {
+    getContacts: op({
+      method: 'GET',
+      path: '/organization/contacts',
+      summary: 'Contact addresses',
+      permission: 'member',
+      responses: { 200: Contacts },
+    }),
+    updateContacts: op({
+      method: 'PATCH',
+      path: '/organization/contacts',
+      summary: 'Change contact addresses',
+      permission: 'organization.contacts.write',
+      body: input({ billingEmail: Type.Optional(Email), technicalEmail: Type.Optional(Email), securityEmail: Type.Optional(Email) }),
+      responses: { 200: Contacts },
+      errors: {
+        400: 'an address is invalid',
+        403: 'not owner or admin',
+        409: 'a billing email collides at the payment provider',
+        502: 'the payment provider is unreachable',
+      },
+    }),
+    getOrganization: op({
+      method: 'GET',
+      path: '/organization',
+      summary: 'The acting organization',
+      permission: 'member',
+      responses: { 200: Organization },
+      extension: true,
+    }),
+    updateOrganization: op({
+      method: 'PATCH',
+      path: '/organization',
+      summary: 'Rename the organization',
+      permission: 'organization.profile.write',
+      body: input({ name: Type.Optional(Name) }),
+      responses: { 200: Organization },
+      extension: true,
+    }),
+    listMembers: op({
+      method: 'GET',
+      path: '/organization/members',
+      summary: 'List members',
+      permission: 'member',
+      responses: { 200: Type.Object({ members: Type.Array(Member) }) },
+      extension: true,
+    }),
+    updateMember: op({
+      method: 'PATCH',
+      path: '/organization/members/{userId}',
+      summary: 'Change a member’s organization role',
+      permission: 'organization.member.admin',
+      body: input({ role: Type.Optional(oneOf(organizationRoles)) }),
+      responses: { 200: Member },
+      errors: { 403: 'the old or the new role holds what the caller does not', 409: 'the last owner cannot be demoted' },
+      extension: true,
+    }),
+    removeMember: op({
+      method: 'DELETE',
+      path: '/organization/members/{userId}',
+      summary: 'Remove a member, or leave',
+      description: 'Their grants and tokens of this organization end at once. Any member may remove themselves.',
+      permission: 'member',
+      responses: { 204: null },
+      errors: { 403: 'only owners and admins remove others', 409: 'the last owner cannot leave' },
+      extension: true,
+    }),
+    listInvitations: op({
+      method: 'GET',
+      path: '/organization/invitations',
+      summary: 'Open invitations',
+      permission: 'organization.member.admin',
+      responses: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
+      extension: true,
+    }),
+    createInvitation: op({
+      method: 'POST',
+      path: '/organization/invitations',
+      summary: 'Invite somebody by a link',
+      description: 'The link is shown only here and works once, for 7 days. Send it to the person yourself.',
+      permission: 'organization.member.admin',
+      body: input({ email: Email, role: Type.Optional(oneOf(organizationRoles)) }),
+      responses: { 201: Type.Object({ invitation: Invitation, link: Type.String() }) },
+      errors: { 403: 'the role holds what the caller does not', 409: 'already a member' },
+      secret: true,
+      extension: true,
+    }),
+    deleteInvitation: op({
+      method: 'DELETE',
+      path: '/organization/invitations/{id}',
+      summary: 'Withdraw an invitation',
+      permission: 'organization.member.admin',
+      responses: { 204: null },
+      extension: true,
+    }),
+    acceptInvitation: op({
+      method: 'POST',
+      path: '/organization/invitations/accept',
+      summary: 'Join by an invitation link',
+      description:
+        'Needs no token when the invited address is new here; somebody who already has an account accepts with a token of their own. Answers with a token for the new organization.',
+      permission: 'none',
+      body: input({
+        secret: Type.String({ minLength: 1, maxLength: 100, description: 'The last part of the link' }),
+        name: Type.Optional(Name),
+      }),
+      responses: { 201: Type.Object({ userId: Type.String(), orgSlug: Type.String(), key: Type.String() }) },
+      errors: {
+        401: 'unauthenticated',
+        403: 'the invitation is for another account',
+        404: 'unknown, used or expired invitation',
+        409: 'the address already has an account: accept with its own token',
+      },
+      secret: true,
+      extension: true,
+    }),
+    listAudit: op({
+      method: 'GET',
+      path: '/organization/audit',
+      summary: 'Who did what, newest first',
+      permission: 'organization.audit.read',
+      query: input(page),
+      responses: { 200: Type.Object({ entries: Type.Array(AuditEntry), cursor: nextCursor }) },
+      extension: true,
+    }),
+    getMe: op({
+      method: 'GET',
+      path: '/me',
+      summary: 'Who you are',
+      permission: 'member',
+      responses: {
+        200: Type.Object({
+          id: Type.String(),
+          email: Type.String(),
+          name: Type.String(),
+          organizations: Type.Array(Type.Object({ slug: Type.String(), name: Type.String(), role: oneOf(organizationRoles) }), {
+            description: 'With a token: only the organization it is bound to',
+          }),
+        }),
+      },
+      extension: true,
+    }),
+  },
+);

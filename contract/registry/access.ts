@@ -1,0 +1,90 @@
+import Type from 'typebox';
+import { DateTime, input, Name, Narrowing, named, oneOf, op } from '../shared.ts';
+import { mode } from './names.ts';
+
+const RegistryKey = named(
+  'RegistryKey',
+  Type.Object({
+    keyId: Type.String({ description: 'The user name for docker login' }),
+    name: Type.String(),
+    mode,
+    repoPrefixes: Type.Array(Type.String(), { description: 'Empty: not narrowed, every repository' }),
+    mintedVia: oneOf(['manual', 'oidc']),
+    createdAt: DateTime,
+    expiresAt: Type.Optional(DateTime),
+    lastUsedAt: Type.Optional(DateTime),
+    revokedAt: Type.Optional(DateTime),
+  }),
+);
+
+const RegistryLogin = named(
+  'RegistryLogin',
+  Type.Object({
+    username: Type.String({ description: 'Also the keyId for revoking it' }),
+    password: Type.String(),
+    expiresAt: DateTime,
+    registry: Type.String({ description: 'The host to log in to' }),
+    scope: Type.Array(Type.Object({ registry: Type.String({ description: 'A slug' }), mode })),
+  }),
+);
+
+const repoPrefixes = Type.Optional(
+  Narrowing('Whole path segments: `team` covers team and team/app, never teams; absent: every repository'),
+);
+
+export const accessOps = {
+  createRegistryLogin: op({
+    method: 'POST',
+    path: '/registry/login-credentials',
+    summary: 'Log in for an hour',
+    description:
+      'One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. The password is returned only here.',
+    permission: 'registry.image.read',
+    scoped: true,
+    body: input({
+      registry: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'The slug of the only registry it is for' })),
+      pullOnly: Type.Optional(Type.Boolean()),
+    }),
+    responses: { 201: RegistryLogin },
+    errors: { 403: 'the caller has no registry access, or not to this registry', 404: 'unknown registry, or not of this organization' },
+    secret: true,
+  }),
+  revokeRegistryLogin: op({
+    method: 'DELETE',
+    path: '/registry/login-credentials/{keyId}',
+    summary: 'Log out',
+    description: 'Your own credential; somebody else’s needs registry.key.admin.',
+    permission: 'registry.image.read',
+    scoped: true,
+    responses: { 204: null },
+  }),
+  listRegistryKeys: op({
+    method: 'GET',
+    path: '/registry/registries/{slug}/keys',
+    summary: 'List registry keys',
+    description: 'Revoked and expired ones stay listed for 90 days. Secrets are never shown again.',
+    permission: 'registry.key.read',
+    scoped: true,
+    responses: { 200: Type.Object({ keys: Type.Array(RegistryKey) }) },
+  }),
+  createRegistryKey: op({
+    method: 'POST',
+    path: '/registry/registries/{slug}/keys',
+    summary: 'Mint a registry key',
+    description: 'A long-lived login: keyId and secret are user name and password. The secret is returned only here.',
+    permission: 'registry.key.admin',
+    scoped: true,
+    body: input({ name: Name, mode, repoPrefixes }),
+    responses: { 201: Type.Object({ keyId: Type.String(), secret: Type.String() }) },
+    secret: true,
+  }),
+  revokeRegistryKey: op({
+    method: 'DELETE',
+    path: '/registry/registries/{slug}/keys/{keyId}',
+    summary: 'Revoke a registry key for good',
+    permission: 'registry.key.admin',
+    scoped: true,
+    responses: { 204: null },
+    errors: { 404: 'unknown registry or key, revoked already, or not of this organization' },
+  }),
+};

@@ -1,0 +1,110 @@
+import Type from 'typebox';
+import { DateTime, input, Name, named, nextCursor, op, page } from '../shared.ts';
+import { repo } from './names.ts';
+
+const bytes = (description: string) => Type.Integer({ minimum: 0, description });
+
+const Registry = named(
+  'Registry',
+  Type.Object({
+    slug: Type.String(),
+    displayName: Type.String(),
+    region: Type.String(),
+    storageQuotaBytes: bytes('What the registry may hold'),
+    createdAt: DateTime,
+  }),
+);
+
+const RegistryDetail = named(
+  'RegistryDetail',
+  Type.Object({
+    slug: Type.String(),
+    region: Type.String(),
+    storageQuotaBytes: bytes('What the registry may hold'),
+    usedBytes: bytes('Distinct bytes in the registry: what the quota counts'),
+    repositoryCount: Type.Integer({ minimum: 0 }),
+    createdAt: DateTime,
+  }),
+);
+
+const RegistryRepository = named(
+  'RegistryRepository',
+  Type.Object({
+    name: Type.String(),
+    tagCount: Type.Integer({ minimum: 0 }),
+    sizeBytes: bytes('Distinct bytes in the repository'),
+    createdAt: DateTime,
+  }),
+);
+
+export const registryOps = {
+  listRegistries: op({
+    method: 'GET',
+    path: '/registry/registries',
+    summary: 'List registries',
+    permission: 'registry.registry.read',
+    scoped: true,
+    responses: { 200: Type.Object({ registries: Type.Array(Registry) }) },
+  }),
+  createRegistry: op({
+    method: 'POST',
+    path: '/registry/registries',
+    summary: 'Create a registry',
+    description: 'Images are then HOST/<slug>/<repository>. The slug is unique everywhere and can never be changed.',
+    permission: 'registry.registry.write',
+    body: input({
+      slug: Type.String({
+        minLength: 3,
+        maxLength: 40,
+        pattern: '^[a-z0-9]([a-z0-9-]{1,38}[a-z0-9])$',
+        description: '3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends',
+      }),
+      displayName: Type.Optional(Name),
+      region: Type.Optional(Type.String({ minLength: 1, maxLength: 63, description: 'The server’s own region by default' })),
+    }),
+    responses: { 201: Registry },
+    errors: {
+      400: 'a bad slug, or an unknown region',
+      402: 'the organization has no active payment method',
+      409: 'the slug is taken or reserved',
+    },
+  }),
+  getRegistry: op({
+    method: 'GET',
+    path: '/registry/registries/{slug}',
+    summary: 'One registry with quota and usage',
+    permission: 'registry.registry.read',
+    scoped: true,
+    responses: { 200: RegistryDetail },
+  }),
+  deleteRegistry: op({
+    method: 'DELETE',
+    path: '/registry/registries/{slug}',
+    summary: 'Delete an empty registry',
+    permission: 'registry.registry.admin',
+    scoped: true,
+    responses: { 204: null },
+    errors: { 409: 'the registry still has repositories: delete them first' },
+  }),
+  listRegistryRepositories: op({
+    method: 'GET',
+    path: '/registry/registries/{slug}/repositories',
+    summary: 'List repositories',
+    description: 'By name.',
+    permission: 'registry.image.read',
+    scoped: true,
+    query: input(page),
+    responses: { 200: Type.Object({ repositories: Type.Array(RegistryRepository), cursor: nextCursor }) },
+  }),
+  deleteRegistryRepository: op({
+    method: 'DELETE',
+    path: '/registry/registries/{slug}/repositories',
+    summary: 'Delete a repository',
+    description: 'With every manifest, tagged or not, its tags and its blobs.',
+    permission: 'registry.image.admin',
+    scoped: true,
+    query: input({ repo }),
+    responses: { 204: null },
+    errors: { 404: 'unknown registry or repository, or not of this organization' },
+  }),
+};

@@ -1,0 +1,117 @@
+import Type from 'typebox';
+import { area, DateTime, ExpiresIn, input, Name, Narrowing, named, nextCursor, nullable, op, page } from './shared.ts';
+
+export const TokenScope = named(
+  'TokenScope',
+  input({
+    role: Type.String({ minLength: 1, maxLength: 100, description: 'The id of a built-in or custom role' }),
+    resourceIds: Type.Optional(Narrowing('Ids of the resources to which the role is narrowed; absent: all that the owner can see')),
+  }),
+);
+
+export const PersonalToken = named(
+  'PersonalToken',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    start: Type.String({ description: 'The key’s prefix and its first 4 characters, to recognize it by' }),
+    enabled: Type.Boolean(),
+    createdAt: DateTime,
+    expiresAt: DateTime,
+    lastRequest: nullable(DateTime, 'null until the token is first used; brought up to date every few seconds'),
+    orgSlug: Type.String(),
+    scope: Type.Array(
+      Type.Object({
+        role: Type.String(),
+        roleName: Type.String(),
+        resourceIds: Type.Array(Type.String(), { description: 'Empty: not narrowed to resources' }),
+      }),
+      { description: 'Empty: not narrowed, all that its owner may do' },
+    ),
+  }),
+);
+
+export const TokenScopeRole = named(
+  'TokenScopeRole',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    scopable: Type.Boolean({ description: 'Whether the role may be narrowed to resource ids' }),
+    service: Type.Optional(Type.String()),
+  }),
+);
+
+export const TokenScopeResource = named(
+  'TokenScopeResource',
+  Type.Object({ service: Type.String(), id: Type.String(), name: Type.String() }),
+);
+
+export const tokens = area(
+  {
+    name: 'tokens',
+    label: 'Tokens',
+    description: 'Personal API tokens, bound to the acting organization and optionally narrowed by role and resource',
+    unauthenticated: 'unauthenticated',
+    away: 503,
+  },
+  {
+    listTokens: op({
+      method: 'GET',
+      path: '/tokens',
+      summary: 'List your tokens',
+      description: 'The caller’s own tokens of the acting organization, newest first. Keys are never shown again.',
+      permission: 'member',
+      query: input(page),
+      responses: { 200: Type.Object({ tokens: Type.Array(PersonalToken), cursor: nextCursor }) },
+    }),
+    createToken: op({
+      method: 'POST',
+      path: '/tokens',
+      summary: 'Mint a token',
+      description:
+        'Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s. The key is returned only here.',
+      permission: 'member',
+      body: input({
+        name: Name,
+        expiresIn: Type.Optional(ExpiresIn),
+        scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
+      }),
+      responses: { 201: Type.Object({ id: Type.String(), key: Type.String(), orgSlug: Type.String() }) },
+      errors: { 403: 'the scope names more than the owner, or the minting token, holds' },
+      secret: true,
+    }),
+    listScopeOptions: op({
+      method: 'GET',
+      path: '/tokens/scope-options',
+      summary: 'What a token’s scope can name',
+      description: 'Built-in and custom roles that the caller may put into a scope, and the resources the caller can read.',
+      permission: 'member',
+      responses: { 200: Type.Object({ roles: Type.Array(TokenScopeRole), resources: Type.Array(TokenScopeResource) }) },
+    }),
+    updateToken: op({
+      method: 'PATCH',
+      path: '/tokens/{id}',
+      summary: 'Rename, switch off or on, or re-scope a token',
+      permission: 'member',
+      body: input({
+        name: Type.Optional(Name),
+        enabled: Type.Optional(Type.Boolean()),
+        scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
+      }),
+      responses: { 200: PersonalToken },
+      errors: { 403: 'the token, or its new scope, exceeds what the caller holds' },
+      extension: true,
+    }),
+    deleteToken: op({
+      method: 'DELETE',
+      path: '/tokens/{id}',
+      summary: 'Revoke a token for good',
+      description: 'Effective in every process at once; requests under way with it are cut off.',
+      permission: 'member',
+      responses: { 204: null },
+      errors: { 403: 'the token exceeds what the calling token holds' },
+      extension: true,
+    }),
+  },
+);

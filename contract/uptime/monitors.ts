@@ -1,0 +1,178 @@
+import Type from 'typebox';
+import { DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op, page } from '../shared.ts';
+
+/** Base64 of at most so many bytes. */
+const base64 = (bytes: number, description: string) =>
+  Type.String({
+    maxLength: Math.ceil(bytes / 3) * 4,
+    pattern: '^[A-Za-z0-9+/]*={0,2}$',
+    description: `${description}; base64 of at most ${bytes} bytes`,
+  });
+
+const http = {
+  url: Type.String({ format: 'uri', maxLength: 2048, description: 'http or https; addresses in private ranges are refused' }),
+  method: Type.Optional(oneOf(['GET', 'HEAD', 'POST'], { description: 'GET by default' })),
+  headers: Type.Optional(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      maxProperties: 32,
+      propertyNames: { type: 'string', maxLength: 200, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
+      additionalProperties: { type: 'string', maxLength: 4096 },
+      description: 'Sent with every check; 8 KiB in all',
+    }),
+  ),
+  bodyBase64: Type.Optional(base64(16_384, 'Only with POST')),
+  followRedirects: Type.Optional(Type.Boolean({ description: 'true by default: at most 5, each checked like the first address' })),
+  expectStatus: Type.Optional(
+    Type.Array(Type.String({ maxLength: 7, pattern: '^[1-5]([0-9]{2}|xx|[0-9]{2}-[1-5][0-9]{2})$' }), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default',
+    }),
+  ),
+  expectBodyContains: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1024, description: 'Text that the body must hold; not with HEAD' }),
+  ),
+};
+
+const tcp = {
+  host: Type.String({ minLength: 1, maxLength: 253 }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  tls: Type.Optional(Type.Boolean({ description: 'Make a verified TLS handshake; false by default' })),
+  sendBase64: Type.Optional(base64(4096, 'Sent after connecting')),
+  expectPrefixBase64: Type.Optional(base64(1024, 'What the answer must begin with')),
+};
+
+const downCondition = {
+  confirmations: Type.Integer({
+    minimum: 1,
+    maximum: 10,
+    description: 'How many checks in a row change one vantage’s verdict; 2 by default',
+  }),
+  quorum: Type.Integer({ minimum: 1, maximum: 10, description: 'How many failing vantages mean down; the majority by default' }),
+};
+
+const UptimeHttp = named('UptimeHttp', Type.Object(http));
+const UptimeTcp = named('UptimeTcp', Type.Object(tcp));
+const UptimeDownCondition = named('UptimeDownCondition', Type.Object(downCondition));
+const UptimeHttpInput = named('UptimeHttpInput', input(http));
+const UptimeTcpInput = named('UptimeTcpInput', input(tcp));
+const UptimeDownConditionInput = named('UptimeDownConditionInput', input(downCondition));
+
+const UptimeMonitor = named(
+  'UptimeMonitor',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    serviceId: Type.Optional(Type.String({ description: 'Absent: not part of a service, so it opens no incidents' })),
+    enabled: Type.Boolean(),
+    intervalSeconds: Type.Integer(),
+    vantages: Type.Array(Type.String()),
+    timeoutMs: Type.Integer(),
+    downCondition: UptimeDownCondition,
+    kind: oneOf(['tcp', 'http']),
+    state: Type.Optional(
+      oneOf(['pending', 'up', 'down'], { description: 'Always present; `pending` while disabled or before the first verdict' }),
+    ),
+    stateSince: Type.Optional(DateTime),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    http: Type.Optional(UptimeHttp),
+    tcp: Type.Optional(UptimeTcp),
+  }),
+);
+
+const interval = Type.Integer({ minimum: 1, maximum: 86_400, description: 'One of the intervals that the catalog offers' });
+const vantages = Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
+  minItems: 1,
+  maxItems: 10,
+  description: 'Ids from the catalog, each once; unavailable ones are refused',
+});
+const timeout = Type.Integer({
+  minimum: 500,
+  maximum: 30_000,
+  description: 'Bounds the whole check, name lookup and body included; 10,000 by default; below the interval',
+});
+const serviceId = Id('The service it belongs to: when it goes down, an alert of that service fires');
+
+export const monitorOps = {
+  listMonitors: op({
+    method: 'GET',
+    path: '/uptime/monitors',
+    summary: 'List monitors',
+    description: 'Newest first, with their live state.',
+    permission: 'uptime.monitor.read',
+    scoped: true,
+    entitlement: 'uptime',
+    query: input(page),
+    responses: { 200: Type.Object({ monitors: Type.Array(UptimeMonitor), cursor: nextCursor }) },
+  }),
+  createMonitor: op({
+    method: 'POST',
+    path: '/uptime/monitors',
+    summary: 'Create a monitor',
+    description:
+      'Exactly the object named by `kind` comes with it. The organization’s monitor quota is checked before interval, vantages and target are.',
+    permission: 'uptime.monitor.write',
+    entitlement: 'uptime',
+    body: input({
+      name: Name,
+      serviceId: Type.Optional(serviceId),
+      enabled: Type.Optional(Type.Boolean({ description: 'true by default' })),
+      intervalSeconds: interval,
+      vantages,
+      timeoutMs: Type.Optional(timeout),
+      downCondition: Type.Optional(UptimeDownConditionInput),
+      http: Type.Optional(UptimeHttpInput),
+      tcp: Type.Optional(UptimeTcpInput),
+      kind: oneOf(['tcp', 'http'], { description: 'Immutable' }),
+    }),
+    responses: { 201: UptimeMonitor },
+    errors: {
+      400: 'the input is invalid, the interval or a vantage is not offered, or the target is not admissible',
+      403: 'uptime is not enabled for the organization (private beta), the caller lacks the permission, or the monitor quota is reached',
+    },
+  }),
+  getMonitor: op({
+    method: 'GET',
+    path: '/uptime/monitors/{id}',
+    summary: 'One monitor',
+    permission: 'uptime.monitor.read',
+    scoped: true,
+    entitlement: 'uptime',
+    responses: { 200: UptimeMonitor },
+  }),
+  updateMonitor: op({
+    method: 'PATCH',
+    path: '/uptime/monitors/{id}',
+    summary: 'Change a monitor',
+    description:
+      '`http` and `tcp` are replaced whole. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch.',
+    permission: 'uptime.monitor.write',
+    scoped: true,
+    entitlement: 'uptime',
+    body: input({
+      name: Type.Optional(Name),
+      serviceId: Type.Optional(nullable(serviceId, 'null detaches it from its service')),
+      enabled: Type.Optional(Type.Boolean()),
+      intervalSeconds: Type.Optional(interval),
+      vantages: Type.Optional(vantages),
+      timeoutMs: Type.Optional(timeout),
+      downCondition: Type.Optional(UptimeDownConditionInput),
+      http: Type.Optional(UptimeHttpInput),
+      tcp: Type.Optional(UptimeTcpInput),
+    }),
+    responses: { 200: UptimeMonitor },
+    errors: { 400: 'the input is invalid, the interval or a vantage is not offered, or the target is not admissible' },
+  }),
+  deleteMonitor: op({
+    method: 'DELETE',
+    path: '/uptime/monitors/{id}',
+    summary: 'Delete a monitor',
+    description: 'Checks stop at once and it is 404 everywhere from then on; its history is kept.',
+    permission: 'uptime.monitor.write',
+    scoped: true,
+    entitlement: 'uptime',
+    responses: { 204: null },
+  }),
+};

@@ -1,0 +1,84 @@
+// One install at a time in a clone. A directory, because making one either succeeds or fails, whoever else tries.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stop } from '../bin/hand-over.mjs';
+
+const beatMs = 1_000;
+/** Beats that may fail to come before the holder counts as gone: its pid may be another program's by now, or of another container. */
+const silenceMs = 15_000;
+
+export async function withInstallLock(path, work) {
+  await acquire(path);
+  let beats = 0;
+  const beating = setInterval(() => beat(path, ++beats), beatMs);
+  const release = () => rmSync(path, { recursive: true, force: true });
+  process.once('exit', release);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beating);
+    process.off('exit', release);
+    release();
+  }
+}
+
+async function acquire(path) {
+  let told = false;
+  let seen = { sign: '', at: performance.now() };
+  for (;;) {
+    try {
+      mkdirSync(path);
+      beat(path, 0);
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST')
+        stop(`nothing can be installed: ${path} cannot be written (${error.code}); give this user the clone's directory`);
+    }
+    const sign = signOfLife(path);
+    if (sign !== seen.sign) seen = { sign, at: performance.now() };
+    const pid = Number.parseInt(sign, 10);
+    if ((pid > 0 && !isAlive(pid)) || performance.now() - seen.at > silenceMs) takeAway(path, sign);
+    if (!told) process.stderr.write('another start is installing; waiting for it …\n');
+    told = true;
+    await sleep(100);
+  }
+}
+
+/** Who holds it and the how-manieth beat this is; empty in the moment before the first. */
+function signOfLife(path) {
+  try {
+    return readFileSync(join(path, 'holder'), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function beat(path, count) {
+  try {
+    writeFileSync(join(path, 'holder'), `${process.pid} ${count}`);
+  } catch {
+    // Taken from us while the machine slept; npm is still right to finish.
+  }
+}
+
+/** Moved aside before it is deleted: if a competitor was quicker and the lock is already a new one, it is put back. */
+function takeAway(path, judged) {
+  const aside = `${path}-${process.pid}`;
+  try {
+    renameSync(path, aside);
+    if (signOfLife(aside) === judged) rmSync(aside, { recursive: true, force: true });
+    else renameSync(aside, path);
+  } catch {
+    // Somebody else took it away: the next turn sees.
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}

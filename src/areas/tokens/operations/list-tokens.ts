@@ -1,0 +1,19 @@
+import { tokens } from '../../../../contract/tokens.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { topics } from '../../../identity/principal.ts';
+import { customRoles } from '../../../identity/scopes.ts';
+import { paged, pageOf } from '../../../kernel/page.ts';
+import * as store from '../store.ts';
+import { view } from '../view.ts';
+
+export const listTokens = operation(
+  tokens.listTokens,
+  async ({ ctx, query }) =>
+    ctx.read(async (tx) => {
+      const page = pageOf(query);
+      const { items, cursor } = paged(await store.tokensOf(tx, ctx.org, ctx.user.id, page), page, (t) => t.id);
+      const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
+      return ok({ tokens: items.map((t) => view(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
+    }),
+  { remember: ({ org, user }) => [topics.org(org.id), topics.tokensOf(org.id, user.id)] },
+);

@@ -1,0 +1,67 @@
+import http from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { App } from '../kernel/app.ts';
+import type { Config } from '../kernel/config.ts';
+import { exitCodes, Stop } from '../kernel/errors.ts';
+
+/** The numbers an operator watches. Event-loop delay is among the defaults. */
+export function makeMetrics(app: App): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'quarterdeck_database_pool_connections',
+    help: 'Connections of the pool by state',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const { totalCount, idleCount, waitingCount } = app.db.pool;
+      this.set({ state: 'busy' }, totalCount - idleCount);
+      this.set({ state: 'idle' }, idleCount);
+      this.set({ state: 'waiting' }, waitingCount);
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_listener_hearing',
+    help: '1 while revocations from other processes are heard, 0 while caches are bypassed',
+    registers: [registry],
+    collect() {
+      this.set(app.listener.hearing ? 1 : 0);
+    },
+  });
+  return registry;
+}
+
+export function measureRequests(server: FastifyInstance, registry: Registry) {
+  const seconds = new Histogram({
+    name: 'quarterdeck_http_request_seconds',
+    help: 'Time to answer, by operation',
+    labelNames: ['operation', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  });
+  const refused = new Counter({ name: 'quarterdeck_http_refusals_total', help: 'Answers of 400 and above, by status', labelNames: ['status'], registers: [registry] });
+  server.addHook('onResponse', (request, reply, done) => {
+    const operation = request.routeOptions.config.spec?.id ?? request.routeOptions.url ?? 'none';
+    seconds.observe({ operation, status: `${Math.floor(reply.statusCode / 100)}xx` }, reply.elapsedTime / 1000);
+    if (reply.statusCode >= 400) refused.inc({ status: reply.statusCode });
+    done();
+  });
+}
+
+/** An address for the numbers alone, for networks where it may be open. */
+export async function serveMetrics(config: Config, registry: Registry): Promise<http.Server | undefined> {
+  const at = config.metrics_listen;
+  if (!at) return undefined;
+  const server = http.createServer((request, response) => {
+    if (request.url !== '/metrics') return response.writeHead(404).end();
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(503).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch((error: NodeJS.ErrnoException) => {
+    throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);
+  });
+  return server;
+}

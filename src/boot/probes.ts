@@ -1,0 +1,26 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { hashKey } from '../identity/token-format.ts';
+import type { App } from '../kernel/app.ts';
+import { Refusal } from '../kernel/errors.ts';
+import { now } from '../kernel/time.ts';
+
+/** What watches us: alive, ready, and the numbers. */
+export function probes(server: FastifyInstance, app: App, metrics: Registry) {
+  server.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'));
+
+  server.get('/readyz', async (_request, reply) => {
+    await app.db.read(now); // the error handler answers 503 while the database is away
+    return reply.type('text/plain').send('ready\n');
+  });
+
+  server.get('/metrics', async (request, reply) => {
+    const expected = app.config.metrics_token;
+    const given = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    if (!expected || !timingSafeEqual(hashKey(given), hashKey(expected))) {
+      throw new Refusal(401, 'unauthenticated', 'unauthenticated: send the token of QUARTERDECK_METRICS_TOKEN, or give metrics an address of their own with QUARTERDECK_METRICS_LISTEN');
+    }
+    return reply.type(metrics.contentType).send(await metrics.metrics());
+  });
+}

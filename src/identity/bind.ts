@@ -1,0 +1,204 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Compile } from 'typebox/compile';
+import { errorsOf, type Op } from '../../contract/shared.ts';
+import type { App } from '../kernel/app.ts';
+import type { DropCache } from '../kernel/cache.ts';
+import { Refusal } from '../kernel/errors.ts';
+import { readBody } from '../kernel/http/body.ts';
+import { type Check, checker } from '../kernel/http/validate.ts';
+import { authorize, context } from './context.ts';
+import { idempotentRequest } from './idempotency.ts';
+import type { AnyAnswer, Operation } from './operation.ts';
+import type { Principal, Principals } from './principal.ts';
+import { rateLimit } from './rate-limit.ts';
+import type { Kind } from './token-format.ts';
+
+export interface Binding {
+  app: App;
+  principals: Principals;
+  /** Told of every authenticated request, for `lastRequest`. */
+  used(principal: Principal): void;
+}
+
+const bodyLimits = { maxBytes: 1_048_576, totalMs: 30_000 };
+const accepts = new Set<Kind>(['pat']);
+/** Wrong keys a minute from one address before it is made to wait. */
+const failuresPerMinute = 60;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | undefined;
+  }
+}
+
+/** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
+export function bindOperations(server: FastifyInstance, operations: Operation[], binding: Binding) {
+  server.decorateRequest('principal', undefined);
+  const limit = rateLimit(binding.app.config.rate_limit);
+  const failures = rateLimit(failuresPerMinute);
+  const guard = guardian(binding, limit, failures);
+  const answers = binding.app.caches.make<string>({ max: 5_000 });
+
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (request, payload, done) => {
+    parseBody(request, payload as never).then((body) => done(null, body), done);
+  });
+
+  for (const operation of operations) {
+    const { spec } = operation;
+    const checks = checksOf(spec);
+    server.route({
+      method: spec.method,
+      url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+      config: { away: spec.area.away, spec },
+      // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
+      onRequest: (request, reply, done) => guard(spec, request, reply, done),
+      handler: operation.remember
+        ? (request, reply) => remembered(answers, operation, request, reply, () => answer(binding.app, operation, checks, request))
+        : async (request, reply) => send(operation.spec, await answer(binding.app, operation, checks, request), reply),
+      schema: { response: responseSchemas(spec) },
+    });
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    spec?: Op;
+  }
+}
+
+const responseSchemas = (spec: Op) =>
+  Object.fromEntries(Object.entries(spec.responses).flatMap(([status, schema]) => (schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [])));
+
+function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof rateLimit>, failures: ReturnType<typeof rateLimit>) {
+  const policy = `"default";q=${limit.perMinute};w=60`;
+
+  return (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    const key = bearer(request);
+    if (key === undefined) {
+      return done(spec.permission === 'none' ? undefined : unauthenticated(spec, 'send a token as `Authorization: Bearer qd_pat_…`'));
+    }
+    const found = principals.find(key, accepts);
+    if (found instanceof Promise) return void found.then(admit).then(() => done(), done);
+    let refused: Error | undefined;
+    try {
+      admit(found);
+    } catch (error) {
+      refused = error as Error;
+    }
+    done(refused);
+
+    function admit(principal: Principal | undefined) {
+      if (!principal) {
+        if (spec.permission === 'none') return; // the operation brings a credential of its own
+        const { allowed, resetSeconds } = failures.take(request.ip);
+        if (!allowed) throw tooMany('too many failed authentications from this address', resetSeconds);
+        throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
+      }
+      const named = request.headers['x-organization'];
+      if (named !== undefined && named !== principal.org.slug) throw new Refusal(403, 'organization_mismatch', 'organization mismatch: the token belongs to another organization than X-Organization names');
+      if (limit.perMinute) {
+        const { allowed, remaining, resetSeconds } = limit.take(principal.id);
+        reply.raw.setHeader('RateLimit-Policy', policy);
+        reply.raw.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`);
+        if (!allowed) throw tooMany(`more than ${limit.perMinute} requests a minute with this token`, resetSeconds);
+      }
+      request.principal = principal;
+      used(principal);
+      if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
+    }
+  };
+}
+
+function bearer(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  if (header === undefined) return undefined;
+  return /^bearer /i.test(header) ? header.slice(7).trim() : '';
+}
+
+const unauthenticated = (spec: Op, why: string) =>
+  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, { headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' } });
+
+const tooMany = (what: string, seconds: number) =>
+  new Refusal(429, 'rate_limited', `${what}; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
+
+async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
+  const bytes = await readBody(payload, bodyLimits);
+  const spec = request.routeOptions.config.spec;
+  if (bytes.length === 0 || !spec) return undefined;
+  if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body');
+  const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  if (spec.foreign && type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(bytes.toString()));
+  if (type !== 'application/json' && !type.endsWith('+json')) throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
+  }
+}
+
+interface Checks {
+  params?: Check;
+  query?: Check;
+  body?: Check;
+  answers?: Map<number, ReturnType<typeof Compile>>;
+}
+
+const checksOf = (spec: Op): Checks => ({
+  ...(spec.params ? { params: checker(spec.params, 'path') } : {}),
+  query: checker(spec.query ?? ({ type: 'object', additionalProperties: false, properties: {} } as never), 'query'),
+  ...(spec.body ? { body: checker(spec.body, 'body') } : {}),
+});
+
+async function answer(app: App, { spec, handle }: Operation, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> {
+  const params = checkParams(checks, request.params as Record<string, string>);
+  const query = checks.query?.(request.query);
+  const optional = spec.method === 'POST' && request.body === undefined;
+  const body = checks.body?.(optional ? {} : request.body);
+  const { principal } = request;
+  if (principal && spec.permission !== 'none') authorize(spec, principal);
+
+  const key = request.headers['idempotency-key'];
+  const idempotent =
+    spec.method === 'POST' && principal && typeof key === 'string' ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body) : undefined;
+  const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
+  const given = await handle({ ctx, params, query, body } as never);
+
+  if (app.strict) hold(spec, given, checks);
+  return given;
+}
+
+function send(spec: Op, given: AnyAnswer, reply: FastifyReply) {
+  if (given.location) reply.header('Location', given.location);
+  if (given.replayed) reply.header('Idempotency-Replayed', 'true');
+  reply.code(given.status);
+  if (spec.produces) reply.type(spec.produces);
+  return reply.send(given.body ?? undefined);
+}
+
+/** The same caller asking the same again gets the same bytes, without SQL or serialization, until a topic is dropped. */
+async function remembered(answers: DropCache<string>, { spec, remember }: Operation, request: FastifyRequest, reply: FastifyReply, ask: () => Promise<AnyAnswer>) {
+  const principal = request.principal!;
+  authorize(spec, principal);
+  const text = await answers.get(`${principal.id} ${request.url}`, async () => {
+    const { status, body } = await ask();
+    return { value: reply.code(status).serialize(body) as string, topics: remember!(principal) };
+  });
+  return reply.code(200).header('content-type', 'application/json; charset=utf-8').send(text);
+}
+
+function checkParams(checks: Checks, given: Record<string, string>): unknown {
+  for (const value of Object.values(given)) if (value.includes('\0')) throw new Refusal(404, 'not_found', 'unknown path');
+  return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
+}
+
+/** In tests: a status or a field that the contract does not declare is an error of ours. */
+function hold(spec: Op, given: AnyAnswer, checks: Checks) {
+  if (!(given.status in spec.responses) && !(given.status in errorsOf(spec))) throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
+  const schema = spec.responses[given.status];
+  if (!schema || typeof given.body === 'string') return;
+  checks.answers ??= new Map();
+  let validator = checks.answers.get(given.status);
+  if (!validator) checks.answers.set(given.status, (validator = Compile({ ...schema, additionalProperties: false })));
+  if (!validator.Check(given.body)) throw new Error(`${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`);
+}

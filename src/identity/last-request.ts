@@ -1,0 +1,39 @@
+import Type from 'typebox';
+import type { App } from '../kernel/app.ts';
+import { rows } from '../kernel/db.ts';
+import { topics } from './principal.ts';
+
+/** `lastRequest` is written for all tokens at once every few seconds: a write for each request deadlocked elsewhere, and costs more than the request. */
+export interface LastRequests {
+  used(tokenId: string): void;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
+
+export function lastRequests(app: App, everyMs = 5_000): LastRequests {
+  let seen = new Set<string>();
+  const flush = async () => {
+    if (!seen.size) return;
+    const ids = [...seen].sort(); // one order everywhere: two processes never deadlock
+    seen = new Set();
+    await app.db.write(async (tx) => {
+      const owners = await rows(tx, OwnerRow)`
+        with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for update)
+        update identity.token t set last_request = kernel.now() from touched where t.org_id = touched.org_id and t.id = touched.id
+        returning t.org_id, t.user_id`;
+      for (const topic of new Set(owners.map((o) => topics.tokensOf(o.org_id, o.user_id)))) await app.caches.drop(tx, topic);
+    });
+  };
+  const timer = setInterval(() => void flush().catch((error) => app.log.debug({ err: error }, 'lastRequest not written')), everyMs);
+  timer.unref();
+  return {
+    used: (tokenId) => void seen.add(tokenId),
+    flush,
+    close: async () => {
+      clearInterval(timer);
+      await flush().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/shared.ts';
+import type { CtxOf } from './context.ts';
+import type { Principal } from './principal.ts';
+
+export interface Input<S extends OpSpec> {
+  ctx: CtxOf<S>;
+  params: Params<S>;
+  query: Query<S>;
+  body: Body<S>;
+}
+
+export interface Operation {
+  spec: Op;
+  // Each handler is checked against its own spec where it is written; here they stand side by side.
+  handle(input: { ctx: never; params: never; query: never; body: never }): Promise<AnyAnswer>;
+  remember?: Remember;
+}
+
+/** Keeps the answer of a GET in memory, for this caller and URL, until one of the topics is dropped: 0 SQL while nothing changes. */
+export type Remember = (principal: Principal) => string[];
+
+export interface AnyAnswer {
+  status: number;
+  body: unknown;
+  location?: string;
+  replayed?: true;
+}
+
+/** Binds a handler to its operation: it can only give the answers that the contract declares. */
+export const operation = <S extends OpSpec>(spec: Op<S>, handle: (input: Input<S>) => Promise<Answer<S>>, options: { remember?: Remember } = {}): Operation => ({
+  spec,
+  handle: handle as unknown as Operation['handle'],
+  ...options,
+});
+
+export const ok = <B>(body: B) => ({ status: 200 as const, body });
+/** `location`: the path of what was made, below /api/v1. */
+export const created = <B>(body: B, location?: string) => ({ status: 201 as const, body, ...(location ? { location: `/api/v1${location}` } : {}) });
+export const accepted = <B>(body: B) => ({ status: 202 as const, body });
+export const noContent = () => ({ status: 204 as const, body: undefined });

@@ -1,0 +1,37 @@
+import Type from 'typebox';
+import type { Payment } from '../kernel/app.ts';
+import { row } from '../kernel/db.ts';
+import { conflict, unreachable } from '../kernel/errors.ts';
+
+/** No provider: what the operator says with `quarterdeck admin payment` holds; active unless told otherwise. */
+export const noPayment: Payment = {
+  active: async (tx, org) =>
+    (await row(tx, Type.Object({ payment_active: Type.Boolean() }))`select payment_active from identity.org where id = ${org.id}`)?.payment_active ?? false,
+  setBillingEmail: async () => {},
+};
+
+/** A provider's adapter over HTTP: `GET /organizations/{slug}` → { active }, `PUT /organizations/{slug}/billing-email` → 204 or 409. */
+export function httpPayment(url: string): Payment {
+  const call = async (method: string, path: string, body?: unknown): Promise<Response> => {
+    try {
+      const answer = await fetch(url + path, {
+        method,
+        ...(body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}),
+        signal: AbortSignal.timeout(5_000),
+        redirect: 'error',
+      });
+      if (answer.ok || answer.status === 409) return answer;
+    } catch {
+      // told below, the same way as an answer that makes no sense
+    }
+    return unreachable('the payment provider is unreachable; try again in a moment');
+  };
+  return {
+    active: async (_tx, org) => ((await (await call('GET', `/organizations/${org.slug}`)).json()) as { active?: unknown }).active === true,
+    setBillingEmail: async (org, email) => {
+      const answer = await call('PUT', `/organizations/${org.slug}/billing-email`, { email });
+      await answer.body?.cancel();
+      if (answer.status === 409) conflict('billingEmail already belongs to another customer of the payment provider; use another address');
+    },
+  };
+}

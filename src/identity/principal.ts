@@ -1,0 +1,79 @@
+import type { Entitlement } from '../../contract/shared.ts';
+import type { Caches } from '../kernel/cache.ts';
+import type { Db, Tx } from '../kernel/db.ts';
+import type { CustomRoles, Grants, RoleUse } from './grants.ts';
+import { hashKey, type Kind, kindOf } from './token-format.ts';
+
+/** Who is asking: a live credential, the organization it acts in, and what it may do. */
+export interface Principal {
+  kind: Kind;
+  /** The credential's own id. */
+  id: string;
+  org: { id: string; slug: string };
+  entitlements: ReadonlySet<Entitlement>;
+  user: { id: string; email: string; name: string };
+  grants: Grants;
+  /** What the credential was narrowed to, for minting within it. Empty: not narrowed. */
+  scopes: readonly (readonly RoleUse[])[];
+  customRoles: CustomRoles;
+  /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
+  signal: AbortSignal;
+}
+
+/** What a loader finds behind a hash. Without a principal: known, but switched off. */
+export interface Loaded {
+  principal: Omit<Principal, 'signal' | 'kind'> | undefined;
+  /** How long it stays valid by the product's clock. */
+  ttlMs: number;
+  topics: string[];
+}
+
+export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
+
+export interface Principals {
+  /** Undefined for a malformed, unknown, disabled, expired or revoked key. */
+  find(key: string, accept: ReadonlySet<Kind>): Principal | undefined | Promise<Principal | undefined>;
+}
+
+interface Remembered {
+  principal: Principal | null;
+  abort: AbortController;
+}
+
+/** Unknown keys are remembered briefly too, so that a scanner with one wrong key does not become SQL. */
+const unknownTtlMs = 5_000;
+
+export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<Kind, Loader>>): Principals {
+  const cache = caches.make<Remembered>();
+  cache.onDrop(({ abort }) => abort.abort());
+
+  return {
+    find: (key, accept) => {
+      const kind = kindOf(key);
+      const load = kind && accept.has(kind) ? loaders[kind] : undefined;
+      if (!kind || !load) return undefined;
+      const hash = hashKey(key);
+      const place = hash.toString('latin1');
+      const known = cache.peek(place);
+      if (known) return known.principal ?? undefined;
+      return cache
+        .get(place, async () => {
+          const loaded = await db.read((tx) => load(tx, hash));
+          const abort = new AbortController();
+          if (!loaded?.principal || loaded.ttlMs <= 0) return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
+          const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
+          return { value: { principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
+        })
+        .then((found) => found?.principal ?? undefined);
+    },
+  };
+}
+
+/** What a principal's rights hang on; changing one of these drops it everywhere. */
+export const topics = {
+  user: (orgId: string, userId: string) => `user ${orgId} ${userId}`,
+  org: (orgId: string) => `org ${orgId}`,
+  credential: (id: string) => `credential ${id}`,
+  /** The list of somebody's tokens, which no right follows from. */
+  tokensOf: (orgId: string, userId: string) => `tokens ${orgId} ${userId}`,
+};

@@ -1,0 +1,57 @@
+import type { Permission } from '../../contract/permissions.ts';
+import type { Caches } from './cache.ts';
+import type { Config } from './config.ts';
+import type { Connection, Db, Tx } from './db.ts';
+import type { Listener } from './listen.ts';
+import type { Logger } from './log.ts';
+import type { Visible } from './sql.ts';
+
+/** Something a role can be narrowed to. */
+export interface Resource {
+  service: string;
+  id: string;
+  name: string;
+}
+
+/** The payment provider, as far as the product needs it. */
+export interface Payment {
+  /** Whether the organization has an active payment method. */
+  active(tx: Tx, org: { id: string; slug: string }): Promise<boolean>;
+  /** Tells the provider the billing address; 409 when it belongs to another of its customers. */
+  setBillingEmail(org: { id: string; slug: string }, email: string): Promise<void>;
+}
+
+/** Where areas meet without importing each other: each brings what it has, serve gathers it. */
+export interface Ports {
+  payment: Payment;
+  /** Live resources of an organization that scopes can name. */
+  resources: ResourceSource[];
+  /** What still refers to a service, in words: asked before it is deleted. */
+  references: ((tx: Tx, org: string, serviceId: string) => Promise<string[]>)[];
+  /** How many live monitors each service has: uptime's to say. */
+  monitorsOf(tx: Tx, org: string): Promise<ReadonlyMap<string, number>>;
+  /** Which escalation policy each service has: on-call's to say. */
+  policiesOf(tx: Tx, org: string): Promise<ReadonlyMap<string, string>>;
+}
+
+export interface ResourceSource {
+  service: string;
+  permission: Permission;
+  list(tx: Tx, org: string, visible: Visible): Promise<{ id: string; name: string }[]>;
+}
+
+/** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
+export interface App {
+  config: Config;
+  db: Db;
+  connection: Connection;
+  listener: Listener;
+  caches: Caches;
+  log: Logger;
+  version: string;
+  /** Where the outside reaches us, without a trailing slash. Known once the port is bound. */
+  publicUrl(): string;
+  ports: Ports;
+  /** Tests hold every row and every answer against its schema. */
+  strict: boolean;
+}

@@ -1,0 +1,111 @@
+import { LRUCache } from 'lru-cache';
+import type { Tx } from './db.ts';
+import { run } from './db.ts';
+import type { Listener } from './listen.ts';
+
+/** Entries are dropped by topic: a user, an organization, a token, a registry key … */
+interface Entry<V> {
+  value: V;
+  topics: readonly string[];
+  staleAt: number;
+}
+
+export interface DropCache<V extends {}> {
+  /** The remembered value, or the filled one. `fill` says for which topics its answer must be forgotten. */
+  get(key: string, fill: () => Promise<{ value: V; topics: readonly string[]; ttlMs?: number } | undefined>): Promise<V | undefined>;
+  peek(key: string): V | undefined;
+  /** Called when a value is forgotten for whatever reason: whoever still leans on it must ask again. */
+  onDrop(act: (value: V) => void): void;
+}
+
+/** Everything this process remembers of the database and must forget when another process changes it. */
+export interface Caches {
+  make<V extends {}>(options?: { max?: number; ttlMs?: number }): DropCache<V>;
+  /** Forget a topic in every process once this transaction commits; in this one before the answer leaves. */
+  drop(tx: Tx, topic: string): Promise<void>;
+  dropAll(): void;
+}
+
+const channel = 'qd_drop';
+export const everything = '*';
+
+export function makeCaches(listener: Listener): Caches {
+  const all: { drop(topic: string): void; clear(): void }[] = [];
+  let drops = 0; // moves with every drop: a fill that began before it may have read the old truth, and is not kept
+
+  const forget = (topic: string) => {
+    drops++;
+    for (const cache of all) topic === everything ? cache.clear() : cache.drop(topic);
+  };
+  listener.on(channel, forget);
+  listener.onChange(() => forget(everything));
+
+  const make = <V extends {}>({ max = 50_000, ttlMs = 60_000 } = {}): DropCache<V> => {
+    const byTopic = new Map<string, Set<string>>();
+    const droppers: ((value: V) => void)[] = [];
+    const entries = new LRUCache<string, Entry<V>>({
+      max,
+      dispose: (entry, key) => {
+        for (const topic of entry.topics) {
+          const keys = byTopic.get(topic);
+          if (keys?.delete(key) && keys.size === 0) byTopic.delete(topic);
+        }
+        for (const act of droppers) act(entry.value);
+      },
+    });
+    const filling = new Map<string, Promise<V | undefined>>();
+
+    const peek = (key: string) => {
+      if (!listener.hearing) return undefined;
+      const entry = entries.get(key);
+      if (!entry) return undefined;
+      if (performance.now() < entry.staleAt) return entry.value;
+      entries.delete(key);
+      return undefined;
+    };
+
+    const fillOnce = async (key: string, fill: Parameters<DropCache<V>['get']>[1]) => {
+      const before = drops;
+      const filled = await fill();
+      if (!filled) return undefined;
+      if (drops === before && listener.hearing) {
+        entries.set(key, { value: filled.value, topics: filled.topics, staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs) });
+        for (const topic of filled.topics) {
+          if (!byTopic.has(topic)) byTopic.set(topic, new Set());
+          byTopic.get(topic)!.add(key);
+        }
+      }
+      return filled.value;
+    };
+
+    const get: DropCache<V>['get'] = (key, fill) => {
+      const known = peek(key);
+      if (known !== undefined) return Promise.resolve(known);
+      // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth.
+      const joined = `${drops} ${key}`;
+      let running = filling.get(joined);
+      if (!running) {
+        running = fillOnce(key, fill).finally(() => filling.delete(joined));
+        filling.set(joined, running);
+      }
+      return running;
+    };
+
+    all.push({
+      drop: (topic) => {
+        for (const key of [...(byTopic.get(topic) ?? [])]) entries.delete(key);
+      },
+      clear: () => entries.clear(),
+    });
+    return { get, peek, onDrop: (act) => droppers.push(act) };
+  };
+
+  return {
+    make,
+    drop: async (tx, topic) => {
+      await run(tx)`select pg_notify(${channel}, ${topic})`;
+      tx.afterCommit(() => forget(topic));
+    },
+    dropAll: () => forget(everything),
+  };
+}

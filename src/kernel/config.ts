@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parse } from 'smol-toml';
+import { exitCodes, Stop } from './errors.ts';
+
+// Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
+
+type Parse<T> = (text: string, key: string) => T;
+
+interface Setting<T> {
+  fallback: T;
+  parse: Parse<T>;
+  meaning: string;
+  secret?: boolean;
+}
+
+const setting = <T>(fallback: T, parse: Parse<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({ fallback, parse, meaning, ...options });
+
+const bad = (key: string, want: string): never => {
+  throw new Stop(exitCodes.configuration, `the setting ${key} is wrong: ${want}`);
+};
+const text: Parse<string> = (v) => v;
+const list: Parse<string[]> = (v) => v.split(',').map((s) => s.trim()).filter(Boolean);
+const integer = (least: number, most: number): Parse<number> => (v, key) => {
+  const n = Number(v);
+  return Number.isSafeInteger(n) && n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
+};
+const url: Parse<string> = (v, key) => (v === '' || URL.canParse(v) ? v.replace(/\/$/, '') : bad(key, `expected a URL, found "${v}"`));
+/** `host:port`, `:port` or a bare port. Port 0 lets the system choose. */
+const address: Parse<{ host: string; port: number }> = (v, key) => {
+  const m = /^(?:(\[[0-9a-fA-F:.]+\]|[^:\s[\]]*):)?(\d{1,5})$/.exec(v);
+  if (!m || Number(m[2]) > 65535) return bad(key, `expected host:port, found "${v}"`);
+  return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
+};
+const oneOf = <T extends string>(...values: T[]): Parse<T[]> => (v, key) => {
+  const found = list(v, key);
+  for (const f of found) if (!values.includes(f as T)) bad(key, `"${f}" is none of ${values.join(', ')}`);
+  return found as T[];
+};
+
+export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
+export type Role = (typeof roles)[number];
+
+const settings = {
+  data: setting('./data', text, 'where everything is kept that is not in an external database or S3'),
+  listen: setting({ host: '127.0.0.1', port: 8080 }, address, 'the API, the registry, status pages and docs'),
+  public_url: setting('', url, 'how the outside reaches this server; links and registry logins use it. Default: what it listens on'),
+  status_url: setting('', url, 'a host of its own for public status pages'),
+  tls_cert: setting('', text, 'PEM file with the certificate chain; read again when it changes'),
+  tls_key: setting('', text, 'PEM file with the private key'),
+  trusted_proxies: setting<string[]>([], list, 'addresses or CIDRs whose X-Forwarded-For and -Proto are believed'),
+  metrics_listen: setting<{ host: string; port: number } | undefined>(undefined, address, 'an address for /metrics alone, without a token'),
+  metrics_token: setting('', text, 'the bearer token that reads /metrics on the main port; none: closed there', { secret: true }),
+  database_url: setting('', text, 'an existing PostgreSQL; without it, the embedded one runs', { secret: true }),
+  database_direct_url: setting('', text, 'the same database past a pooler, for LISTEN', { secret: true }),
+  database_pool: setting(8, integer(2, 200), 'connections kept for requests and background work'),
+  dns_servers: setting<string[]>([], list, 'host:port list used for every lookup the product makes; none: the system’s'),
+  allow_private_cidrs: setting('', text, 'private addresses that outbound requests may reach: a list of CIDRs for all uses, or uptime=…;webhook=…'),
+  smtp_relay: setting('', text, 'smtp://user:password@host:port that takes the product’s own mail', { secret: true }),
+  mail_from: setting('', text, 'the sender of the product’s own mail; default quarterdeck@<public host>'),
+  storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
+  s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),
+  s3_region: setting('us-east-1', text, 'the S3 region'),
+  s3_access_key: setting('', text, 'S3 access key id', { secret: true }),
+  s3_secret_key: setting('', text, 'S3 secret access key', { secret: true }),
+  payment_url: setting('', url, 'the payment provider’s adapter; without it, every organization counts as paying'),
+  rate_limit: setting(600, integer(0, 1_000_000), 'requests a minute for a token on /api/v1; 0 turns it off'),
+  entitlements: setting<('email' | 'uptime')[]>(['email', 'uptime'], oneOf('email', 'uptime'), 'what a new organization is enabled for'),
+  region: setting('local', text, 'the name of this place, shown on registries'),
+  roles: setting<Role[]>([...roles], oneOf(...roles), 'which parts of the product this process runs'),
+  owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
+  log_level: setting('info', text, 'trace, debug, info, warn or error'),
+} satisfies Record<string, Setting<unknown>>;
+
+type Settings = typeof settings;
+export type Key = keyof Settings;
+export type Config = { readonly [K in Key]: Settings[K] extends Setting<infer T> ? T : never };
+
+export interface Explained {
+  key: Key;
+  env: string;
+  value: unknown;
+  origin: 'default' | 'environment' | 'file';
+  meaning: string;
+}
+
+const envName = (key: string) => `QUARTERDECK_${key.toUpperCase()}`;
+
+/** Parsed once, in main; nothing else reads the environment. */
+export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Config; explained: Explained[] } {
+  const file = env['QUARTERDECK_CONFIG'] ?? resolve(cwd, 'quarterdeck.toml');
+  if (env['QUARTERDECK_CONFIG'] && !existsSync(file)) throw new Stop(exitCodes.configuration, `QUARTERDECK_CONFIG names ${file}, which does not exist`);
+  const fromFile = existsSync(file) ? readToml(file) : {};
+  const config: Record<string, unknown> = {};
+  const explained: Explained[] = [];
+  for (const [key, s] of Object.entries(settings) as [Key, Setting<unknown>][]) {
+    const given = env[envName(key)];
+    const origin = given !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
+    const raw = given ?? (key in fromFile ? asText(fromFile[key]) : undefined);
+    const value = raw === undefined ? s.fallback : s.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
+    config[key] = key === 'data' ? resolve(cwd, value as string) : value;
+    explained.push({ key, env: envName(key), value: s.secret && value ? '(set)' : config[key], origin, meaning: s.meaning });
+  }
+  return { config: config as unknown as Config, explained };
+}
+
+function readToml(file: string): Record<string, unknown> {
+  let found: Record<string, unknown>;
+  try {
+    found = parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Stop(exitCodes.configuration, `${file} is not valid TOML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  for (const key of Object.keys(found)) if (!(key in settings)) throw new Stop(exitCodes.configuration, `${file} has an unknown setting "${key}"; \`quarterdeck config\` lists them all`);
+  return found;
+}
+
+const asText = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));

@@ -1,0 +1,53 @@
+import { exitCodes, Stop } from '../errors.ts';
+import { type Network, readAddress } from './address.ts';
+
+export const setting = 'QUARTERDECK_ALLOW_PRIVATE_CIDRS';
+
+/** What the operator lets through, beyond the public internet: for every use, and for some. */
+export interface Allow {
+  readonly everyUse: readonly Network[];
+  readonly byUse: ReadonlyMap<string, readonly Network[]>;
+}
+
+const wrong = (sentence: string): never => {
+  throw new Stop(exitCodes.configuration, `${setting}: ${sentence}`);
+};
+
+function parseNetwork(text: string): Network {
+  const [, host = '', bitsText] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? wrong(`"${text}" is not a network; write it like 10.0.0.0/8`);
+  const address = readAddress(host) ?? wrong(`"${text}" is not a network; write it like 10.0.0.0/8 or fd00::/8`);
+  if (host.includes(':') && address.family === 4) wrong(`"${text}" is an IPv4 network in IPv6 clothes; write it as IPv4`);
+  const width = address.family === 4 ? 32 : 128;
+  const bits = bitsText === undefined ? width : Number(bitsText);
+  if (bits > width) wrong(`"${text}" has a prefix longer than ${width} bits`);
+  // A typing mistake here opens a network, so nothing is guessed: 10.0.0.1/8 may have meant one host or all of them.
+  const spare = address.bytes.some((byte, at) => (byte & (0xff >> Math.min(8, Math.max(0, bits - at * 8)))) !== 0);
+  if (spare) wrong(`"${text}" has bits set after its prefix; write the network's first address, or ${host}/${width} for this host alone`);
+  return { address, bits };
+}
+
+const parseNetworks = (list: string) =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map(parseNetwork);
+
+/** `10.0.0.0/8,127.0.0.1/32` for every use, `uptime=127.0.0.0/8;webhook=10.1.0.0/16` by use; the two can be mixed, parted by `;`. */
+export function parseAllow(text: string): Allow {
+  const everyUse: Network[] = [];
+  const byUse = new Map<string, Network[]>();
+  for (const part of text.split(';')) {
+    const [, use, list = part] = /^\s*([a-z][a-z0-9-]*)\s*=(.*)$/s.exec(part) ?? [];
+    if (use === undefined) everyUse.push(...parseNetworks(list));
+    else byUse.set(use, [...(byUse.get(use) ?? []), ...parseNetworks(list)]);
+  }
+  return { everyUse, byUse };
+}
+
+export const nothing: Allow = { everyUse: [], byUse: new Map() };
+
+export const allowedNetworks = (allow: Allow, use: string): readonly Network[] => {
+  const own = allow.byUse.get(use);
+  return own === undefined ? allow.everyUse : [...allow.everyUse, ...own];
+};

@@ -1,0 +1,34 @@
+import { type Address, type AddressClass, classOf, embeddedIn, readAddress, within } from './address.ts';
+import { type Allow, allowedNetworks } from './allow.ts';
+
+export type Verdict =
+  | { readonly allowed: true; readonly address: Address }
+  | { readonly allowed: false; readonly class: AddressClass | 'unreadable' };
+
+/** No list opens these: nobody serves there, and Linux takes a connection to 0.0.0.0 to itself. */
+const never: ReadonlySet<AddressClass> = new Set(['unspecified', 'multicast', 'broadcast']);
+
+/** May this use connect to this address? Pure: everything that matters is in the arguments. */
+export function decide(allow: Allow, use: string, text: string): Verdict {
+  const address = readAddress(text);
+  return address === null ? { allowed: false, class: 'unreadable' } : judge(allow, use, address);
+}
+
+export function judge(allow: Allow, use: string, address: Address): Verdict {
+  const found = classOf(address);
+  if (found === null) return { allowed: true, address };
+  if (never.has(found)) return { allowed: false, class: found };
+
+  // Whoever opens 10.0.0.0/8 or ::/0 means hosts, not the cloud's keys: a metadata service is opened only by its own full address.
+  const opens = allowedNetworks(allow, use).some(
+    (network) => within(address, network) && (found !== 'metadata' || network.bits === address.bytes.length * 8),
+  );
+  if (!opens) return { allowed: false, class: found };
+
+  // An operator behind DNS64 opens 64:ff9b::/96 to reach IPv4 at all; that must not open loopback behind the translator.
+  for (const inner of embeddedIn(address, found)) {
+    const verdict = judge(allow, use, inner);
+    if (!verdict.allowed) return verdict;
+  }
+  return { allowed: true, address };
+}

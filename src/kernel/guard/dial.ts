@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { type Address, readAddress } from './address.ts';
+import type { Connector } from './connector.ts';
+import { deadline } from './deadline.ts';
+import { failureOf, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
+import type { Host } from './host.ts';
+import { type Judges, pin } from './pin.ts';
+import { secure, type TlsOptions } from './secure.ts';
+
+/** How long each part of a connection took. A part that did not happen is absent. */
+export type Phases = Partial<Record<Phase, number>>;
+
+export interface DialOptions {
+  readonly signal?: AbortSignal;
+  /** For name, TCP and TLS together. */
+  readonly connectMs?: number;
+  readonly onPhase?: (phase: Phase, ms: number) => void;
+}
+
+/** An open connection. Errors of the socket never crash the process, so a caller who misses one learns of it by `close`. */
+export interface Connection<S extends Socket = Socket> {
+  readonly socket: S;
+  readonly address: string;
+  readonly family: 4 | 6;
+  readonly phases: Phases;
+}
+
+export interface Dialer extends Judges {
+  readonly connector: Connector;
+  readonly sharedContext: () => SecureContext;
+}
+
+const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {
+  resolve: ['dns_timeout', 'could not be looked up in time'],
+  connect: ['connect_timeout', 'did not accept a connection in time'],
+  tls: ['timeout', 'did not complete a TLS handshake in time'],
+};
+
+/** TLS if `tls` is given, over TCP to an address that was judged. */
+export async function dial(
+  dialer: Dialer,
+  use: string,
+  host: Host,
+  port: number,
+  options: DialOptions,
+  tls: TlsOptions | undefined,
+): Promise<Connection> {
+  const phases: Phases = {};
+  let phase: keyof typeof slow = 'resolve';
+  const until = performance.now() + (options.connectMs ?? 10_000);
+  const { signal, stop } = deadline(
+    options.connectMs ?? 10_000,
+    () => new GuardFailure(slow[phase][0], phase, `${host.name} ${slow[phase][1]}`),
+    options.signal,
+  );
+  const timed = async <T>(name: keyof typeof slow, work: () => Promise<T>): Promise<T> => {
+    phase = name;
+    const started = performance.now();
+    const result = await work();
+    const took = performance.now() - started;
+    phases[name] = took;
+    options.onPhase?.(name, took);
+    return result;
+  };
+
+  try {
+    const pinned = await timed('resolve', () => pin(dialer, use, host, signal));
+    const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
+    // From here on somebody else's reset can arrive at any moment, also between two owners of the socket.
+    socket.on('error', () => {});
+    const spoken = tls === undefined ? socket : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
+    return { socket: spoken, address: address.text, family: address.family, phases };
+  } finally {
+    stop();
+  }
+}
+
+/** Each address in turn. Only the last may use up the time that is left; what one of them said counts more than "no route". */
+async function connectFirst(dialer: Dialer, host: Host, pinned: Address[], port: number, until: number, signal: AbortSignal) {
+  let failure: unknown;
+  for (const [at, address] of pinned.entries()) {
+    const left = until - performance.now();
+    const share = at === pinned.length - 1 ? Number.POSITIVE_INFINITY : Math.min(2000, left / (pinned.length - at));
+    const attempt = deadline(share, () => new GuardFailure(slow.connect[0], 'connect', `${host.name} ${slow.connect[1]}`), signal);
+    try {
+      const socket = await dialer.connector({ address: address.text, family: address.family, port }, attempt.signal);
+      return { socket: sameAddress(socket, host, address), address };
+    } catch (error) {
+      if (signal.aborted || error instanceof GuardRefusal) throw error;
+      const next = failureOf(error, host.name, 'connect');
+      if (!(next instanceof GuardFailure)) throw next;
+      if (failure === undefined || (failure as GuardFailure).kind === 'network_unreachable') failure = next;
+    } finally {
+      attempt.stop();
+    }
+  }
+  throw failure;
+}
+
+/** Trust nothing between the verdict and the wire: what is connected must be what was judged. */
+function sameAddress(socket: Socket, host: Host, address: Address): Socket {
+  if (socket.remoteAddress !== undefined && readAddress(socket.remoteAddress)?.text === address.text) return socket;
+  const wasThere = socket.remoteAddress !== undefined;
+  socket.on('error', () => {}).destroy();
+  if (!wasThere) throw new GuardFailure('connection_reset', 'connect', `${host.name} closed the connection before the end`);
+  throw new GuardRefusal('address', `the connection to ${host.name} ended at an address that was not checked; it was closed`);
+}

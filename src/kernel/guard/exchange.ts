@@ -1,0 +1,88 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { after } from './deadline.ts';
+import { failureOf, GuardFailure, GuardRefusal } from './errors.ts';
+import type { Message } from './redirect.ts';
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Headers that frame the message or speak to the next hop are ours to set: a user who sets them smuggles a second request. */
+const ours = /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*|http2-settings)$/;
+
+const badRequest = (sentence: string): never => {
+  throw new GuardRefusal('request', sentence);
+};
+
+export function checkedMethod(method: string): string {
+  return methods.has(method) ? method : badRequest(`the method must be one of ${[...methods].join(', ')}`);
+}
+
+/** Names in lower case. Values are checked before a connection is opened for nothing. */
+export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower)) badRequest('a header name has characters that no header name has');
+    if (ours.test(lower)) badRequest(`the header ${lower} cannot be set; leave it out`);
+    // RFC 9110 5.5: visible characters, spaces and tabs; a line break would begin another header.
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) badRequest(`the value of the header ${lower} has characters that no header value has`);
+    checked[lower] = value;
+  }
+  return checked;
+}
+
+export interface ExchangeLimits {
+  readonly headersMs: number;
+  readonly maxHeaderBytes: number;
+}
+
+/** One request on an open connection, up to the head of its answer. The signal also ends the body. */
+export function exchange(socket: Socket, message: Message, limits: ExchangeLimits, signal: AbortSignal): Promise<IncomingMessage> {
+  const { target, method, headers, body } = message;
+  return new Promise((resolve, reject) => {
+    // Without an agent: one connection for one request, and no proxy from the environment between the judged address and us.
+    const request = httpRequest({
+      createConnection: () => socket,
+      setHost: false,
+      method,
+      path: target.url.pathname + target.url.search,
+      headers: { host: target.url.host, ...headers, ...lengthOf(method, body) },
+      maxHeaderSize: limits.maxHeaderBytes,
+    });
+    const late = after(limits.headersMs, () =>
+      fail(new GuardFailure('timeout', 'firstByte', `${target.host.name} did not answer in time`)),
+    );
+    const abort = () => fail(signal.reason);
+    const fail = (error: unknown) => {
+      clearTimeout(late);
+      request.destroy();
+      reject(failureOf(error, target.host.name, 'firstByte'));
+    };
+    request.on('response', (response) => {
+      clearTimeout(late);
+      // Whoever reads the body learns of its errors; nobody has to read it.
+      response.on('error', () => {});
+      resolve(response);
+    });
+    request.on('upgrade', (_response, upgraded) => {
+      upgraded.destroy();
+      fail(new GuardFailure('protocol', 'firstByte', `${target.host.name} switched to another protocol without being asked`));
+    });
+    request.on('error', fail);
+    request.on('close', () => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', abort);
+      socket.destroy();
+      reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
+    });
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    request.end(body ?? undefined);
+  });
+}
+
+/** RFC 9110 8.6: a method that usually has a body says so when there is none. */
+const lengthOf = (method: string, body: Uint8Array | null): Record<string, string> => {
+  if (body !== null) return { 'content-length': String(body.byteLength) };
+  return method === 'POST' || method === 'PUT' || method === 'PATCH' ? { 'content-length': '0' } : {};
+};

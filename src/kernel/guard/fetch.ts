@@ -1,0 +1,133 @@
+import type { TLSSocket } from 'node:tls';
+import { acceptEncoding } from './body.ts';
+import { deadline } from './deadline.ts';
+import { type Dialer, dial } from './dial.ts';
+import { GuardFailure, type Phase } from './errors.ts';
+import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
+import { parseTarget } from './host.ts';
+import { checkUnasked } from './pin.ts';
+import { isRedirect, type Message, redirected } from './redirect.ts';
+import { type GuardResponse, type Hop, respond } from './response.ts';
+import type { TlsOptions } from './secure.ts';
+
+export interface Timeouts {
+  /** Name, TCP and TLS of one hop: 10 s. */
+  readonly connectMs?: number;
+  /** From the connection to the head of the answer, of one hop: 30 s. */
+  readonly headersMs?: number;
+  /** Silence in the body: 30 s. */
+  readonly idleMs?: number;
+  /** Everything, redirects and body included: 60 s. Infinity for bodies of any length. */
+  readonly totalMs?: number;
+}
+
+export interface FetchOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+  readonly timeouts?: Timeouts;
+  /** 0, the default, hands redirects back as they are; past any other number the request fails. */
+  readonly maxRedirects?: number;
+  /** Follow a redirect from https to http. */
+  readonly allowDowngrade?: boolean;
+  /** 16 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** 1 MiB. */
+  readonly maxBodyBytes?: number;
+  /** False: ask for and hand on the bytes as they are. Else how far a body may unpack: 200 times its size. */
+  readonly decompress?: false | { readonly maxRatio: number };
+  readonly tls?: TlsOptions;
+  /** Each handshake, for those who look at certificates. */
+  readonly onSecure?: (socket: TLSSocket, hop: number) => void;
+  /** As it happens, so that a request that fails still tells how far it came. */
+  readonly onPhase?: (phase: Phase, ms: number, hop: number) => void;
+}
+
+/** Where the time ran out, for those who only said how long everything may take. */
+const outOfTime = (phase: Phase, totalMs: number) => {
+  const kind = phase === 'resolve' ? 'dns_timeout' : phase === 'connect' ? 'connect_timeout' : 'timeout';
+  return new GuardFailure(kind, phase, `there was no whole answer within ${totalMs} ms`);
+};
+
+export async function guardedFetch(dialer: Dialer, use: string, input: string | URL, options: FetchOptions = {}): Promise<GuardResponse> {
+  let message = firstMessage(input, options);
+  const maxRedirects = options.maxRedirects ?? 0;
+  const totalMs = options.timeouts?.totalMs ?? 60_000;
+  const progress = { phase: 'resolve' as Phase };
+  const whole = deadline(totalMs, () => outOfTime(progress.phase, totalMs), options.signal);
+  const hops: Hop[] = [];
+  try {
+    for (;;) {
+      const { response, hop } = await oneHop(dialer, use, message, options, hops.length, progress, whole.signal);
+      hops.push(hop);
+      const location = response.headers.location;
+      if (maxRedirects === 0 || !isRedirect(hop.status) || location === undefined) {
+        return respond(response, message, hops, bodyLimits(options), whole, options.onPhase);
+      }
+      response.destroy();
+      if (hops.length > maxRedirects) {
+        throw new GuardFailure('too_many_redirects', 'firstByte', `${message.target.host.name} redirects more than ${maxRedirects} times`);
+      }
+      message = redirected(message, hop.status, location, options.allowDowngrade ?? false);
+    }
+  } catch (error) {
+    whole.stop();
+    throw error;
+  }
+}
+
+const bodyLimits = ({ maxBodyBytes, timeouts, decompress }: FetchOptions) => ({
+  maxBodyBytes: maxBodyBytes ?? 2 ** 20,
+  idleMs: timeouts?.idleMs ?? 30_000,
+  maxRatio: decompress === false ? 0 : (decompress?.maxRatio ?? 200),
+});
+
+function firstMessage(input: string | URL, options: FetchOptions): Message {
+  const asked = checkedHeaders(options.headers ?? {});
+  return {
+    target: parseTarget(input),
+    method: checkedMethod(options.method ?? 'GET'),
+    headers: {
+      accept: '*/*',
+      'user-agent': 'Quarterdeck',
+      'accept-encoding': options.decompress === false ? 'identity' : acceptEncoding,
+      ...asked,
+    },
+    body: typeof options.body === 'string' ? Buffer.from(options.body) : (options.body ?? null),
+  };
+}
+
+async function oneHop(
+  dialer: Dialer,
+  use: string,
+  message: Message,
+  options: FetchOptions,
+  at: number,
+  progress: { phase: Phase },
+  signal: AbortSignal,
+) {
+  const { host, port, secure, url } = message.target;
+  checkUnasked(dialer, use, host, port);
+  progress.phase = 'resolve';
+  const onPhase = (phase: Phase, ms: number) => {
+    progress.phase =
+      phase === 'resolve' ? 'connect' : phase === 'connect' && secure ? 'tls' : phase === 'firstByte' ? 'transfer' : 'firstByte';
+    options.onPhase?.(phase, ms, at);
+  };
+  const dialing = { signal, connectMs: options.timeouts?.connectMs, onPhase };
+  const tls = secure ? { alpn: ['http/1.1'], ...options.tls } : undefined;
+  const { socket, address, family, phases } = await dial(dialer, use, host, port, dialing, tls);
+  try {
+    if (secure) options.onSecure?.(socket as TLSSocket, at);
+    const started = performance.now();
+    const limits = { headersMs: options.timeouts?.headersMs ?? 30_000, maxHeaderBytes: options.maxHeaderBytes ?? 16_384 };
+    const response = await exchange(socket, message, limits, signal);
+    phases.firstByte = performance.now() - started;
+    onPhase('firstByte', phases.firstByte);
+    return { response, hop: { url: url.href, status: response.statusCode ?? 0, address, family, phases } };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { type Allow, nothing } from './allow.ts';
+import { type Connector, tcpConnector } from './connector.ts';
+import { type Connection, type Dialer, type DialOptions, dial } from './dial.ts';
+import { type FetchOptions, guardedFetch } from './fetch.ts';
+import { checkedPort, parseHost, parseTarget } from './host.ts';
+import { checkUnasked } from './pin.ts';
+import { dnsResolver, type Resolver } from './resolver.ts';
+import type { GuardResponse } from './response.ts';
+import { sharedContext, type TlsOptions } from './secure.ts';
+
+/**
+ * The one way out for connections that users cause. `use` says what for (uptime, webhook, oidc, upstream, mx, node, …): it selects
+ * the allow list and stands in the refusal.
+ */
+export interface Guard {
+  /** One HTTP(S) request, each redirect judged anew. */
+  fetch(use: string, url: string | URL, options?: FetchOptions): Promise<GuardResponse>;
+  connectTcp(use: string, host: string, port: number, options?: DialOptions): Promise<Connection<Socket>>;
+  connectTls(
+    use: string,
+    host: string,
+    port: number,
+    options?: DialOptions & { readonly tls?: TlsOptions },
+  ): Promise<Connection<TLSSocket>>;
+  /** For the moment somebody writes a URL down: refuses what no name server could make right. Looks nothing up. */
+  checkUrl(use: string, url: string | URL): void;
+  checkHost(use: string, host: string, port: number): void;
+}
+
+export interface GuardOptions {
+  readonly allow?: Allow;
+  /** Instead of the DNS. */
+  readonly resolver?: Resolver;
+  /** Addresses with ports; none means the system's. */
+  readonly dnsServers?: readonly string[];
+  readonly connector?: Connector;
+  readonly allowPort?: (use: string, port: number) => boolean;
+}
+
+export function makeGuard(options: GuardOptions = {}): Guard {
+  const dialer: Dialer = {
+    allow: options.allow ?? nothing,
+    resolver: options.resolver ?? dnsResolver(options.dnsServers),
+    connector: options.connector ?? tcpConnector,
+    allowPort: options.allowPort ?? (() => true),
+    sharedContext: sharedContext(),
+  };
+  const checked = (use: string, raw: string, port: number) => {
+    const host = parseHost(raw);
+    checkUnasked(dialer, use, host, checkedPort(port));
+    return host;
+  };
+  return {
+    fetch: (use, url, fetching) => guardedFetch(dialer, use, url, fetching),
+    connectTcp: async (use, host, port, dialing = {}) => dial(dialer, use, checked(use, host, port), port, dialing, undefined),
+    connectTls: async (use, host, port, dialing = {}) =>
+      (await dial(dialer, use, checked(use, host, port), port, dialing, dialing.tls ?? {})) as Connection<TLSSocket>,
+    checkUrl: (use, url) => {
+      const target = parseTarget(url);
+      checkUnasked(dialer, use, target.host, target.port);
+    },
+    checkHost: (use, host, port) => void checked(use, host, port),
+  };
+}
+
+export type { AddressClass } from './address.ts';
+export { type Allow, parseAllow } from './allow.ts';
+export type { Connector, Endpoint } from './connector.ts';
+export { decide, type Verdict } from './decide.ts';
+export type { Connection, DialOptions, Phases } from './dial.ts';
+export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
+export type { FetchOptions, Timeouts } from './fetch.ts';
+export { type Answer, dnsResolver, type Resolver } from './resolver.ts';
+export type { GuardResponse, Hop } from './response.ts';
+export type { TlsOptions } from './secure.ts';

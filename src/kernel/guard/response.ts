@@ -1,0 +1,86 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { type BodyLimits, bounded, hasNoBody } from './body.ts';
+import type { Deadline } from './deadline.ts';
+import type { Phases } from './dial.ts';
+import { GuardFailure, type Phase } from './errors.ts';
+import type { Message } from './redirect.ts';
+
+export interface Hop {
+  readonly url: string;
+  readonly status: number;
+  readonly address: string;
+  readonly family: 4 | 6;
+  /** `transfer` is there once the whole body was read. */
+  readonly phases: Phases;
+}
+
+export interface GuardResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Where the answer came from, after redirects. */
+  readonly url: string;
+  readonly hops: readonly Hop[];
+  /** To be read once, by this or by one of the helpers; or let go with `cancel`. Goes straight into stream.pipeline. */
+  readonly body: AsyncGenerator<Buffer, void, undefined>;
+  bytes(): Promise<Buffer>;
+  text(): Promise<string>;
+  json(): Promise<unknown>;
+  /** At most so many bytes; the rest is not waited for. */
+  firstBytes(most: number): Promise<Buffer>;
+  cancel(): void;
+}
+
+export function respond(
+  response: IncomingMessage,
+  { target, method }: Message,
+  hops: Hop[],
+  limits: BodyLimits,
+  whole: Deadline,
+  onPhase: ((phase: Phase, ms: number, hop: number) => void) | undefined,
+): GuardResponse {
+  const host = target.host.name;
+  const last = hops.at(-1)!;
+  const started = performance.now();
+  // The deadline ends with the connection, whether or not anybody reads.
+  response.once('close', whole.stop);
+  if (hasNoBody(response, method)) response.resume();
+  const onEnd = (isWhole: boolean) => {
+    if (!isWhole) return;
+    last.phases.transfer = performance.now() - started;
+    onPhase?.('transfer', last.phases.transfer, hops.length - 1);
+  };
+  const body = bounded({ response, method, host, signal: whole.signal, limits, onEnd });
+
+  const firstBytes = async (most: number) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= most) break;
+    }
+    const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    return all.length > most ? all.subarray(0, most) : all;
+  };
+  const bytes = () => firstBytes(Number.POSITIVE_INFINITY);
+  return {
+    status: last.status,
+    headers: response.headers,
+    url: last.url,
+    hops,
+    body,
+    bytes,
+    text: async () => (await bytes()).toString('utf8'),
+    json: async () => parseJson(await bytes(), host),
+    firstBytes,
+    cancel: () => response.destroy(),
+  };
+}
+
+function parseJson(bytes: Buffer, host: string): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw new GuardFailure('protocol', 'transfer', `${host} answered with something that is not JSON`, { cause: error });
+  }
+}

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net';
+import { checkServerIdentity, connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { tlsFailure } from './errors.ts';
+import type { Host } from './host.ts';
+
+export interface TlsOptions {
+  /** Trusted instead of the public authorities. For many connections build `context` once: it costs a third of a millisecond. */
+  readonly ca?: string | readonly string[];
+  readonly context?: SecureContext;
+  /** False only where the protocol itself says that any certificate will do (opportunistic SMTP). */
+  readonly rejectUnauthorized?: boolean;
+  readonly alpn?: readonly string[];
+}
+
+/** The system's authorities, read once for all connections of a guard and only when one needs them. */
+export function sharedContext(): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => {
+    context ??= createSecureContext();
+    return context;
+  };
+}
+
+function contextOf({ ca, context }: TlsOptions, shared: () => SecureContext): SecureContext {
+  if (context !== undefined) return context;
+  if (ca !== undefined) return createSecureContext({ ca: typeof ca === 'string' ? ca : [...ca] });
+  return shared();
+}
+
+/** TLS on an open connection, the certificate checked against the name that was asked for, never against the pinned address. */
+export function secure(
+  socket: Socket,
+  host: Host,
+  options: TlsOptions,
+  shared: () => SecureContext,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const tls = connect({
+      socket,
+      host: host.name,
+      // RFC 6066 3: server_name carries names only.
+      ...(host.literal === null ? { servername: host.name } : {}),
+      secureContext: contextOf(options, shared),
+      rejectUnauthorized: options.rejectUnauthorized ?? true,
+      checkServerIdentity: (_name, certificate) => checkServerIdentity(host.name, certificate),
+      ...(options.alpn === undefined ? {} : { ALPNProtocols: [...options.alpn] }),
+    });
+    const abort = () => end(signal.reason);
+    const settle = () => {
+      signal.removeEventListener('abort', abort);
+      tls.off('secureConnect', secured).off('error', failed).off('close', closed);
+      tls.on('error', () => {});
+    };
+    const end = (error: unknown) => {
+      settle();
+      tls.destroy();
+      socket.destroy();
+      reject(error);
+    };
+    const secured = () => {
+      settle();
+      resolve(tls);
+    };
+    // Node notes its verdict on the certificate before it gives up because of it (@types/node says Error; it is the code).
+    const failed = (error: Error) => end(tlsFailure(error, host.name, (tls.authorizationError as unknown as string | null) ?? null));
+    const closed = () => end(tlsFailure(Object.assign(new Error('closed during the handshake'), { code: 'ECONNRESET' }), host.name, null));
+    tls.on('secureConnect', secured).on('error', failed).on('close', closed);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}

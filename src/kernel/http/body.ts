@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from '../errors.ts';
+
+export interface BodyLimits {
+  maxBytes: number;
+  /** The whole body must be here by then: a slow sender holds a connection, never a worker. */
+  totalMs: number;
+}
+
+/** Reads a request's body, bounded in size and time. */
+export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLimits): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => finish(new Refusal(408, 'timeout', `the body did not arrive within ${totalMs / 1000} seconds`, { headers: { connection: 'close' } })), totalMs);
+    const finish = (error?: Error) => {
+      clearTimeout(timer);
+      request.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onError).removeListener('close', onClose);
+      if (!error) return resolve(Buffer.concat(chunks));
+      request.resume(); // let the answer out; the connection is closed after it
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) finish(tooLarge(maxBytes));
+      else chunks.push(chunk);
+    };
+    const onEnd = () => finish();
+    const onError = () => finish(new Refusal(400, 'invalid', 'the body was cut off'));
+    const onClose = () => finish(new Refusal(400, 'invalid', 'the body was cut off'));
+    request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
+  });
+}
+
+const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`, { headers: { connection: 'close' } });

@@ -1,0 +1,125 @@
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Refusal } from '../errors.ts';
+
+interface Problem {
+  keyword: string;
+  instancePath: string;
+  params: Record<string, unknown>;
+  message: string;
+}
+
+type Part = 'body' | 'query' | 'path';
+
+/** Checks one part of a request: gives the value (trimmed, and for query and path converted), or refuses with a sentence. */
+export type Check = (value: unknown) => unknown;
+
+export function checker(schema: TSchema, part: Part): Check {
+  let validator: ReturnType<typeof Compile> | undefined; // compiled when first needed: a start-up compiles nothing
+  const trims = trimPaths(schema);
+  return (value) => {
+    validator ??= Compile(schema);
+    if (hasNul(value)) throw new Refusal(400, 'invalid', `the ${part} must not contain the NUL character`);
+    const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
+    for (const path of trims) trim(given, path);
+    if (validator.Check(given)) return given;
+    throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given) as unknown as Problem[], schema));
+  };
+}
+
+/** One problem is told, the most telling one: an unknown field before a missing one, both before a wrong one. */
+function sentence(part: Part, given: unknown, problems: Problem[], schema: TSchema): string {
+  const rank = (p: Problem) => (p.keyword === 'additionalProperties' ? 0 : p.keyword === 'required' ? 1 : p.keyword === 'boolean' ? 9 : 2);
+  const first = [...problems].sort((a, b) => rank(a) - rank(b))[0];
+  if (!first) return `the ${part} is invalid`;
+  const field = first.instancePath.split('/').slice(1).map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+  const where = field === '' ? (part === 'body' ? 'the body' : `the ${part}`) : field;
+  const inside = (name: unknown) => (field === '' ? `${name}` : `${field}.${name}`);
+  const p = first.params;
+  switch (first.keyword) {
+    case 'additionalProperties':
+      return `${inside((p['additionalProperties'] as string[])[0])} is not a known ${part === 'body' ? 'field' : 'parameter'} here`;
+    case 'required':
+      return `${inside((p['requiredProperties'] as string[])[0])} is required`;
+    case 'type':
+      return `${where} must be ${article(String(p['type']))}${given === undefined ? '; none was sent' : ''}`;
+    case 'enum':
+      return `${where} must be one of ${(p['allowedValues'] as unknown[]).join(', ')}`;
+    case 'format':
+      return `${where} must be ${formats[String(p['format'])] ?? `a valid ${String(p['format'])}`}`;
+    case 'minLength':
+      return p['limit'] === 1 ? `${where} must not be empty` : `${where} must have at least ${p['limit']} characters`;
+    case 'maxLength':
+      return `${where} must have at most ${p['limit']} characters`;
+    case 'minItems':
+      return p['limit'] === 1 ? `${where} must not be an empty list; omit it instead` : `${where} must have at least ${p['limit']} entries`;
+    case 'maxItems':
+      return `${where} must have at most ${p['limit']} entries`;
+    case 'minimum':
+      return `${where} must be at least ${p['limit']}`;
+    case 'maximum':
+      return `${where} must be at most ${p['limit']}`;
+    case 'pattern':
+      return `${where} must match ${describedPattern(schema, first.instancePath) ?? p['pattern']}`;
+    case 'anyOf':
+      return `${where} has none of the allowed forms`;
+    default:
+      return `${where} ${first.message}`;
+  }
+}
+
+const article = (type: string) => (type === 'null' ? 'null' : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`);
+const formats: Record<string, string> = {
+  email: 'a valid email address',
+  uri: 'an absolute URL',
+  'date-time': 'an ISO 8601 time with an offset or Z',
+};
+
+const describedPattern = (schema: TSchema, path: string): string | undefined => {
+  const found = path.split('/').slice(1).reduce<Record<string, unknown> | undefined>((s, key) => {
+    const properties = s?.['properties'] as Record<string, Record<string, unknown>> | undefined;
+    return properties?.[key] ?? (s?.['items'] as Record<string, unknown> | undefined);
+  }, schema as Record<string, unknown>);
+  return found?.['description'] as string | undefined;
+};
+
+/** Query and path values arrive as text; only whole numbers and booleans that read exactly so are converted. */
+function convert(schema: TSchema, value: Record<string, string>): Record<string, unknown> {
+  const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => {
+      const type = Object.hasOwn(properties, name) ? properties[name]!.type : undefined;
+      if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return [name, Number(text)];
+      if (type === 'boolean' && (text === 'true' || text === 'false')) return [name, text === 'true'];
+      return [name, text];
+    }),
+  );
+}
+
+/** PostgreSQL's text cannot hold NUL; and what is nested deeper than this is an attack on a recursive reader, not a request. */
+function hasNul(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  if (value === null || typeof value !== 'object') return false;
+  if (depth > 32) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+  return Object.entries(value).some(([k, v]) => k.includes('\0') || hasNul(v, depth + 1));
+}
+
+/** Where the schema asks for trimming: paths of property names, `*` for the entries of a list. */
+function trimPaths(schema: unknown, path: string[] = []): string[][] {
+  const s = schema as { 'x-trim'?: boolean; properties?: Record<string, unknown>; items?: unknown };
+  if (s['x-trim']) return [path];
+  return [
+    ...Object.entries(s.properties ?? {}).flatMap(([name, child]) => trimPaths(child, [...path, name])),
+    ...(s.items ? trimPaths(s.items, [...path, '*']) : []),
+  ];
+}
+
+function trim(value: unknown, [step, ...rest]: string[]): void {
+  if (value === null || typeof value !== 'object' || step === undefined) return;
+  for (const key of step === '*' ? Object.keys(value) : [step]) {
+    const holder = value as Record<string, unknown>;
+    if (!Object.hasOwn(holder, key)) continue;
+    if (rest.length) trim(holder[key], rest);
+    else if (typeof holder[key] === 'string') holder[key] = holder[key].trim();
+  }
+}

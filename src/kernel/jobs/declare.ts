@@ -1,0 +1,106 @@
+import type { Static, TSchema, TUndefined } from 'typebox';
+import type { App } from '../app.ts';
+import type { Tx } from '../db.ts';
+import type { Logger } from '../log.ts';
+
+export const lanes = ['page', 'mail', 'webhook', 'default'] as const;
+export type Lane = (typeof lanes)[number];
+
+/** What a handler is given. It may run more than once for one job: after a crash, a lost lease or a failure. */
+export interface JobRun<P> {
+  app: App;
+  payload: P;
+  key: string;
+  org: string | undefined;
+  /** Of the request that caused the job, for the log of whoever follows it through. */
+  requestId: string | undefined;
+  /** 1 the first time. */
+  attempt: number;
+  /** Aborted when the job is not ours any more, or the process stops: give up what has not begun. */
+  signal: AbortSignal;
+  log: Logger;
+  /** Ends the job in the transaction of its effects: both happen or neither, and neither when somebody else holds the job now. */
+  finishWith<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** For effects before the end: throws when the job is not ours, and nobody can take it until this transaction ends. */
+  fence(tx: Tx): Promise<void>;
+}
+
+export interface JobOptions {
+  lane?: Lane;
+  /** How long a vanished worker keeps the job from the others. Renewed every 10 s while the handler runs. */
+  leaseSeconds?: number;
+  /** Seconds until the next attempt after this one failed; undefined: dead. Default: 5 s · 2ⁿ up to 1 h, ± 20 %. */
+  retry?: (attempt: number) => number | undefined;
+  maxAttempts?: number;
+}
+
+export interface Job<P = unknown> {
+  kind: string;
+  lane: Lane;
+  leaseSeconds: number;
+  retry: JobOptions['retry'];
+  maxAttempts: number;
+  payload: TSchema | undefined;
+  // A method, so that a list may hold jobs of any payload.
+  run(run: JobRun<P>): Promise<unknown>;
+}
+
+/** Declares a kind of job. Say beside it what happens when it runs twice. */
+export function job<S extends TSchema = TUndefined>(
+  kind: string,
+  options: JobOptions & { payload?: S },
+  run: (run: JobRun<Static<S>>) => Promise<unknown>,
+): Job<Static<S>> {
+  const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, payload } = options;
+  // Below, one late renewal would lose the job; above, a crash would delay it beyond what housekeeping takes for a broken clock.
+  if (leaseSeconds < 20 || leaseSeconds > 600) throw new RangeError(`the lease of ${kind} must be 20 to 600 seconds, not ${leaseSeconds}`);
+  return { kind, lane, leaseSeconds, retry, maxAttempts, payload, run };
+}
+
+export interface Task {
+  name: string;
+  everySeconds: number;
+  deadlineSeconds: number;
+  run(run: { app: App; signal: AbortSignal; log: Logger }): Promise<unknown>;
+}
+
+/** Declares work without input: it compares what should be with what is, and acts. One process at a time runs it. */
+export const task = (name: string, options: { everySeconds: number; deadlineSeconds: number }, run: Task['run']): Task => ({ name, ...options, run });
+
+/** Thrown by a handler that knows when trying again makes sense, such as after a Retry-After. */
+export class RetryIn extends Error {
+  readonly seconds: number;
+
+  constructor(seconds: number, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = 'RetryIn';
+    this.seconds = seconds;
+  }
+}
+
+/** The same with a time by the product's clock. */
+export class RetryAt extends Error {
+  readonly at: string;
+
+  constructor(at: string, sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = 'RetryAt';
+    this.at = at;
+  }
+}
+
+/** The job is somebody else's now, finished, or cancelled: whatever we still do about it would be done twice. */
+export class LeaseLost extends Error {
+  constructor(sentence = 'the lease on this job is lost; whoever holds it now runs it again') {
+    super(sentence);
+    this.name = 'LeaseLost';
+  }
+}
+
+/** Why `signal` is aborted when the process stops: the job goes back to the others and its attempt does not count. */
+export class Stopping extends Error {
+  constructor() {
+    super('this process is stopping');
+    this.name = 'Stopping';
+  }
+}

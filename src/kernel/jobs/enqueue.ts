@@ -1,0 +1,78 @@
+import Type from 'typebox';
+import { row, rows, run, type Tx } from '../db.ts';
+import { sql } from '../sql.ts';
+import type { Job } from './declare.ts';
+import { laneChannel } from './wake.ts';
+
+/** Why a job exists, and when it is due: at `runAt`, after `delaySeconds`, or now. */
+export type NewJob<P> = {
+  key: string;
+  runAt?: string;
+  delaySeconds?: number;
+  org?: string;
+  requestId?: string;
+} & (undefined extends P ? { payload?: P } : { payload: P });
+
+// Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
+const soon = sql`run_at <= created_at + interval '1100 milliseconds'`;
+const SoonRow = Type.Object({ soon: Type.Boolean() });
+const RunningRow = Type.Object({ running: Type.Boolean() });
+
+/**
+ * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
+ * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
+ */
+export const enqueue = async <P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise<boolean> => {
+  const inserted = await row(tx, SoonRow)`
+    insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
+    select ${job.lane}, ${job.kind}, ${given.key}, ${json(given.payload)}::jsonb, ${given.org ?? null}, ${given.requestId ?? null},
+           coalesce(${given.runAt ?? null}::timestamptz, c.now + make_interval(secs => ${given.delaySeconds ?? 0})), c.now
+      from (select kernel.now() as now offset 0) c
+    on conflict (kind, key) where dead_at is null do nothing
+    returning ${soon} as soon`;
+  if (inserted?.soon) tx.wake(laneChannel(job.lane));
+  return inserted !== undefined;
+};
+
+/** Many of one kind in one statement: how many were new. */
+export async function enqueueMany<P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[]): Promise<number> {
+  if (given.length === 0) return 0;
+  const column = <T>(pick: (g: NewJob<P>) => T | undefined) => given.map((g) => pick(g) ?? null);
+  // In the order of the keys: two transactions that insert the same ones then wait for each other instead of deadlocking.
+  const inserted = await rows(tx, SoonRow)`
+    insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
+    select ${job.lane}, ${job.kind}, g.key, g.payload::jsonb, g.org, g.request, coalesce(g.at, c.now + make_interval(secs => coalesce(g.delay, 0))), c.now
+      from unnest(${column((g) => g.key)}::text[], ${column((g) => json(g.payload))}::text[], ${column((g) => g.org)}::text[],
+                  ${column((g) => g.requestId)}::text[], ${column((g) => g.runAt)}::timestamptz[], ${column((g) => g.delaySeconds)}::float8[])
+             as g(key, payload, org, request, at, delay),
+           (select kernel.now() as now offset 0) c
+     order by g.key
+    on conflict (kind, key) where dead_at is null do nothing
+    returning ${soon} as soon`;
+  if (inserted.some((i) => i.soon)) tx.wake(laneChannel(job.lane));
+  return inserted.length;
+}
+
+/**
+ * Takes an unfinished job away. One that is running goes on, but cannot finish: its holder learns it at the next renewal, and
+ * what it does with `finishWith` or behind `fence` is undone.
+ */
+export const cancel = async (tx: Tx, job: Job, key: string): Promise<'waiting' | 'running' | undefined> => {
+  const gone = await row(tx, RunningRow)`
+    delete from kernel.job where kind = ${job.kind} and key = ${key} and dead_at is null
+    returning coalesce(lease_until > kernel.now(), false) as running`;
+  return gone && (gone.running ? 'running' : 'waiting');
+};
+
+/** When an unfinished job runs next, now by default; one that is running at this moment runs once more then. False when there is none. */
+export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: string; delaySeconds?: number } = {}): Promise<boolean> => {
+  // By the lease, not by its end: a holder whose lease has lapsed may still finish as long as nobody else has claimed the job.
+  const moved = await run(tx)`
+    update kernel.job set run_at = case when lease is null then c.at else run_at end, again_at = case when lease is not null then c.at end
+      from (select coalesce(${when.runAt ?? null}::timestamptz, kernel.now() + make_interval(secs => ${when.delaySeconds ?? 0})) as at offset 0) c
+     where kind = ${job.kind} and key = ${key} and dead_at is null`;
+  if (moved) tx.wake(laneChannel(job.lane));
+  return moved > 0;
+};
+
+const json = (payload: unknown): string | null => (payload === undefined ? null : JSON.stringify(payload));

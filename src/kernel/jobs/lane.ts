@@ -1,0 +1,89 @@
+import type { Db } from '../db.ts';
+import type { Logger } from '../log.ts';
+import { makeNudge } from './nudge.ts';
+import { type Claimed, claimJobs, nextDueIn } from './store.ts';
+
+export interface LaneOptions {
+  lane: string;
+  slots: number;
+  db: Db;
+  log: Logger;
+  /** Kinds this worker knows, with their leases in seconds. */
+  kinds: ReadonlyMap<string, number>;
+  holding: () => number[];
+  /** Begins a claimed job and settles when its slot is free again. */
+  begin: (job: Claimed, claimedAt: number) => Promise<void>;
+  /** Claimed, but not begun because the lane was stopped meanwhile. */
+  giveBack: (jobs: Claimed[], claimedAt: number) => void;
+}
+
+export interface LaneLoop {
+  readonly running: number;
+  wake(): void;
+  /** No more claims. Settles when the loop has ended; what was begun may still run. */
+  stop(): Promise<void>;
+  /** Settles when nothing runs. */
+  idle(): Promise<void>;
+}
+
+const lookEveryMs = 1_000;
+
+/** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
+export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBack }: LaneOptions): LaneLoop {
+  const { nudge, sleep } = makeNudge();
+  const names = [...kinds.keys()];
+  const running = new Set<Promise<void>>();
+  let stopping = false;
+  let away = false;
+
+  /** How long to sleep, 0 to go on at once. */
+  const look = async (): Promise<number> => {
+    const free = slots - running.size;
+    if (free === 0) return lookEveryMs; // a slot that comes free nudges
+    const claimedAt = performance.now();
+    const claimed = await db.read((tx) => claimJobs(tx, lane, kinds, free, holding()));
+    if (stopping) giveBack(claimed, claimedAt);
+    else for (const job of claimed.sort((a, b) => b.late_ms - a.late_ms)) start(job, claimedAt);
+    if (stopping || claimed.length === free) return 0;
+    return db.read((tx) => nextDueIn(tx, lane, names, lookEveryMs));
+  };
+
+  const start = (job: Claimed, claimedAt: number) => {
+    const run = begin(job, claimedAt).finally(() => {
+      running.delete(run);
+      nudge();
+    });
+    running.add(run);
+  };
+
+  const loop = async () => {
+    while (!stopping) {
+      let ms = lookEveryMs;
+      try {
+        ms = await look();
+        if (away) log.info({ lane }, 'jobs are claimed again');
+        away = false;
+      } catch (error) {
+        if (!away) log.warn({ err: error, lane }, 'jobs cannot be claimed; trying again every second');
+        away = true;
+      }
+      if (ms > 0) await sleep(ms);
+    }
+  };
+
+  const ended = loop();
+  return {
+    get running() {
+      return running.size;
+    },
+    wake: nudge,
+    stop: () => {
+      stopping = true;
+      nudge();
+      return ended;
+    },
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseAway, type Db } from '../db.ts';
+import type { Logger } from '../log.ts';
+import type { Hold } from './holds.ts';
+import type { Verdict } from './lease.ts';
+import type { Outcome } from './outcome.ts';
+import { finishJobs, putBackJobs } from './store.ts';
+
+export interface Recorder {
+  /** True once the outcome is on record; false when the job was not ours any more, so that nothing was changed. */
+  record(hold: Hold, outcome: Outcome): Promise<boolean>;
+  /** Gives up what the database has not taken: those leases lapse by themselves. */
+  stop(): void;
+}
+
+interface Entry<O> {
+  hold: Hold;
+  outcome: O;
+  resolve: (recorded: boolean) => void;
+}
+
+type Settled = Extract<Outcome, { is: 'done' }>;
+type Unfinished = Exclude<Outcome, Settled>;
+
+const most = 500;
+const busyRetryMs = 25;
+const awayRetryMs = 250;
+
+export function makeRecorder({ db, log }: { db: Db; log: Logger }): Recorder {
+  const held = <O>({ hold, outcome }: Entry<O>) => ({ id: hold.job.id, lease: hold.job.lease, outcome });
+  const finished = makeBatches<Settled>((entries) => db.read((tx) => finishJobs(tx, entries.map(held))), log);
+  const unfinished = makeBatches<Unfinished>((entries) => db.read((tx) => putBackJobs(tx, entries.map(held))), log);
+  return {
+    record: (hold, outcome) => (outcome.is === 'done' ? finished.add(hold, outcome) : unfinished.add(hold, outcome)),
+    stop: () => {
+      finished.stop();
+      unfinished.stop();
+    },
+  };
+}
+
+/** While one statement is on its way, the outcomes for the next gather by themselves. */
+function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log: Logger) {
+  const waiting: Entry<O>[] = [];
+  let working = false;
+  let stopped = false;
+  let alone = 0; // so many go one by one: something among them was refused, and must not keep the others from the record
+
+  const step = async () => {
+    const entries = waiting.splice(0, alone > 0 ? 1 : most);
+    alone = Math.max(0, alone - 1);
+    try {
+      const verdicts = await write(entries);
+      const busy = entries.filter((_, i) => verdicts[i] === 'busy');
+      entries.forEach(({ resolve }, i) => verdicts[i] !== 'busy' && resolve(verdicts[i] === 'settled'));
+      waiting.push(...busy);
+      if (busy.length === entries.length) await sleep(busyRetryMs);
+    } catch (error) {
+      if (error instanceof DatabaseAway) {
+        waiting.unshift(...entries);
+        await sleep(awayRetryMs);
+      } else if (entries.length > 1) {
+        waiting.unshift(...entries);
+        alone = entries.length;
+      } else {
+        const { id, kind } = entries[0]!.hold.job;
+        log.error({ err: error, job: id, kind }, 'the outcome of a job cannot be recorded; it runs again when its lease lapses');
+        entries[0]!.resolve(false);
+      }
+    }
+  };
+
+  const work = async () => {
+    while (waiting.length > 0 && !stopped) await step();
+    working = false;
+    if (stopped) for (const { resolve } of waiting.splice(0)) resolve(false);
+  };
+
+  return {
+    add: (hold: Hold, outcome: O) =>
+      new Promise<boolean>((resolve) => {
+        if (stopped) return resolve(false);
+        waiting.push({ hold, outcome, resolve });
+        if (working) return;
+        working = true;
+        // Handlers that end in the same turn of the event loop share the first statement too.
+        setImmediate(() => void work());
+      }),
+    stop: () => {
+      stopped = true;
+      if (!working) void work();
+    },
+  };
+}

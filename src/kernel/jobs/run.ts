@@ -1,0 +1,65 @@
+import { randomInt } from 'node:crypto';
+import { Compile, type Validator } from 'typebox/compile';
+import type { App } from '../app.ts';
+import { type Job, type JobRun, LeaseLost } from './declare.ts';
+import type { Hold } from './holds.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { fenceOne, finishOne } from './store.ts';
+
+/** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
+export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outcome | undefined> {
+  const { job, abort } = hold;
+  // Claimed once more than allowed: its last holders neither finished nor failed it, they vanished.
+  if (job.attempts > declared.maxAttempts) return { is: 'dead', error: `its worker vanished while running it, ${declared.maxAttempts} attempts long; look at what this job does to its process` };
+
+  let finished = false;
+  const log = app.log.child({ job: job.id, kind: job.kind, requestId: job.request_id ?? undefined });
+  const run: JobRun<unknown> = {
+    app,
+    payload: job.payload ?? undefined,
+    key: job.key,
+    org: job.org_id ?? undefined,
+    requestId: job.request_id ?? undefined,
+    attempt: job.attempts,
+    signal: abort.signal,
+    log,
+    finishWith: async (work) => {
+      const result = await app.db.write(async (tx) => {
+        await finishOne(tx, job); // first, so that nothing is done for a job that is not ours
+        return work(tx);
+      });
+      finished = true;
+      return result;
+    },
+    fence: (tx) => fenceOne(tx, job),
+  };
+
+  try {
+    checkPayload(declared, job.payload);
+    await declared.run(run);
+    return finished ? undefined : { is: 'done' };
+  } catch (error) {
+    if (finished) {
+      log.error({ err: error }, 'a job failed after it had finished; what it wanted to do then is not done');
+      return undefined;
+    }
+    // A handler that stops because its signal was aborted throws whatever it likes; the reason is the signal's.
+    const reason = abort.signal.aborted ? abort.signal.reason : error;
+    if (error instanceof LeaseLost || reason instanceof LeaseLost) return { is: 'released' };
+    const outcome = outcomeOf(reason, declared, job.attempts, randomInt(2 ** 20) / 2 ** 20);
+    if (outcome.is === 'dead') log.error({ err: error, jobKey: job.key, attempt: job.attempts }, 'a job is dead: it failed for the last time');
+    return outcome;
+  }
+}
+
+const validators = new WeakMap<Job, Validator>();
+
+/** Another release may have written it. During a rolling upgrade, the next attempt may meet a worker that understands it. */
+function checkPayload(declared: Job, payload: unknown) {
+  if (!declared.payload) return;
+  const validator = validators.get(declared) ?? Compile(declared.payload);
+  validators.set(declared, validator);
+  if (validator.Check(payload)) return;
+  const first = validator.Errors(payload)[0];
+  throw new Error(`its payload is not what this release expects: ${first?.instancePath || 'it'} ${first?.message ?? 'does not fit'}`);
+}

@@ -1,0 +1,106 @@
+import Type, { type Static } from 'typebox';
+import { row, run, type Tx } from '../db.ts';
+import { sql } from '../sql.ts';
+import { LeaseLost } from './declare.ts';
+import { claim, type Held, type Queue, settle, type Verdict } from './lease.ts';
+import type { Outcome } from './outcome.ts';
+
+export const jobQueue: Queue = { table: sql`kernel.job`, idType: sql`bigint` };
+
+const ClaimedRow = Type.Object({
+  id: Type.Integer(),
+  kind: Type.String(),
+  key: Type.String(),
+  payload: Type.Unknown(),
+  org_id: Type.Union([Type.String(), Type.Null()]),
+  request_id: Type.Union([Type.String(), Type.Null()]),
+  attempts: Type.Integer(),
+  lease: Type.String(),
+  late_ms: Type.Number(),
+});
+export type Claimed = Static<typeof ClaimedRow>;
+
+/** `kinds`: those this worker knows, with their leases. What it holds already is not for it to take again, however the clock moved. */
+export const claimJobs = (tx: Tx, lane: string, kinds: ReadonlyMap<string, number>, limit: number, holding: readonly number[]): Promise<Claimed[]> =>
+  claim(tx, ClaimedRow, jobQueue, {
+    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])`,
+    limit,
+    leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
+    returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts`,
+  });
+
+const WaitRow = Type.Object({ ms: Type.Integer() });
+
+/** How long until something of this lane falls due, at most `most`. By the database's clock, so that ours may be wrong. */
+export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], most: number): Promise<number> =>
+  (
+    await row(tx, WaitRow)`
+      select ceil(least(extract(epoch from j.run_at - (select kernel.now())) * 1000, ${most}))::int as ms from kernel.job j
+       where j.lane = ${lane} and j.kind = any(${kinds}::text[]) and j.dead_at is null and j.run_at > (select kernel.now())
+       order by j.run_at limit 1`
+  )?.ms ?? most;
+
+/** Finished jobs are deleted, except those that somebody asked to run again while they ran. */
+export const finishJobs = (tx: Tx, held: readonly Held[]): Promise<Verdict[]> =>
+  settle(
+    tx,
+    jobQueue,
+    held,
+    sql`q.id, q.again_at`,
+    sql`finished as (delete from kernel.job j using mine where j.id = mine.id and mine.again_at is null),
+        repeated as (update kernel.job j set run_at = mine.again_at, again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
+                       from mine where j.id = mine.id and mine.again_at is not null)`,
+  );
+
+/** Everything that is not finished: tried again, dead, or given back. */
+export function putBackJobs(tx: Tx, held: readonly (Held & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
+  const outcomes = held.map((h) => h.outcome);
+  const is = outcomes.map((o) => o.is);
+  const seconds = outcomes.map((o) => (o.is === 'retry' && 'inSeconds' in o ? o.inSeconds : null));
+  const at = outcomes.map((o) => (o.is === 'retry' && 'at' in o ? o.at : null));
+  const errors = outcomes.map((o) => (o.is === 'released' ? null : o.error));
+  return settle(
+    tx,
+    jobQueue,
+    held,
+    sql`q.id`,
+    sql`fate as (select * from unnest(${is}::text[], ${seconds}::float8[], ${at}::timestamptz[], ${errors}::text[]) with ordinality as f(is_, seconds, at, error, n)),
+        put_back as (
+          update kernel.job j
+             set lease = null, lease_until = null, again_at = null,
+                 last_error = coalesce(f.error, j.last_error),
+                 attempts = case when j.again_at is not null then 0 when f.is_ = 'released' then greatest(j.attempts - 1, 0) else j.attempts end,
+                 run_at = coalesce(j.again_at, f.at, clock.now + make_interval(secs => f.seconds), j.run_at),
+                 dead_at = case when j.again_at is null and f.is_ = 'dead' then clock.now end
+            from mine join fate f using (n), clock where j.id = mine.id)`,
+  );
+}
+
+/** In a transaction of the handler's: waits for the row if it must, and is certain. */
+export async function finishOne(tx: Tx, { id, lease }: Held): Promise<void> {
+  if (await run(tx)`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null`) return;
+  const repeated = await run(tx)`
+    update kernel.job set run_at = again_at, again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
+     where id = ${id} and lease = ${lease}`;
+  if (!repeated) throw new LeaseLost();
+}
+
+export async function fenceOne(tx: Tx, { id, lease }: Held): Promise<void> {
+  if (!(await run(tx)`select from kernel.job where id = ${id} and lease = ${lease} for update`)) throw new LeaseLost();
+}
+
+/**
+ * A clock that was set back leaves leases that end far in its future, and a holder that vanished would keep its jobs until then.
+ * Such leases are shortened to an ordinary one: who still lives renews it in time.
+ */
+export const shortenBrokenLeases = (tx: Tx) => run(tx)`
+  update kernel.job set lease_until = kernel.now() + interval '30 seconds' where lease_until > (select kernel.now()) + interval '11 minutes'`;
+
+export const deleteOldDead = (tx: Tx) => run(tx)`
+  delete from kernel.job where id in (
+    select id from kernel.job where dead_at < (select kernel.now()) - interval '30 days' order by dead_at limit 5000 for update skip locked)`;
+
+export const deleteOldIdempotency = (tx: Tx) => run(tx)`
+  delete from kernel.idempotency where ctid in (
+    select ctid from kernel.idempotency where created_at < (select kernel.now()) - interval '24 hours' order by created_at limit 5000 for update skip locked)`;
+

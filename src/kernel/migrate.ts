@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+import type { Connection } from './db.ts';
+import { exitCodes, Stop } from './errors.ts';
+
+/** One schema, and the folder whose 0001_….sql files make it. */
+export interface Migrations {
+  schema: string;
+  folder: URL;
+}
+
+export interface Migration {
+  id: string;
+  schema: string;
+  sql: string;
+  checksum: string;
+}
+
+const lockKey = 7_203_114_501; // any constant of ours: processes that start together migrate one after the other
+
+export async function readMigrations(sources: Migrations[]): Promise<Migration[]> {
+  const all: Migration[] = [];
+  for (const { schema, folder } of sources) {
+    const files = (await readdir(folder)).filter((f) => /^\d{4}_[a-z0-9_]+\.sql$/.test(f)).sort();
+    for (const file of files) {
+      const text = await readFile(new URL(file, folder), 'utf8');
+      all.push({ id: `${schema}/${file.slice(0, -4)}`, schema, sql: text, checksum: createHash('sha256').update(text).digest('hex') });
+    }
+  }
+  return all;
+}
+
+/** Forward only, checksummed, one transaction each. Refuses a database that a newer release has already changed. */
+export async function migrate(connection: Connection, migrations: Migration[], upTo?: ReadonlySet<string>): Promise<string[]> {
+  const client = new pg.Client({ ...connection, lock_timeout: 10_000, application_name: 'quarterdeck migrate' });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockKey]);
+    await client.query(`create schema if not exists kernel;
+      create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`);
+    const applied = new Map((await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration')).rows.map((r) => [r.id, r.checksum]));
+    refuseForeign(applied, migrations);
+
+    const done: string[] = [];
+    for (const m of migrations) {
+      if (applied.has(m.id) || (upTo && !upTo.has(m.id))) continue;
+      await client.query('begin');
+      try {
+        await client.query(`create schema if not exists ${m.schema}; set local search_path = ${m.schema}; ${m.sql}`);
+        await client.query('insert into kernel.migration (id, checksum) values ($1, $2)', [m.id, m.checksum]);
+        await client.query('commit');
+      } catch (error) {
+        await client.query('rollback');
+        throw new Stop(exitCodes.dataDirectory, `migration ${m.id} failed: ${(error as Error).message}; nothing of it was applied`, { cause: error });
+      }
+      done.push(m.id);
+    }
+    return done;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
+  const known = new Map(migrations.map((m) => [m.id, m.checksum]));
+  for (const [id, checksum] of applied) {
+    if (!known.has(id)) throw new Stop(exitCodes.databaseNewer, `the database was changed by a newer release (migration ${id}); run that release or newer here`);
+    if (known.get(id) !== checksum) throw new Stop(exitCodes.databaseNewer, `migration ${id} was applied with another text than this release carries; the database does not belong to this release`);
+  }
+}

@@ -1,0 +1,9 @@
+/** What the operator may want to know; everything ordinary is silent. */
+export type PostgresEvent =
+  | { event: 'postgres.initialized'; cluster: string; ms: number }
+  | { event: 'postgres.waiting'; pid: number; reason: string }
+  | { event: 'postgres.kept'; pid: number; adopted: boolean; ms: number }
+  | { event: 'postgres.lock-regained'; pid: number }
+  | { event: 'postgres.stopped'; pid: number; how: 'fast' | 'immediate' | 'still there' };
+
+export type Log = (event: PostgresEvent) => void;

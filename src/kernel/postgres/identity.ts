@@ -1,0 +1,122 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { lchown, readdir, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { exitCodes, Stop } from '../errors.ts';
+import type { Place } from './place.ts';
+
+/** As whom PostgreSQL runs. It refuses to be root, so as root we must make it somebody else. */
+export interface Identity {
+  kind: 'self' | 'user' | 'namespace';
+  /** Who must own its files; undefined = they are ours already. */
+  owner: { uid: number; gid: number } | undefined;
+  mayRead(path: string): Promise<boolean>;
+  spawn(program: string, args: string[], options: SpawnOptions): ChildProcess;
+}
+
+/** Nothing of the caller's environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change what runs. */
+const environment = () => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' });
+
+const nobody = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
+
+const self: Identity = {
+  kind: 'self',
+  owner: undefined,
+  mayRead: async () => true,
+  spawn: (program, args, options) => spawn(program, args, { ...options, env: environment() }),
+};
+
+const asUser = (owner: { uid: number; gid: number }): Identity => ({
+  kind: 'user',
+  owner,
+  mayRead: async (path) => (await firstClosed(path, owner)) === undefined,
+  // spawn takes a signed number, and macOS's nobody is -2. Supplementary groups are dropped with the uid.
+  spawn: (program, args, options) => spawn(program, args, { ...options, env: environment(), uid: owner.uid | 0, gid: owner.gid | 0 }),
+});
+
+/**
+ * Root outside, nobody inside: it may go where root may by ownership, holds no capability, and PostgreSQL is content. Weaker than a
+ * real other user (root's files stay writable for it), so only where that one cannot reach the data.
+ */
+const inNamespace: Identity = {
+  kind: 'namespace',
+  owner: { uid: 0, gid: 0 },
+  mayRead: async () => true,
+  spawn: (program, args, options) =>
+    spawn('unshare', ['--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--', program, ...args], {
+      ...options,
+      env: environment(),
+    }),
+};
+
+/** Whoever owns existing data goes on owning it, so that a start with sudo does not lock its user out; a new cluster is nobody's. */
+export async function chooseIdentity(place: Place): Promise<Identity> {
+  if (process.getuid?.() !== 0) return self;
+  const found = await stat(place.cluster).catch(() => stat(place.dir));
+  const owner = found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid };
+  const closed = await firstClosed(place.dataDir, owner);
+  if (closed === undefined && (await works(asUser(owner)))) return asUser(owner);
+  if (await works(inNamespace)) return inNamespace;
+  const why =
+    closed === undefined ? 'no other user can be assumed here' : `the user it would run as (id ${owner.uid}) may not enter ${closed}`;
+  throw new Stop(
+    exitCodes.dataDirectory,
+    `PostgreSQL does not run as root, and ${why}; set QUARTERDECK_DATA to a directory that everyone can reach, such as /var/lib/quarterdeck, or start Quarterdeck as an ordinary user`,
+  );
+}
+
+/**
+ * initdb, and only initdb, looks up the name of the user it runs as. A container started under a bare number has none; inside a
+ * namespace the same user is called nobody, and the files stay ours.
+ */
+export async function forInitdb(identity: Identity): Promise<Identity> {
+  if (identity.kind !== 'self' || hasName()) return identity;
+  if (await works(inNamespace)) return { ...inNamespace, owner: undefined };
+  throw new Stop(
+    exitCodes.dataDirectory,
+    `PostgreSQL cannot make its data directory for a user without a name (id ${process.getuid?.()}); start Quarterdeck as a user that /etc/passwd lists, or set QUARTERDECK_DATABASE_URL`,
+  );
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The first directory on the way to `path` that this user may not pass; undefined when the way is open. */
+async function firstClosed(path: string, who: { uid: number; gid: number }): Promise<string | undefined> {
+  const above = dirname(path) === path ? undefined : await firstClosed(dirname(path), who);
+  if (above !== undefined) return above;
+  const { uid, gid, mode } = await stat(path);
+  const bit = uid === who.uid ? 0o100 : gid === who.gid ? 0o010 : 0o001;
+  return mode & bit ? undefined : path;
+}
+
+/** Asked, not guessed: a container may map no other user, and may forbid new namespaces. */
+async function works(identity: Identity): Promise<boolean> {
+  const child = identity.spawn('id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
+  return new Promise((resolve) => {
+    let said = '';
+    child.stdout?.on('data', (chunk) => (said += chunk));
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0 && said.trim() !== '0'));
+  });
+}
+
+/** Gives a directory and all in it to the identity. The top goes last: while it is another's, the work is not finished. */
+export async function giveTo(identity: Identity, dir: string): Promise<void> {
+  const { owner } = identity;
+  if (!owner) return;
+  const top = await stat(dir);
+  if (top.uid === owner.uid && top.gid === owner.gid) return;
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid).catch((error: NodeJS.ErrnoException) => {
+      // A server that is just ending takes its temporary files with it.
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+  await lchown(dir, owner.uid, owner.gid);
+}

@@ -1,0 +1,4 @@
+export { connectRunning, type EmbeddedConnection } from './connection.ts';
+export type { PostgresEvent } from './events.ts';
+export type { EmbeddedPostgres } from './hold.ts';
+export { keepPostgres } from './keep.ts';

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { chown, open, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exitCodes, Stop } from '../errors.ts';
+import { forInitdb, type Identity } from './identity.ts';
+import { makingName } from './leftovers.ts';
+import { lastWord } from './log-file.ts';
+import type { Place } from './place.ts';
+import type { Software } from './software.ts';
+
+/** The role that owns everything; there is no other. */
+export const role = 'quarterdeck';
+
+/**
+ * Makes the cluster beside its final name, forces it to disk, and only then gives it the name. A kill at any moment leaves either
+ * nothing of that name or a whole cluster with its password; two starts at once both make one, and the first rename wins.
+ */
+export async function initialize(place: Place, software: Software, identity: Identity): Promise<void> {
+  const making = makingName(place.cluster);
+  const password = `${making}.password`;
+  const maker = await forInitdb(identity);
+  try {
+    await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
+    if (identity.owner) await chown(password, identity.owner.uid, identity.owner.gid);
+    await initdb(place, software, maker, [
+      ...['-D', making, '-U', role, '--pwfile', password, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--data-checksums'],
+      // PostgreSQL's own C.UTF-8: no index depends on the C library, whose sort order changes between systems.
+      ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--no-sync', '--no-instructions'],
+    ]);
+    const hba = join(making, 'pg_hba.conf');
+    await writeFile(hba, 'local all all scram-sha-256\n');
+    await rename(password, join(making, 'quarterdeck.password'));
+    // Once, at the end, everything that is in it: a fraction of what initdb's own syncing of each step takes.
+    await initdb(place, software, maker, ['-D', making, '--sync-only']);
+    await takeName(making, place.cluster);
+    await syncDirectory(place.dir);
+  } finally {
+    await rm(making, { recursive: true, force: true });
+    await rm(password, { force: true });
+  }
+}
+
+async function takeName(making: string, cluster: string): Promise<void> {
+  await rename(making, cluster).catch((error: NodeJS.ErrnoException) => {
+    // The other start's cluster has the name and is as good as ours.
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+}
+
+async function syncDirectory(dir: string): Promise<void> {
+  const handle = await open(dir, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function initdb(place: Place, software: Software, identity: Identity, args: string[]): Promise<void> {
+  const child = identity.spawn(software.initdb, args, { cwd: place.dir, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr?.on('data', (chunk) => (said += chunk));
+  const failure = await new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code) => resolve(code === 0 ? undefined : lastWord(withoutCleaning(said))));
+  });
+  if (failure === undefined) return;
+  throw new Stop(exitCodes.dataDirectory, `PostgreSQL could not make its data directory in ${place.dir}: ${failure}`);
+}
+
+/** Its last lines tell how it tidies up after itself; the reason stands before them. */
+const withoutCleaning = (said: string): string =>
+  said.replace(/^(initdb: removing .*|child process exited .*)$/gm, '').replace(/^initdb: (error: )?/gm, '');

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { exitCodes, Stop } from '../errors.ts';
+import { connectionTo } from './connection.ts';
+import type { PostgresEvent } from './events.ts';
+import { type EmbeddedPostgres, hold } from './hold.ts';
+import { takeLock } from './keeper-lock.ts';
+import { judgeEnd, type Launched, launch } from './launch.ts';
+import { patience } from './patience.ts';
+import { notUsable, type Place, settleIn } from './place.ts';
+import { findPostmaster } from './postmaster.ts';
+
+export interface KeepOptions {
+  dataDir: string;
+  log?: (event: PostgresEvent) => void;
+  /** More PostgreSQL settings, such as fsync=off in tests. */
+  settings?: Record<string, string>;
+}
+
+/** Exactly one keeper a data directory: finds, starts or adopts its server, and holds the keeper's lock from then on. */
+export async function keepPostgres(options: KeepOptions): Promise<EmbeddedPostgres> {
+  const place = await settleIn(options.dataDir);
+  try {
+    return await findOrStart(place, options);
+  } catch (error) {
+    throw notUsable(options.dataDir, error);
+  }
+}
+
+/**
+ * Every turn looks at what is there now and takes one step, so it does not matter who started the server, what was killed when,
+ * or whether another start is doing the same at this moment: the lock decides, and only the lock.
+ */
+async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptions): Promise<EmbeddedPostgres> {
+  const began = performance.now();
+  const elapsed = () => performance.now() - began;
+  const beTolerant = patience(place, log);
+  let launched: Launched | undefined;
+
+  for (;;) {
+    const server = await findPostmaster(place);
+    if (server) {
+      const connection = await connectionTo(place, server);
+      const attempt = connection && (await takeLock(connection));
+      if (attempt && 'heldBy' in attempt) throw alreadyRunning(attempt.heldBy);
+      if (attempt && 'held' in attempt) {
+        await ensureDatabase(attempt.held);
+        const adopted = server.pid !== launched?.pid;
+        log({ event: 'postgres.kept', pid: server.pid, adopted, ms: Math.round(elapsed()) });
+        return hold({ place, pid: server.pid, connection, client: attempt.held, adopted }, log);
+      }
+      beTolerant(server, attempt?.away);
+    } else if (!launched || launched.ended) {
+      if (launched) await judgeEnd(place, launched, elapsed());
+      launched = await launch(place, settings, log);
+    }
+    await sleep(5);
+  }
+}
+
+/** Under the keeper's lock, so nobody else does it at the same time; after a kill in between, the next start does it. */
+async function ensureDatabase(client: pg.Client): Promise<void> {
+  try {
+    const { rowCount } = await client.query(`select from pg_database where datname = 'quarterdeck'`);
+    if (rowCount === 0) await client.query('create database quarterdeck');
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw error;
+  }
+}
+
+function alreadyRunning(pid: number): Stop {
+  const who = pid > 0 ? `as pid ${pid}` : 'in another process';
+  return new Stop(
+    exitCodes.alreadyRunning,
+    `Quarterdeck is already running here ${who}; stop that one first, or give this one another directory with QUARTERDECK_DATA`,
+  );
+}

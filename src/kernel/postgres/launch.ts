@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { chown } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exitCodes, Stop } from '../errors.ts';
+import type { Log } from './events.ts';
+import { chooseIdentity, giveTo } from './identity.ts';
+import { initialize } from './initialize.ts';
+import { dropLeftovers } from './leftovers.ts';
+import { boundLog, lastWord, logSince, sizeOf, withLogOpen } from './log-file.ts';
+import { clusterState, type Place } from './place.ts';
+import { dropStalePid, survivors } from './postmaster.ts';
+import { serverArguments } from './settings.ts';
+import { dropStaleSocketLock, makeSocketDir } from './socket.ts';
+import { prepareSoftware } from './software.ts';
+
+/** A server process that we started; whether it becomes the cluster's server is up to postmaster.pid. */
+export interface Launched {
+  pid: number | undefined;
+  ended: boolean;
+  /** Where in the log its own words begin. */
+  logOffset: number;
+}
+
+/** Starts a server, making the cluster first if there is none. Safe beside another start: PostgreSQL lets one of them win. */
+export async function launch(place: Place, settings: Record<string, string> | undefined, log: Log): Promise<Launched> {
+  await dropLeftovers(place.dir);
+  const identity = await chooseIdentity(place);
+  if (identity.owner) await chown(place.dir, identity.owner.uid, identity.owner.gid);
+  const software = await prepareSoftware(place, identity);
+  if ((await clusterState(place)) === 'absent') {
+    const began = performance.now();
+    await initialize(place, software, identity);
+    log({ event: 'postgres.initialized', cluster: place.cluster, ms: Math.round(performance.now() - began) });
+  }
+  await giveTo(identity, place.cluster);
+
+  const socketDir = await makeSocketDir(place, identity.owner);
+  await dropStalePid(place);
+  await dropStaleSocketLock(place, socketDir);
+  await boundLog(place.log);
+  const logOffset = await sizeOf(place.log);
+
+  // Its own session: Ctrl-C goes to everything in ours, and the server must outlive our draining.
+  const child = withLogOpen(place.log, identity.owner, (fd) =>
+    identity.spawn(software.postgres, serverArguments(place.cluster, socketDir, settings), {
+      cwd: place.dir,
+      stdio: ['ignore', fd, fd],
+      detached: true,
+    }),
+  );
+  const launched: Launched = { pid: child.pid, ended: false, logOffset };
+  child.once('exit', () => {
+    launched.ended = true;
+  });
+  child.unref();
+  if (child.pid === undefined) {
+    const [error] = await once(child, 'error');
+    throw new Stop(exitCodes.databaseUnreachable, `PostgreSQL could not be started: ${(error as Error).message}`, { cause: error });
+  }
+  return launched;
+}
+
+/** Looks at why a server ended before it answered. Returns when starting again may help, throws when it cannot. */
+export async function judgeEnd(place: Place, launched: Launched, waitedMs: number): Promise<void> {
+  const said = await logSince(place.log, launched.logOffset);
+  // Another start was quicker; its server will be found.
+  if (/lock file ".*" already exists/.test(said) && waitedMs < 30_000) return;
+  // The previous server was killed, and some of its processes are still busy with a statement and have not noticed.
+  if (/pre-existing shared memory block/.test(said)) {
+    if (waitedMs < 30_000) return void (await sleep(50));
+    const pids = await survivors(place.cluster);
+    throw new Stop(
+      exitCodes.databaseUnreachable,
+      `processes of a PostgreSQL that was killed still use ${place.cluster}${pids.length ? ` (pids ${pids.join(', ')})` : ''}; end them and start again`,
+    );
+  }
+  throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${place.cluster}: ${lastWord(said)}; more is in ${place.log}`);
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { link, readdir, readFile, readlink, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Place } from './place.ts';
+
+/** A live server, as its postmaster.pid tells it. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+  socketDir: string;
+}
+
+/** The server that holds this cluster now, or undefined. Its socket directory is empty while it has not opened one yet. */
+export async function findPostmaster(place: Place): Promise<Postmaster | undefined> {
+  const [pid, , , port, socketDir] = (await pidFile(place)).split('\n');
+  if (!(Number(pid) > 0 && (await isPostmaster(Number(pid), place.cluster)))) return undefined;
+  return { pid: Number(pid), port: Number(port) || 5432, socketDir: socketDir ?? '' };
+}
+
+const pidFile = (place: Place): Promise<string> => readFile(join(place.cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+
+/**
+ * A postmaster.pid that names a dead process is left alone: PostgreSQL looks for survivors of that server before it replaces the
+ * file. Only a number that now belongs to another program is taken away, because PostgreSQL would refuse for as long as that one
+ * runs. It is taken aside first and looked at again: a competing start may have put a live server's file there since we read it.
+ */
+export async function dropStalePid(place: Place): Promise<void> {
+  const judged = await pidFile(place);
+  const pid = Number(judged.split('\n')[0]);
+  if (!(pid > 0) || !isAlive(pid) || (await isPostmaster(pid, place.cluster))) return;
+  const file = join(place.cluster, 'postmaster.pid');
+  const aside = `${file}.stale-${process.pid}`;
+  try {
+    await rename(file, aside);
+    if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => {});
+    await rm(aside, { force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Whether this pid is a PostgreSQL process at work in this cluster. Its working directory is the cluster and follows it when it is
+ * moved; a zombie (in a container whose pid 1 reaps nobody) has none, and rightly counts as gone.
+ */
+export async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
+  if (process.platform !== 'linux') {
+    const { stdout } = await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
+    return stdout.includes('postgres') && stdout.includes(cluster);
+  }
+  const [cwd, comm] = await Promise.all([
+    readlink(`/proc/${pid}/cwd`).catch(() => ''),
+    readFile(`/proc/${pid}/comm`, 'utf8').catch(() => ''),
+  ]);
+  return cwd === cluster && comm.trim() === 'postgres';
+}
+
+/** Processes of a killed server that have not noticed yet; they keep its shared memory, and so the next server, waiting. */
+export async function survivors(cluster: string): Promise<number[]> {
+  if (process.platform !== 'linux') return [];
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const ours = await Promise.all(pids.map((pid) => isPostmaster(pid, cluster)));
+  return pids.filter((_, at) => ours[at]);
+}
+
+/** Waits until the process is no longer this cluster's server; false when the time is up first. */
+export async function waitGone(pid: number, cluster: string, withinMs: number): Promise<boolean> {
+  const until = performance.now() + withinMs;
+  while (await isPostmaster(pid, cluster)) {
+    if (performance.now() > until) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+/** Fast shutdown: transactions roll back, a checkpoint is written. Immediate only when that takes too long; then the next start recovers. */
+export async function shutDown(
+  pid: number,
+  cluster: string,
+  bounds: { fastMs: number; immediateMs: number },
+): Promise<'fast' | 'immediate' | 'still there'> {
+  if (!(await isPostmaster(pid, cluster))) return 'fast';
+  process.kill(pid, 'SIGINT');
+  if (await waitGone(pid, cluster, bounds.fastMs)) return 'fast';
+  process.kill(pid, 'SIGQUIT');
+  return (await waitGone(pid, cluster, bounds.immediateMs)) ? 'immediate' : 'still there';
+}

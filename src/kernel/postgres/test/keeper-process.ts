@@ -1,0 +1,12 @@
+/** A keeper in a process of its own, for tests that kill it: says on one line what became of it, then stays until SIGTERM. */
+import { Stop } from '../../errors.ts';
+import { keepPostgres } from '../index.ts';
+
+try {
+  const kept = await keepPostgres({ dataDir: process.argv[2]! });
+  process.once('SIGTERM', () => void kept.stop());
+  console.log(JSON.stringify({ kept: true, adopted: kept.adopted, postgres: kept.pid }));
+} catch (error) {
+  if (!(error instanceof Stop)) throw error;
+  console.log(JSON.stringify({ kept: false, exitCode: error.exitCode, sentence: error.message }));
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import pg from 'pg';
+import { type EmbeddedConnection, type EmbeddedPostgres, keepPostgres } from '../index.ts';
+import { placeIn } from '../place.ts';
+import { findPostmaster, shutDown } from '../postmaster.ts';
+
+export const isRoot = process.getuid?.() === 0;
+
+/** A directory that everyone may enter; whatever server is left in `data` below it ends with the test. */
+export async function scratch(t: TestContext, below = 'data'): Promise<{ dir: string; dataDir: string }> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-keeper-')));
+  await chmod(dir, 0o755);
+  const dataDir = join(dir, below);
+  t.after(async () => {
+    await endServer(dataDir);
+    await rm(dir, { recursive: true, force: true, maxRetries: 10 });
+  });
+  return { dir, dataDir };
+}
+
+async function endServer(dataDir: string): Promise<void> {
+  const place = await placeIn(dataDir).catch(() => undefined);
+  const server = place && (await findPostmaster(place));
+  if (server) await shutDown(server.pid, place.cluster, { fastMs: 2_000, immediateMs: 8_000 });
+}
+
+export async function keep(t: TestContext, dataDir: string, settings?: Record<string, string>): Promise<EmbeddedPostgres> {
+  const kept = await keepPostgres({ dataDir, settings });
+  t.after(() => kept.stop());
+  return kept;
+}
+
+export interface KeeperProcess {
+  process: ChildProcess;
+  said: Promise<{ kept: boolean; adopted?: boolean; postgres?: number; exitCode?: number; sentence?: string }>;
+  killed(): Promise<void>;
+}
+
+/** Not ended by the test's own end: each test says what becomes of it, and a leftover is killed. */
+export function keeperProcess(t: TestContext, dataDir: string): KeeperProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'keeper-process.ts'), dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const gone = once(child, 'exit');
+  const killed = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await gone;
+  };
+  t.after(killed);
+  const said = once(createInterface({ input: child.stdout }), 'line').then(([line]) => JSON.parse(line as string));
+  return { process: child, said, killed };
+}
+
+export async function query(connection: EmbeddedConnection, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(connection);
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The uid a process really has, as the machine outside any namespace sees it. */
+export async function uidOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
+}

@@ -1,0 +1,103 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { chmod, open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import Type from 'typebox';
+import { row, run, type Tx } from './db.ts';
+import { exitCodes, Stop } from './errors.ts';
+
+// Secrets that we must use again are sealed with AES-256-GCM. The key file is a list `id:base64`, one a line: the first seals,
+// all open. A sealed value carries its key's id, and is bound to where it stands: `schema.table.column.row`.
+
+export interface KeyRing {
+  keys: { id: string; key: Buffer }[];
+}
+
+export const keyFile = (dataDir: string) => join(dataDir, 'secret.key');
+export const newKey = () => ({ id: randomBytes(4).toString('hex'), key: randomBytes(32) });
+const version = 1;
+
+/** version ‖ id length ‖ id ‖ 12 bytes of nonce ‖ 16 bytes of tag ‖ ciphertext */
+export function seal(ring: KeyRing, plain: string | Buffer, where: string): Buffer {
+  const { id, key } = ring.keys[0]!;
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(where));
+  const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return Buffer.concat([Buffer.from([version, id.length]), Buffer.from(id), nonce, cipher.getAuthTag(), body]);
+}
+
+export function unseal(ring: KeyRing, sealed: Buffer, where: string): Buffer {
+  const { id, rest } = split(sealed);
+  const key = ring.keys.find((k) => k.id === id)?.key;
+  if (!key) throw new Error(`${where} is sealed with key ${id}, which secret.key does not hold`);
+  const decipher = createDecipheriv('aes-256-gcm', key, rest.subarray(0, 12)).setAAD(Buffer.from(where)).setAuthTag(rest.subarray(12, 28));
+  return Buffer.concat([decipher.update(rest.subarray(28)), decipher.final()]);
+}
+
+/** Which key a value is sealed with. */
+export const keyIdOf = (sealed: Buffer): string => split(sealed).id;
+
+function split(sealed: Buffer) {
+  if (sealed[0] !== version) throw new Error('not a sealed value of this release');
+  const end = 2 + sealed[1]!;
+  return { id: sealed.subarray(2, end).toString(), rest: sealed.subarray(end) };
+}
+
+export async function readKeys(file: string): Promise<KeyRing | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new Stop(exitCodes.secretKey, `${file} cannot be read: ${error.code}`);
+  });
+  if (text === undefined) return undefined;
+  const keys = text.split('\n').filter((line) => line.trim()).map((line) => {
+    const [id = '', encoded = ''] = line.trim().split(':');
+    const key = Buffer.from(encoded, 'base64');
+    if (!/^[0-9a-z]{1,32}$/.test(id) || key.length !== 32) throw new Stop(exitCodes.secretKey, `${file} is damaged: each line must be id:base64 of 32 bytes; restore it from a backup`);
+    return { id, key };
+  });
+  if (!keys.length) throw new Stop(exitCodes.secretKey, `${file} is empty; restore it from a backup`);
+  return { keys };
+}
+
+/** On disk before anything is sealed with it, and never half-written. */
+export async function writeKeys(file: string, ring: KeyRing): Promise<void> {
+  const fresh = `${file}.new`;
+  const handle = await open(fresh, 'w', 0o600);
+  try {
+    await handle.writeFile(`${ring.keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join('\n')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await chmod(fresh, 0o600);
+  await rename(fresh, file);
+  const folder = await open(dirname(file), 'r');
+  await folder.sync().finally(() => folder.close());
+}
+
+const CanaryRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
+const canaryPlace = 'kernel.canary.sealed.only';
+
+/** A sealed canary tells at start whether this key file belongs to this database: sealing anew would lose what is there. */
+export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
+  const file = keyFile(dataDir);
+  const canary = await row(tx, CanaryRow)`select sealed from kernel.canary for update`;
+  let ring = await readKeys(file);
+  if (!canary) {
+    if (!ring) {
+      ring = { keys: [newKey()] };
+      await writeKeys(file, ring);
+    }
+    await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPlace)})`;
+    return ring;
+  }
+  const lost = 'every sealed secret (webhook signing secrets, provider and upstream passwords, DKIM keys) would be lost';
+  if (!ring) throw new Stop(exitCodes.secretKey, `${file} is missing, and the database holds secrets sealed with it: restore the file from a backup; without it ${lost}`);
+  try {
+    unseal(ring, canary.sealed, canaryPlace);
+  } catch {
+    throw new Stop(exitCodes.secretKey, `${file} is not the key of this database: put the right file back; with this one ${lost}`);
+  }
+  return ring;
+}
+
+export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPlace)}`;

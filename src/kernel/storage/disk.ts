@@ -1,0 +1,80 @@
+import fs, { type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { type Body, MiB, pump } from './body.ts';
+import { StorageFull, StorageUnavailable } from './errors.ts';
+import type { Listed } from './storage.ts';
+
+/** On a full disk the file goes back to where it was: half a chunk helps nobody, and its room helps everybody. */
+export async function writeFrom(file: FileHandle, offset: number, body: Body, whenBodyFails: 'drop' | 'keep'): Promise<number> {
+  let end = offset;
+  const writeAll = async (bytes: Buffer) => {
+    // The last write before a disk is full may be a short one, which Node reports and does not continue.
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, end).catch(async (error) => {
+        if (isFull(error)) await file.truncate(offset);
+        throw error;
+      });
+      done += bytesWritten;
+      end += bytesWritten;
+    }
+  };
+  await pump(body, () => MiB, writeAll, whenBodyFails);
+  return end;
+}
+
+/** A directory whose name survives a power cut is one whose parent was synced after it was made. Another process may have made it
+ *  just now and not have come to that, so every process syncs each once. */
+export function lastingDirectories(root: string) {
+  const lasting = new Set<string>([root]);
+  return async function ensure(directory: string): Promise<void> {
+    if (lasting.has(directory)) return;
+    await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+    const parent = path.dirname(directory);
+    await ensure(parent);
+    await syncDirectory(parent);
+    lasting.add(directory);
+  };
+}
+
+export async function syncDirectory(directory: string): Promise<void> {
+  await using handle = await fs.open(directory, 'r');
+  await handle.sync();
+}
+
+/** Files below a directory as keys, in the byte order of whole keys; directories that cannot hold a wanted one are not read. */
+export async function* walk(directory: string, base: string, prefix: string, after: string): AsyncGenerator<Listed> {
+  const entries = (await unlessMissing(fs.readdir(directory, { withFileTypes: true }))) ?? [];
+  // "a.b" comes before "a/x", though "a" comes before "a.b": a directory sorts with its slash.
+  const keys = entries.map((entry) => base + entry.name + (entry.isDirectory() ? '/' : '')).sort((a, b) => (a < b ? -1 : 1));
+  for (const key of keys) {
+    const place = path.join(directory, key.slice(base.length));
+    if (key.startsWith('.')) continue;
+    if (key.endsWith('/')) {
+      const wanted = (key.startsWith(prefix) || prefix.startsWith(key)) && (key > after || after.startsWith(key));
+      if (wanted) yield* walk(place, key, prefix, after);
+    } else if (key.startsWith(prefix) && key > after) {
+      const stat = await unlessMissing(fs.stat(place));
+      if (stat) yield { key, size: stat.size, modifiedAt: stat.mtime };
+    }
+  }
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '';
+const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error));
+
+export const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error) => {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined;
+    throw error;
+  });
+
+/** What a disk says, in the words that callers of any storage understand. */
+export async function typed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isFull(error)) throw new StorageFull(error);
+    if (['EIO', 'EROFS', 'ESTALE'].includes(codeOf(error))) throw new StorageUnavailable(error);
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import type { S3 } from '@aws-sdk/client-s3';
+import { StorageFull, StorageUnavailable } from './errors.ts';
+import { checkKey } from './keys.ts';
+
+export interface S3Settings {
+  /** Absent: AWS, found by the region. */
+  endpoint?: string;
+  region: string;
+  bucket: string;
+  /** A folder of the bucket that is ours alone. */
+  prefix?: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  forcePathStyle?: boolean;
+  /** A server that refuses connections, accepts none, goes silent or dawdles: each ends, and after so many attempts we say so. */
+  limits?: { attempts?: number; connectMs?: number; silenceMs?: number; answerMs?: number };
+}
+
+export interface Bucket {
+  name: string;
+  /** Where an object of ours lies in the bucket. */
+  at(key: string): string;
+  /** Made on first use: the library costs 35 MiB, and most installations keep files. */
+  client(): Promise<S3>;
+  close(): Promise<void>;
+}
+
+export function bucket(settings: S3Settings): Bucket {
+  const folder = settings.prefix ? `${checkKey(settings.prefix.replace(/\/$/, ''))}/` : '';
+  const { attempts = 3, connectMs = 3_000, silenceMs = 20_000, answerMs = 60_000 } = settings.limits ?? {};
+  let connected: Promise<S3> | undefined;
+
+  const connect = async () => {
+    const { S3 } = await import('@aws-sdk/client-s3');
+    return new S3({
+      endpoint: settings.endpoint,
+      region: settings.region,
+      forcePathStyle: settings.forcePathStyle,
+      credentials: { accessKeyId: settings.accessKeyId, secretAccessKey: settings.secretAccessKey },
+      maxAttempts: attempts,
+      requestHandler: {
+        connectionTimeout: connectMs,
+        socketTimeout: silenceMs,
+        requestTimeout: answerMs,
+        throwOnRequestTimeout: true,
+      },
+      // Bodies are signed by their SHA-256 already. The library's newer checksums are trailers that not every server understands.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      // With it the library opens a fresh connection for every large part.
+      expectContinueHeader: false,
+    });
+  };
+
+  return {
+    name: settings.bucket,
+    at: (key) => folder + key,
+    client: () => (connected ??= connect()),
+    close: async () => (await connected)?.destroy(),
+  };
+}
+
+/** Waits for S3's answer; what S3 says is wrong comes out in our words, with its own as the cause. */
+export const ask = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error) => {
+    throw s3Failure(error);
+  });
+
+export const askUnlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error) => {
+    if (['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(error.name)) return undefined;
+    throw s3Failure(error);
+  });
+
+export function s3Failure(error: Error & { $metadata?: { httpStatusCode?: number } }): Error {
+  const full = error.$metadata?.httpStatusCode === 507 || ['QuotaExceeded', 'XMinioAdminBucketQuotaExceeded'].includes(error.name);
+  return full ? new StorageFull(error) : new StorageUnavailable(error);
+}
+
+/** A few requests at a time; the first failure ends it, once those under way have ended. */
+export async function inParallel<T>(width: number, items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+  // One generator for all lanes: the lane that throws closes it, and the others find nothing more to do.
+  const queue = (function* () {
+    yield* items.entries();
+  })();
+  const lane = async () => {
+    for (const [index, item] of queue) await work(item, index);
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: width }, lane));
+  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
+}

@@ -1,0 +1,67 @@
+import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
+import { type Body, digesting, MiB, pump } from './body.ts';
+import { ask } from './s3-client.ts';
+import type { Listed } from './storage.ts';
+
+interface Target {
+  Bucket: string;
+  Key: string;
+}
+type Part = Target & { UploadId: string; PartNumber: number };
+type SendPart = (index: number, send: (part: Part) => Promise<string | undefined>) => Promise<void>;
+
+/** S3 takes 10,000 parts, each but the last of 5 MiB or more: growing ones keep our buffers small and still reach 430 GiB. */
+export const partSize = (index: number) => 8 * MiB * (1 + Math.floor(index / 1000));
+
+/** What fits one part is one request; more goes up part by part and appears only when complete. */
+export async function putObject(s3: S3, target: Target, body: Body, expected?: string): Promise<{ size: number; digest: string }> {
+  const content = digesting(body, expected);
+  let begun = 0;
+  let size = 0;
+  let digest = '';
+  await multipart(s3, target, (sendPart) =>
+    pump(
+      content,
+      () => partSize(begun),
+      async (bytes, last) => {
+        const index = begun++;
+        size += bytes.length;
+        if (last) digest = content.finish(); // before the last bytes leave: what one request has put cannot be taken back
+        if (last && index === 0) await ask(s3.putObject({ ...target, Body: bytes }));
+        else if (bytes.length > 0) await sendPart(index, async (part) => (await ask(s3.uploadPart({ ...part, Body: bytes }))).ETag);
+      },
+    ),
+  );
+  return { size, digest };
+}
+
+/** Begins with the first part that is sent, completes when the work has ended, and is undone when it has failed. */
+export async function multipart(s3: S3, target: Target, work: (sendPart: SendPart) => Promise<void>): Promise<void> {
+  const Parts: CompletedPart[] = [];
+  let begun: Promise<string> | undefined;
+  const begin = async () => (await ask(s3.createMultipartUpload(target))).UploadId!;
+
+  const sendPart: SendPart = async (index, send) => {
+    begun ??= begin();
+    const PartNumber = index + 1;
+    Parts[index] = { PartNumber, ETag: await send({ ...target, UploadId: await begun, PartNumber }) };
+  };
+
+  try {
+    await work(sendPart);
+    if (begun) await ask(s3.completeMultipartUpload({ ...target, UploadId: await begun, MultipartUpload: { Parts } }));
+  } catch (error) {
+    const UploadId = await begun?.catch(() => undefined);
+    if (UploadId) await s3.abortMultipartUpload({ ...target, UploadId }).catch(() => {}); // else the sweep finds it
+    throw error;
+  }
+}
+
+export async function* listObjects(s3: S3, Bucket: string, Prefix: string, after?: string): AsyncGenerator<Listed> {
+  let ContinuationToken: string | undefined;
+  do {
+    const page = await ask(s3.listObjectsV2({ Bucket, Prefix, StartAfter: after, ContinuationToken }));
+    for (const { Key, Size, LastModified } of page.Contents ?? []) yield { key: Key!, size: Size!, modifiedAt: LastModified! };
+    ContinuationToken = page.NextContinuationToken;
+  } while (ContinuationToken);
+}
