@@ -5,17 +5,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stop } from '../bin/hand-over.mjs';
 
 const beatMs = 1_000;
-/** Beats that may fail to come before the holder counts as gone: its pid may be another program's by now, or of another container. */
-const silenceMs = 15_000;
+/** Without a beat for so long its holder is gone, though somebody has its pid: the number was given again, or is another container's. */
+const silenceMs = 120_000;
 
+/** Runs `work` alone. It names the processes that write for it: one of those may outlive us, and the lock lasts as long as it. */
 export async function withInstallLock(path, work) {
   await acquire(path);
+  const writers = [process.pid];
   let beats = 0;
-  const beating = setInterval(() => beat(path, ++beats), beatMs);
+  const beating = setInterval(() => beat(path, writers, ++beats), beatMs);
+  const alsoWrites = (pid) => {
+    writers.push(pid);
+    beat(path, writers, ++beats);
+  };
   const release = () => rmSync(path, { recursive: true, force: true });
   process.once('exit', release);
   try {
-    return await work();
+    return await work(alsoWrites);
   } finally {
     clearInterval(beating);
     process.off('exit', release);
@@ -29,7 +35,7 @@ async function acquire(path) {
   for (;;) {
     try {
       mkdirSync(path);
-      beat(path, 0);
+      beat(path, [process.pid], 0);
       return;
     } catch (error) {
       if (error.code !== 'EEXIST')
@@ -37,15 +43,19 @@ async function acquire(path) {
     }
     const sign = signOfLife(path);
     if (sign !== seen.sign) seen = { sign, at: performance.now() };
-    const pid = Number.parseInt(sign, 10);
-    if ((pid > 0 && !isAlive(pid)) || performance.now() - seen.at > silenceMs) takeAway(path, sign);
+    const writers = sign.split(' ')[0].split(',').map(Number);
+    const alive = sign === '' || writers.some(isAlive);
+    if (!alive || performance.now() - seen.at > silenceMs) {
+      takeAway(path, sign);
+      continue;
+    }
     if (!told) process.stderr.write('another start is installing; waiting for it …\n');
     told = true;
     await sleep(100);
   }
 }
 
-/** Who holds it and the how-manieth beat this is; empty in the moment before the first. */
+/** Who writes under it and which beat this is; empty in the moment before the first. */
 function signOfLife(path) {
   try {
     return readFileSync(join(path, 'holder'), 'utf8');
@@ -54,9 +64,9 @@ function signOfLife(path) {
   }
 }
 
-function beat(path, count) {
+function beat(path, writers, count) {
   try {
-    writeFileSync(join(path, 'holder'), `${process.pid} ${count}`);
+    writeFileSync(join(path, 'holder'), `${writers.join(',')} ${count}`);
   } catch {
     // Taken from us while the machine slept; npm is still right to finish.
   }

@@ -12,11 +12,11 @@ const what = (dev) => (dev ? 'what running and testing need' : 'what running nee
 /** Brings node_modules in line with package-lock.json; returns at once when it is. */
 export async function ensureInstalled({ dev }) {
   if (!lacking(dev)) return;
-  const signal = await withInstallLock(join(root, '.quarterdeck-installing'), async () => {
+  const signal = await withInstallLock(join(root, '.quarterdeck-installing'), async (alsoWrites) => {
     // Whoever held the lock before us may have done it.
     if (!lacking(dev)) return;
     // `npm start` in a developer's clone must not take the tools away.
-    const interrupted = await install(dev || Object.values(installed() ?? {}).some((entry) => entry.dev));
+    const interrupted = await install(dev || Object.values(installed() ?? {}).some((entry) => entry.dev), alsoWrites);
     if (interrupted) return interrupted;
     const still = lacking(dev);
     if (still) stop(`npm went through but ${still} is still missing; delete node_modules and start again`);
@@ -53,31 +53,35 @@ function readJson(path) {
 }
 
 /** Returns the signal that interrupted it, if one did. */
-async function install(dev) {
+async function install(dev, alsoWrites) {
   // If we are killed half-way, the record of what was there before must not vouch for the mixture.
   rmSync(join(root, record), { force: true });
   const progress = showProgress(`installing ${what(dev)}`);
-  const { code, signal, output } = await runNpm([
-    // Not `npm ci`: where a registry lacks an optional package for some other kind of machine, the lock file lacks it too, and ci
-    // then refuses everything. This installs the same versions, held to the same hashes, and leaves the lock file as it is.
-    ...['install', '--no-save', dev ? '--include=dev' : '--omit=dev', '--include=optional'],
-    // npm 12 runs no install scripts and earlier ones should behave the same: nothing of ours relies on one.
-    ...['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'],
-  ]);
+  const { code, signal, output } = await runNpm(
+    [
+      // Not `npm ci`: where a registry lacks an optional package for some other kind of machine, the lock file lacks it too, and ci
+      // then refuses everything. This installs the same versions, held to the same hashes, and leaves the lock file as it is.
+      ...['install', '--no-save', dev ? '--include=dev' : '--omit=dev', '--include=optional'],
+      // npm 12 runs no install scripts and earlier ones should behave the same: nothing of ours relies on one.
+      ...['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-update-notifier'],
+    ],
+    alsoWrites,
+  );
   progress.end(code === 0);
   if (signal || code === 0) return signal;
   // The reason comes first, then stack traces and usage.
-  const lines = output.split('\n').filter((line) => !/^(npm (error|ERR!))?\s*$/.test(line));
+  const lines = output.split('\n').filter((line) => !/^(npm (error|ERR!))?\s*(at .*)?$/.test(line));
   process.stderr.write(`${lines.slice(0, 12).join('\n')}\n`);
   stop('npm could not install what is needed (what it said is above); see that the package registry can be reached, then start again');
 }
 
 /** The npm that started us, on the Node that runs us; else whichever is on the PATH. */
-function runNpm(args) {
+function runNpm(args, alsoWrites) {
   const script = process.env.npm_execpath;
   const known = script && /npm-cli\.[cm]?js$/.test(script) && existsSync(script);
   const [program, ...before] = known ? [process.execPath, script] : ['npm'];
   const child = spawn(program, [...before, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (child.pid) alsoWrites(child.pid);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
 

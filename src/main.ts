@@ -37,10 +37,11 @@ async function runServer(config: Config) {
   const running = await serve({ config, log, areas });
   banner(running.url, config);
 
-  let stopping = false;
+  let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
-    if (stopping) return process.exit(130); // asked twice: do not wait for anybody
-    stopping = true;
+    // One Ctrl-C may arrive several times, from the terminal and from npm. Asked again later: do not wait for anybody.
+    if (since !== undefined) return performance.now() - since > 1_000 ? process.exit(130) : undefined;
+    since = performance.now();
     log.info({ signal }, 'stopping');
     running.stop().then(
       () => process.exit(0),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Area } from './areas/area.ts';
@@ -6,8 +7,9 @@ import { type Database, openDatabase } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls, readTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken } from './boot/first-start.ts';
-import { makeMetrics, measureRequests, serveMetrics } from './boot/metrics.ts';
+import { makeMetrics, measureJobs, measureRequests, serveMetrics } from './boot/metrics.ts';
 import { probes } from './boot/probes.ts';
+import { openStorage } from './boot/storage.ts';
 import { bindOperations } from './identity/bind.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
@@ -18,11 +20,14 @@ import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
 import { openDb } from './kernel/db.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
+import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { makeServer } from './kernel/http/server.ts';
+import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
-import { openRing } from './kernel/secrets.ts';
+import { relayMail, sendMail } from './kernel/mail.ts';
+import { makeSecrets, openRing } from './kernel/secrets.ts';
 
 export interface Running {
   app: App;
@@ -70,14 +75,21 @@ async function start({ config, log, areas, database: given, strict = false }: Se
 
   const db = openDb({ connection: database.connection, max: config.database_pool, checkRows: strict, onError: (error) => log.warn({ err: error }, 'a database connection was lost') });
   stops.push(() => db.end());
-  await db.write(async (tx) => {
-    await openRing(tx, config.data);
+  await mkdir(config.data, { recursive: true });
+  const ring = await db.write(async (tx) => {
     await ensureOrganization(tx, config);
     if (database.embedded) await ensureOwnerToken(tx, config.data);
+    return openRing(tx, config.data);
   });
+  const secrets = makeSecrets(config.data, ring);
+  stops.push(async () => secrets.close());
 
   const listener = await listen({ connection: database.direct });
   stops.push(() => listener.close());
+  const waker = makeWaker({ db, connection: database.connection, listener });
+  stops.push(() => waker.close());
+  const storage = await openStorage(config);
+  stops.push(async () => storage.close());
 
   let url = '';
   const app: App = {
@@ -86,6 +98,11 @@ async function start({ config, log, areas, database: given, strict = false }: Se
     connection: database.connection,
     listener,
     caches: makeCaches(listener),
+    waker,
+    guard: makeGuard({ allow: parseAllow(config.allow_private_cidrs), dnsServers: config.dns_servers }),
+    storage,
+    secrets,
+    mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
     log,
     version,
     publicUrl: () => config.public_url || url,
@@ -95,6 +112,7 @@ async function start({ config, log, areas, database: given, strict = false }: Se
       references: areas.flatMap((a) => a.references ?? []),
       monitorsOf: async () => new Map(),
       policiesOf: async () => new Map(),
+      ...Object.assign({}, ...areas.map((a) => a.ports ?? {})),
     },
     strict,
   };
@@ -102,7 +120,7 @@ async function start({ config, log, areas, database: given, strict = false }: Se
   const requests = lastRequests(app);
   stops.push(() => requests.close());
   const metrics = makeMetrics(app);
-  const server = makeServer({ log, trustedProxies: config.trusted_proxies, tls, raw: [] });
+  const server = makeServer({ log, trustedProxies: config.trusted_proxies, tls, raw: areas.flatMap((a) => (a.raw ? [a.raw(app)] : [])) });
   measureRequests(server, metrics);
   probes(server, app, metrics);
   const principals = makePrincipals(db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
@@ -110,6 +128,16 @@ async function start({ config, log, areas, database: given, strict = false }: Se
   bindOperations(server, operations, { app, principals, used: (principal) => requests.used(principal.id) });
   for (const { pages } of areas) pages?.(server, app);
   docs(server, operations.map((o) => o.spec), version);
+
+  const worker = config.roles.includes('worker')
+    ? startWorker({ app, jobs: [sendMail, ...areas.flatMap((a) => a.jobs ?? [])], tasks: areas.flatMap((a) => a.tasks ?? []), events: measureJobs(metrics, app) })
+    : undefined;
+  if (worker) stops.push(() => worker.stop({ graceMs: drainMs }));
+  for (const area of areas) {
+    area.metrics?.(metrics, app);
+    const part = await area.start?.(app);
+    if (part) stops.push(() => part.stop());
+  }
 
   const aside = await serveMetrics(config, metrics);
   if (aside) stops.push(async () => aside.close());
@@ -126,6 +154,8 @@ async function drain(server: FastifyInstance) {
   const cut = setTimeout(() => server.server.closeAllConnections(), drainMs);
   await server.close().finally(() => clearTimeout(cut));
 }
+
+const hostOf = (url: string) => (url ? new URL(url).hostname : 'localhost');
 
 async function bind(server: FastifyInstance, { listen: { host, port } }: Config, tls: boolean): Promise<string> {
   try {

@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
+import { jobFigures, type WorkerEvents } from '../kernel/jobs/index.ts';
 
 /** The numbers an operator watches. Event-loop delay is among the defaults. */
 export function makeMetrics(app: App): Registry {
@@ -47,6 +48,30 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
     if (reply.statusCode >= 400) refused.inc({ status: reply.statusCode });
     done();
   });
+}
+
+/** How late work begins, how long it takes, how it ends; and what waits or has been given up, asked of the database at scrape time. */
+export function measureJobs(registry: Registry, app: App): WorkerEvents {
+  const late = new Histogram({ name: 'quarterdeck_job_late_seconds', help: 'From when a job was due until it began', labelNames: ['lane'], buckets: [0.01, 0.05, 0.1, 0.5, 2, 10, 60], registers: [registry] });
+  const ended = new Counter({ name: 'quarterdeck_jobs_total', help: 'Attempts by how they ended', labelNames: ['kind', 'outcome'], registers: [registry] });
+  const oldest = new Gauge({ name: 'quarterdeck_job_oldest_due_seconds', help: 'How long the oldest due job of a lane has waited', labelNames: ['lane'], registers: [registry] });
+  const tasks = new Gauge({ name: 'quarterdeck_task_since_ok_seconds', help: 'How long ago a task last went well', labelNames: ['task'], registers: [registry] });
+  new Gauge({
+    name: 'quarterdeck_jobs_dead',
+    help: 'Jobs given up after their last attempt; see quarterdeck admin jobs',
+    registers: [registry],
+    async collect() {
+      const figures = await app.db.read(jobFigures).catch(() => undefined);
+      if (!figures) return; // the database is away: the last figures stand
+      this.set(figures.dead);
+      for (const { lane, oldest_due_seconds } of figures.lanes) oldest.set({ lane }, oldest_due_seconds);
+      for (const { name, since_ok_seconds } of figures.tasks) if (since_ok_seconds !== null) tasks.set({ task: name }, since_ok_seconds);
+    },
+  });
+  return {
+    started: ({ lane, lateSeconds }) => late.observe({ lane }, lateSeconds),
+    ended: ({ kind, outcome }) => ended.inc({ kind, outcome }),
+  };
 }
 
 /** An address for the numbers alone, for networks where it may be open. */

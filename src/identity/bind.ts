@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/compile';
-import { errorsOf, type Op } from '../../contract/shared.ts';
+import { bodyRequired, type Credential, errorsOf, type Op } from '../../contract/shared.ts';
 import type { App } from '../kernel/app.ts';
 import type { DropCache } from '../kernel/cache.ts';
 import { Refusal } from '../kernel/errors.ts';
@@ -21,7 +21,8 @@ export interface Binding {
 }
 
 const bodyLimits = { maxBytes: 1_048_576, totalMs: 30_000 };
-const accepts = new Set<Kind>(['pat']);
+const personal: ReadonlySet<Kind> = new Set(['pat']);
+const kindSets: Record<Credential, ReadonlySet<Kind>> = { mail: new Set(['mail']), src: new Set(['src']), scrape: new Set(['scrape']) };
 /** Wrong keys a minute from one address before it is made to wait. */
 const failuresPerMinute = 60;
 
@@ -75,10 +76,9 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
 
   return (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const key = bearer(request);
-    if (key === undefined) {
-      return done(spec.permission === 'none' ? undefined : unauthenticated(spec, 'send a token as `Authorization: Bearer qd_pat_…`'));
-    }
-    const found = principals.find(key, accepts);
+    const open = spec.permission === 'none' && !spec.credential;
+    if (key === undefined) return done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
+    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal);
     if (found instanceof Promise) return void found.then(admit).then(() => done(), done);
     let refused: Error | undefined;
     try {
@@ -90,14 +90,14 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
 
     function admit(principal: Principal | undefined) {
       if (!principal) {
-        if (spec.permission === 'none') return; // the operation brings a credential of its own
+        if (open) return;
         const { allowed, resetSeconds } = failures.take(request.ip);
-        if (!allowed) throw tooMany('too many failed authentications from this address', resetSeconds);
+        if (!allowed && !spec.unlimited) throw tooMany('too many failed authentications from this address', resetSeconds);
         throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
       }
       const named = request.headers['x-organization'];
       if (named !== undefined && named !== principal.org.slug) throw new Refusal(403, 'organization_mismatch', 'organization mismatch: the token belongs to another organization than X-Organization names');
-      if (limit.perMinute) {
+      if (limit.perMinute && principal.user) {
         const { allowed, remaining, resetSeconds } = limit.take(principal.id);
         reply.raw.setHeader('RateLimit-Policy', policy);
         reply.raw.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`);
@@ -123,12 +123,12 @@ const tooMany = (what: string, seconds: number) =>
   new Refusal(429, 'rate_limited', `${what}; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
 
 async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
-  const bytes = await readBody(payload, bodyLimits);
   const spec = request.routeOptions.config.spec;
+  const bytes = await readBody(payload, { ...bodyLimits, maxBytes: spec?.bodyLimit ?? bodyLimits.maxBytes });
   if (bytes.length === 0 || !spec) return undefined;
   if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body');
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
-  if (spec.foreign && type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(bytes.toString()));
+  if (spec.form && type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(bytes.toString()));
   if (type !== 'application/json' && !type.endsWith('+json')) throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -153,14 +153,13 @@ const checksOf = (spec: Op): Checks => ({
 async function answer(app: App, { spec, handle }: Operation, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> {
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
-  const optional = spec.method === 'POST' && request.body === undefined;
-  const body = checks.body?.(optional ? {} : request.body);
+  const body = checks.body?.(request.body === undefined && !bodyRequired(spec) ? {} : request.body);
   const { principal } = request;
   if (principal && spec.permission !== 'none') authorize(spec, principal);
 
   const key = request.headers['idempotency-key'];
   const idempotent =
-    spec.method === 'POST' && principal && typeof key === 'string' ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body) : undefined;
+    spec.method === 'POST' && principal?.user && typeof key === 'string' ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body) : undefined;
   const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
   const given = await handle({ ctx, params, query, body } as never);
 

@@ -5,7 +5,7 @@ import type { Tx } from '../kernel/db.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';
-import type { Principal } from './principal.ts';
+import type { Principal, User } from './principal.ts';
 
 /** What a handler knows of its caller, and its way to the database. */
 export interface Ctx {
@@ -13,7 +13,7 @@ export interface Ctx {
   principal: Principal;
   /** The acting organization's id: every statement carries it. */
   org: string;
-  user: Principal['user'];
+  user: User;
   requestId: string;
   /** Which resources the operation's own permission reaches: lists filter by it in SQL. */
   visible: Visible;
@@ -48,7 +48,7 @@ export interface Call {
 export function context({ app, spec, principal, requestId, idempotent }: Call): OpenCtx | Ctx {
   const read: Ctx['read'] = (work) => app.db.read(work);
   const write: Ctx['write'] = (work) => app.db.write((tx) => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
-  if (!principal || spec.permission === 'none') return { app, principal, requestId, read, write };
+  if (!principal?.user || spec.permission === 'none') return { app, principal, requestId, read, write };
 
   const reach = (permission: Permission) => principal.grants.get(permission);
   const visible: Visible = spec.permission === 'member' ? '*' : (reach(spec.permission) ?? new Set<string>());

@@ -4,6 +4,12 @@ import type { Db, Tx } from '../kernel/db.ts';
 import type { CustomRoles, Grants, RoleUse } from './grants.ts';
 import { hashKey, type Kind, kindOf } from './token-format.ts';
 
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+}
+
 /** Who is asking: a live credential, the organization it acts in, and what it may do. */
 export interface Principal {
   kind: Kind;
@@ -11,7 +17,8 @@ export interface Principal {
   id: string;
   org: { id: string; slug: string };
   entitlements: ReadonlySet<Entitlement>;
-  user: { id: string; email: string; name: string };
+  /** Whose token it is; keys of machines (alert sources, send keys, scrapers) belong to nobody. */
+  user?: User;
   grants: Grants;
   /** What the credential was narrowed to, for minting within it. Empty: not narrowed. */
   scopes: readonly (readonly RoleUse[])[];

@@ -2,9 +2,14 @@ import type { Permission } from '../../contract/permissions.ts';
 import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
 import type { Connection, Db, Tx } from './db.ts';
+import type { Waker } from './jobs/wake.ts';
+import type { Guard } from './guard/index.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
+import type { Mail } from './mail.ts';
+import type { Secrets } from './secrets.ts';
 import type { Visible } from './sql.ts';
+import type { Storage } from './storage/index.ts';
 
 /** Something a role can be narrowed to. */
 export interface Resource {
@@ -47,6 +52,14 @@ export interface App {
   connection: Connection;
   listener: Listener;
   caches: Caches;
+  /** Carries `wake` from committed transactions to workers here and elsewhere. */
+  waker: Waker;
+  /** The only way out for connections that users cause. */
+  guard: Guard;
+  /** Image layers and mail bodies: files, or S3. */
+  storage: Storage;
+  secrets: Secrets;
+  mail: Mail;
   log: Logger;
   version: string;
   /** Where the outside reaches us, without a trailing slash. Known once the port is bound. */

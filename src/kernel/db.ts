@@ -55,7 +55,15 @@ let checking = false;
 
 export function openDb(options: DbOptions): Db {
   checking = options.checkRows ?? false;
-  const pool = new pg.Pool({ ...options.connection, ...limits, max: options.max ?? 8, idleTimeoutMillis: 60_000, types, options: startupOptions(options.settings), application_name: 'quarterdeck' });
+  const pool = new pg.Pool({
+    ...options.connection,
+    ...limits,
+    max: options.max ?? 8,
+    idleTimeoutMillis: 60_000,
+    types,
+    options: startupOptions(options.settings),
+    application_name: 'quarterdeck',
+  });
   pool.on('error', (error) => options.onError?.(error));
   const wakers: ((channel: string) => void)[] = [];
 
@@ -165,7 +173,8 @@ function check(schema: TSchema, found: Record<string, unknown>, strings: Templat
     validator = Compile({ ...schema, additionalProperties: false });
     validators.set(schema, validator);
   }
-  if (!validator.Check(found)) throw new Error(`a row is not what its schema says: ${JSON.stringify(validator.Errors(found))} in ${strings.join('?')}`);
+  if (!validator.Check(found))
+    throw new Error(`a row is not what its schema says: ${JSON.stringify(validator.Errors(found))} in ${strings.join('?')}`);
 }
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
@@ -177,8 +186,22 @@ function away(error: unknown): DatabaseAway | undefined {
   const message = error instanceof Error ? error.message : '';
   const lost =
     /^(08|57P|53)/.test(code) ||
-    ['57014', '55P03', '25P03', 'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'].includes(code) ||
-    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable/.test(message);
+    [
+      '57014',
+      '55P03',
+      '25P03',
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'ENOENT',
+      'EPIPE',
+      'ETIMEDOUT',
+      'EHOSTUNREACH',
+      'ENOTFOUND',
+      'EAI_AGAIN',
+    ].includes(code) ||
+    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable/.test(
+      message,
+    );
   return lost ? new DatabaseAway(error) : undefined;
 }
 
@@ -199,5 +222,6 @@ const integer = (text: string) => {
 
 const parsers: Record<number, (text: string) => unknown> = { 20: integer, 1184: iso, 1082: (text) => text };
 const types = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') => parsers[oid] ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    parsers[oid] ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { unwatchFile, watchFile } from 'node:fs';
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
@@ -10,6 +11,25 @@ import { exitCodes, Stop } from './errors.ts';
 
 export interface KeyRing {
   keys: { id: string; key: Buffer }[];
+}
+
+/** Sealing with whatever keys the file holds now: a rotation elsewhere is picked up without a restart. */
+export interface Secrets {
+  seal(plain: string, where: string): Buffer;
+  unseal(sealed: Buffer, where: string): string;
+  close(): void;
+}
+
+export function makeSecrets(dataDir: string, first: KeyRing): Secrets {
+  let ring = first;
+  const file = keyFile(dataDir);
+  const follow = () => void readKeys(file).then((keys) => keys && (ring = keys), () => {}); // a damaged file is told at the next start
+  watchFile(file, { interval: 1_000, persistent: false }, follow);
+  return {
+    seal: (plain, where) => seal(ring, plain, where),
+    unseal: (sealed, where) => unseal(ring, sealed, where).toString(),
+    close: () => unwatchFile(file, follow),
+  };
 }
 
 export const keyFile = (dataDir: string) => join(dataDir, 'secret.key');

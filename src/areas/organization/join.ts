@@ -19,7 +19,7 @@ export async function join(tx: Tx, ctx: Pick<OpenCtx, 'app' | 'principal' | 'req
   const org = await store.lockOrg(tx, invitation.org_id);
   const existing = await store.accountByEmail(tx, invitation.email);
   if (existing && !ctx.principal) conflict(`${invitation.email} already has an account here; accept with a token of that account`);
-  if (ctx.principal && (ctx.principal.user.id !== existing?.id || ctx.principal.scopes.length)) {
+  if (ctx.principal && (ctx.principal.user?.id !== existing?.id || ctx.principal.scopes.length)) {
     forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
   }
   const account =

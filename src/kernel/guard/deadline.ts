@@ -2,6 +2,8 @@
 export interface Deadline {
   readonly signal: AbortSignal;
   stop(): void;
+  /** From now on it ends the work, but does not keep the process alive for that. */
+  relax(): void;
 }
 
 /** setTimeout fires at once for anything above 2³¹−1 ms, so a time without limit gets no timer. */
@@ -18,7 +20,7 @@ export function deadline(ms: number, expired: () => Error, parent?: AbortSignal)
     clearTimeout(timer);
     parent?.removeEventListener('abort', follow);
   };
-  return { signal: controller.signal, stop };
+  return { signal: controller.signal, stop, relax: () => timer?.unref() };
 }
 
 /** Waits for the work, but not past the signal: for work that cannot be told to stop. */

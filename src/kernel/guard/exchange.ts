@@ -60,8 +60,6 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
     };
     request.on('response', (response) => {
       clearTimeout(late);
-      // Whoever reads the body learns of its errors; nobody has to read it.
-      response.on('error', () => {});
       resolve(response);
     });
     request.on('upgrade', (_response, upgraded) => {

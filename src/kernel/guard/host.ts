@@ -41,9 +41,8 @@ function hostOfUrl(url: URL): Host {
   const name = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
   const literal = readAddress(name);
   if (literal !== null) return { name: literal.text, literal };
+  // What ends in a number and is no address, URL has refused; leftovers such as `127.0.0.1..` are refused here.
   if (name.length > 253 || !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name)) badHost('is not a name that the DNS could hold');
-  // Leftovers such as `127.0.0.1..` must not reach a resolver that reads them more generously than we do.
-  if (/(^|\.)(\d+|0x[0-9a-f]*)$/.test(name)) badHost('ends in a number without being an address');
   return { name, literal: null };
 }
 

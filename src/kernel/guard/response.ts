@@ -41,7 +41,8 @@ export function respond(
   const host = target.host.name;
   const last = hops.at(-1)!;
   const started = performance.now();
-  // The deadline ends with the connection, whether or not anybody reads.
+  // Readers forget bodies they do not need. The deadline then closes the connection, and ends with it, but holds nothing up.
+  whole.relax();
   response.once('close', whole.stop);
   if (hasNoBody(response, method)) response.resume();
   const onEnd = (isWhole: boolean) => {

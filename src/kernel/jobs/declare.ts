@@ -65,7 +65,11 @@ export interface Task {
 }
 
 /** Declares work without input: it compares what should be with what is, and acts. One process at a time runs it. */
-export const task = (name: string, options: { everySeconds: number; deadlineSeconds: number }, run: Task['run']): Task => ({ name, ...options, run });
+export const task = (name: string, options: { everySeconds: number; deadlineSeconds: number }, run: Task['run']): Task => ({
+  name,
+  ...options,
+  run,
+});
 
 /** Thrown by a handler that knows when trying again makes sense, such as after a Retry-After. */
 export class RetryIn extends Error {

@@ -2,6 +2,7 @@ import type { Db } from '../db.ts';
 import type { Logger } from '../log.ts';
 import { LeaseLost } from './declare.ts';
 import { renew } from './lease.ts';
+import type { Outcome } from './outcome.ts';
 import { type Claimed, jobQueue } from './store.ts';
 
 /** A job that this process holds, from its claim until its outcome is on record. */
@@ -14,6 +15,8 @@ export interface Hold {
   sureUntil: number;
   /** The database said that it is not ours any more. */
   lost: boolean;
+  /** Its outcome, once it is on its way to the record: the first one counts. */
+  ending?: Promise<Outcome['is'] | 'lost'>;
 }
 
 export interface Holds {
@@ -47,7 +50,10 @@ export function makeHolds({ db, log, renewEveryMs, onLost }: HoldOptions): Holds
     remove(hold);
     hold.abort.abort(new LeaseLost());
     const { id, kind, key, attempts } = hold.job;
-    log.warn({ job: id, kind, jobKey: key, lane: hold.lane, attempt: attempts }, 'a job was lost while it ran: its lease lapsed, or it was cancelled');
+    log.warn(
+      { job: id, kind, jobKey: key, lane: hold.lane, attempt: attempts },
+      'a job was lost while it ran: its lease lapsed, or it was cancelled',
+    );
     onLost?.(hold);
   };
 
@@ -72,7 +78,8 @@ export function makeHolds({ db, log, renewEveryMs, onLost }: HoldOptions): Holds
   // Not lost for certain, and its outcome is still offered to the database; but another process may have begun the same work.
   const doubt = () => {
     const now = performance.now();
-    for (const hold of held.values()) if (now > hold.sureUntil) hold.abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
+    for (const hold of held.values())
+      if (now > hold.sureUntil) hold.abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
   };
 
   let renewing = false;

@@ -35,11 +35,13 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
   const running = new Set<Promise<void>>();
   let stopping = false;
   let away = false;
+  let full = false;
 
   /** How long to sleep, 0 to go on at once. */
   const look = async (): Promise<number> => {
     const free = slots - running.size;
-    if (free === 0) return lookEveryMs; // a slot that comes free nudges
+    full = free === 0;
+    if (full) return lookEveryMs;
     const claimedAt = performance.now();
     const claimed = await db.read((tx) => claimJobs(tx, lane, kinds, free, holding()));
     if (stopping) giveBack(claimed, claimedAt);
@@ -51,7 +53,8 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
   const start = (job: Claimed, claimedAt: number) => {
     const run = begin(job, claimedAt).finally(() => {
       running.delete(run);
-      nudge();
+      // Those that end in the same turn of the event loop are replaced by one claim.
+      if (full) setImmediate(nudge);
     });
     running.add(run);
   };

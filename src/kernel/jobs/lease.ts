@@ -29,7 +29,12 @@ export interface Claim {
 }
 
 /** Due rows that nobody holds, oldest first, now under one fresh lease. */
-export const claim = <S extends TSchema>(tx: Tx, schema: S, { table }: Queue, { which, limit, leaseSeconds, returning }: Claim): Promise<Static<S>[]> => rows(tx, schema)`
+export const claim = <S extends TSchema>(
+  tx: Tx,
+  schema: S,
+  { table }: Queue,
+  { which, limit, leaseSeconds, returning }: Claim,
+): Promise<Static<S>[]> => rows(tx, schema)`
   with clock as materialized (select kernel.now() as now),
        due as materialized (
          select q.id, greatest(q.run_at, q.lease_until) as since
@@ -44,7 +49,10 @@ export const claim = <S extends TSchema>(tx: Tx, schema: S, { table }: Queue, { 
   returning ${returning}, q.lease, (extract(epoch from clock.now - due.since) * 1000)::float8 as late_ms`;
 
 export type Verdict = 'settled' | 'busy' | 'lost';
-const VerdictRow = Type.Object({ n: Type.Integer(), verdict: Type.Union([Type.Literal('settled'), Type.Literal('busy'), Type.Literal('lost')]) });
+const VerdictRow = Type.Object({
+  n: Type.Integer(),
+  verdict: Type.Union([Type.Literal('settled'), Type.Literal('busy'), Type.Literal('lost')]),
+});
 
 /**
  * Acts on those that are still ours and tells of each: settled; busy, for another transaction has it locked, ask again; or lost.

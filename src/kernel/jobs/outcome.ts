@@ -1,4 +1,4 @@
-import { LeaseLost, RetryAt, RetryIn, Stopping, type JobOptions } from './declare.ts';
+import { type JobOptions, LeaseLost, RetryAt, RetryIn, Stopping } from './declare.ts';
 
 /** What becomes of a job after a run. */
 export type Outcome =
@@ -12,9 +12,15 @@ export type Outcome =
 const maxDelaySeconds = 366 * 86_400;
 
 /** 5 s · 2ⁿ up to 1 h, ± 20 %, so that what failed together does not come back together. `chance` is in [0, 1). */
-export const backoff = (attempt: number, chance: number): number => Math.min(3_600, 5 * 2 ** Math.min(attempt - 1, 20)) * (0.8 + 0.4 * chance);
+export const backoff = (attempt: number, chance: number): number =>
+  Math.min(3_600, 5 * 2 ** Math.min(attempt - 1, 20)) * (0.8 + 0.4 * chance);
 
-export function outcomeOf(error: unknown, { retry, maxAttempts }: { retry: JobOptions['retry']; maxAttempts: number }, attempt: number, chance: number): Outcome {
+export function outcomeOf(
+  error: unknown,
+  { retry, maxAttempts }: { retry: JobOptions['retry']; maxAttempts: number },
+  attempt: number,
+  chance: number,
+): Outcome {
   if (error instanceof Stopping) return { is: 'released' };
   const sentence = sentenceOf(error);
   const asked = error instanceof RetryIn || error instanceof RetryAt;
@@ -27,11 +33,15 @@ export function outcomeOf(error: unknown, { retry, maxAttempts }: { retry: JobOp
 /** A handler's arithmetic is not ours to trust: one NaN among a hundred outcomes would refuse them all. */
 const bounded = (seconds: number | undefined) => (Number.isFinite(seconds) ? Math.min(Math.max(seconds!, 0), maxDelaySeconds) : undefined);
 
-const isTime = (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+const isTime = (text: string) =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /** One line of at most 500 characters that PostgreSQL can keep: no NUL, no half of a surrogate pair. */
 export function sentenceOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error && !error.message.includes(error.cause.message) ? `: ${error.cause.message}` : '';
+  const cause =
+    error instanceof Error && error.cause instanceof Error && !error.message.includes(error.cause.message)
+      ? `: ${error.cause.message}`
+      : '';
   const text = error instanceof Error ? `${error.message || error.name}${cause}` : String(error);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim() || 'it failed without saying why';

@@ -51,10 +51,15 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
     alone = Math.max(0, alone - 1);
     try {
       const verdicts = await write(entries);
-      const busy = entries.filter((_, i) => verdicts[i] === 'busy');
-      entries.forEach(({ resolve }, i) => verdicts[i] !== 'busy' && resolve(verdicts[i] === 'settled'));
-      waiting.push(...busy);
-      if (busy.length === entries.length) await sleep(busyRetryMs);
+      let busy = 0;
+      for (const [i, entry] of entries.entries()) {
+        if (verdicts[i] !== 'busy') entry.resolve(verdicts[i] === 'settled');
+        else {
+          waiting.push(entry);
+          busy++;
+        }
+      }
+      if (busy === entries.length) await sleep(busyRetryMs);
     } catch (error) {
       if (error instanceof DatabaseAway) {
         waiting.unshift(...entries);

@@ -10,7 +10,11 @@ import { fenceOne, finishOne } from './store.ts';
 export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outcome | undefined> {
   const { job, abort } = hold;
   // Claimed once more than allowed: its last holders neither finished nor failed it, they vanished.
-  if (job.attempts > declared.maxAttempts) return { is: 'dead', error: `its worker vanished while running it, ${declared.maxAttempts} attempts long; look at what this job does to its process` };
+  if (job.attempts > declared.maxAttempts)
+    return {
+      is: 'dead',
+      error: `its worker vanished while running it, and ${declared.maxAttempts} attempts are used up; look at what this job does to its process`,
+    };
 
   let finished = false;
   const log = app.log.child({ job: job.id, kind: job.kind, requestId: job.request_id ?? undefined });
@@ -47,7 +51,8 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
     const reason = abort.signal.aborted ? abort.signal.reason : error;
     if (error instanceof LeaseLost || reason instanceof LeaseLost) return { is: 'released' };
     const outcome = outcomeOf(reason, declared, job.attempts, randomInt(2 ** 20) / 2 ** 20);
-    if (outcome.is === 'dead') log.error({ err: error, jobKey: job.key, attempt: job.attempts }, 'a job is dead: it failed for the last time');
+    if (outcome.is === 'dead')
+      log.error({ err: error, jobKey: job.key, attempt: job.attempts }, 'a job is dead: it failed for the last time');
     return outcome;
   }
 }

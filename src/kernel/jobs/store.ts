@@ -21,7 +21,13 @@ const ClaimedRow = Type.Object({
 export type Claimed = Static<typeof ClaimedRow>;
 
 /** `kinds`: those this worker knows, with their leases. What it holds already is not for it to take again, however the clock moved. */
-export const claimJobs = (tx: Tx, lane: string, kinds: ReadonlyMap<string, number>, limit: number, holding: readonly number[]): Promise<Claimed[]> =>
+export const claimJobs = (
+  tx: Tx,
+  lane: string,
+  kinds: ReadonlyMap<string, number>,
+  limit: number,
+  holding: readonly number[],
+): Promise<Claimed[]> =>
   claim(tx, ClaimedRow, jobQueue, {
     which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])`,
     limit,
@@ -103,4 +109,3 @@ export const deleteOldDead = (tx: Tx) => run(tx)`
 export const deleteOldIdempotency = (tx: Tx) => run(tx)`
   delete from kernel.idempotency where ctid in (
     select ctid from kernel.idempotency where created_at < (select kernel.now()) - interval '24 hours' order by created_at limit 5000 for update skip locked)`;
-

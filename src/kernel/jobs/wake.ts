@@ -42,7 +42,13 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
   };
 
   const connect = async () => {
-    const fresh = new pg.Client({ ...connection, connectionTimeoutMillis: 2_000, query_timeout: 2_000, keepAlive: true, application_name: 'quarterdeck wake' });
+    const fresh = new pg.Client({
+      ...connection,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 2_000,
+      keepAlive: true,
+      application_name: 'quarterdeck wake',
+    });
     const drop = () => {
       if (client === fresh) client = undefined;
     };
@@ -64,7 +70,11 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
     notBefore = performance.now() + everyMs;
     try {
       const on = client ?? (await connect());
-      await on.query({ name: 'wake', text: 'select pg_notify($1, payload) from unnest($2::text[]) payload', values: [notifications, payloads] });
+      await on.query({
+        name: 'wake',
+        text: 'select pg_notify($1, payload) from unnest($2::text[]) payload',
+        values: [notifications, payloads],
+      });
     } catch {
       // Others find the work by their clock. Asking an absent database a hundred times a second would help nobody.
       const lost = client;
@@ -76,13 +86,16 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
 
   const schedule = () => {
     if (closed || timer || sending || unsent.size === 0) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      sending = send().finally(() => {
-        sending = undefined;
-        schedule();
-      });
-    }, Math.max(0, notBefore - performance.now()));
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        sending = send().finally(() => {
+          sending = undefined;
+          schedule();
+        });
+      },
+      Math.max(0, notBefore - performance.now()),
+    );
     timer.unref();
   };
 

@@ -15,5 +15,5 @@ export const listTokens = operation(
       const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
       return ok({ tokens: items.map((t) => view(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
     }),
-  { remember: ({ org, user }) => [topics.org(org.id), topics.tokensOf(org.id, user.id)] },
+  { remember: ({ org, user }) => [topics.org(org.id), topics.tokensOf(org.id, user!.id)] },
 );

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import test, { type TestContext } from 'node:test';
+import { tcpConnector } from '../connector.ts';
 import { makeGuard, parseAllow } from '../index.ts';
 import { httpServer, tcpServer } from './servers.ts';
 
@@ -41,6 +42,13 @@ test('headers past their limit are cut', async (t) => {
   });
   await assert.rejects(guard.fetch('uptime', oneLine.url, { maxHeaderBytes: 4096 }), { kind: 'too_large' });
   await oneLine.hungUp;
+});
+
+test('how many header bytes are read is up to the caller', async (t) => {
+  const port = await httpServer(t, (_request, response) => response.writeHead(200, { 'x-large': 'a'.repeat(8000) }).end());
+  const url = `http://127.0.0.1:${port}/`;
+  assert.equal((await guard.fetch('uptime', url)).headers['x-large']?.length, 8000);
+  await assert.rejects(guard.fetch('uptime', url, { maxHeaderBytes: 4000 }), { kind: 'too_large' });
 });
 
 test('an endless body is cut at its limit, after everything up to it', async (t) => {
@@ -147,6 +155,22 @@ test('one dead address does not use up the time of the next', async () => {
   assert.deepEqual(tried, ['8.8.8.8', '1.1.1.1']);
 });
 
+test('nothing more is tried for a caller who has left', async () => {
+  const reason = new Error('no longer wanted');
+  const leaving = new AbortController();
+  const tried: string[] = [];
+  const eager = makeGuard({
+    resolver: { resolve: async () => [{ address: '8.8.8.8' }, { address: '1.1.1.1' }] },
+    connector: async ({ address }) => {
+      tried.push(address);
+      leaving.abort(reason);
+      throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    },
+  });
+  await assert.rejects(eager.connectTcp('uptime', 'example.org', 80, { signal: leaving.signal }));
+  assert.deepEqual(tried, ['8.8.8.8']);
+});
+
 test('a reader who takes his time is not taken for a silent peer', async (t) => {
   const port = await httpServer(t, (_request, response) => response.end(Buffer.alloc(2 ** 20)));
   const response = await guard.fetch('upstream', `http://127.0.0.1:${port}/`, { timeouts: { idleMs: 40 }, maxBodyBytes: 2 ** 21 });
@@ -185,6 +209,48 @@ test('what is not HTTP/1.1 is a failure of the protocol', async (t) => {
   await assert.rejects(guard.fetch('uptime', smuggling.url), { kind: 'protocol' });
   const silent = await answering(t, (socket) => socket.end());
   await assert.rejects(guard.fetch('uptime', silent.url), { kind: 'connection_reset', phase: 'firstByte' });
+});
+
+test('nothing listens or ticks on after the end', async (t) => {
+  const { signal } = new AbortController();
+  const isOver = async () => {
+    await new Promise(setImmediate);
+    return getEventListeners(signal, 'abort').length === 0;
+  };
+  const port = await httpServer(t, (_request, response) => response.end('hello'));
+  const url = `http://127.0.0.1:${port}/`;
+  const open = await guard.fetch('uptime', url, { signal });
+  assert.ok(!(await isOver()));
+  await open.text();
+  assert.ok(await isOver(), 'a body that was read');
+  await (await guard.fetch('uptime', url, { signal })).firstBytes(1);
+  assert.ok(await isOver(), 'a body that was begun');
+  (await guard.fetch('uptime', url, { signal })).cancel();
+  assert.ok(await isOver(), 'a body that was canceled');
+  await assert.rejects(guard.fetch('uptime', url, { signal, maxHeaderBytes: 1 }));
+  assert.ok(await isOver(), 'a failure');
+  const { socket } = await guard.connectTcp('uptime', '127.0.0.1', port, { signal });
+  assert.ok(await isOver(), 'a connection that is now the caller’s');
+  socket.destroy();
+
+  const empty = await answering(t, (socket) => socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n'));
+  assert.equal((await guard.fetch('uptime', empty.url, { signal })).status, 204);
+  await empty.hungUp;
+  assert.ok(await isOver(), 'no body, which nobody has to read');
+  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'));
+});
+
+test('a connection that is no longer wanted is closed, even before it is open', { timeout: 5000 }, async (t) => {
+  const reason = new Error('no longer wanted');
+  const port = await tcpServer(t, (socket) => socket.resume());
+  const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+  const before = sockets();
+  const leaving = new AbortController();
+  const connecting = tcpConnector({ address: '127.0.0.1', family: 4, port }, leaving.signal);
+  assert.ok(sockets() > before);
+  leaving.abort(reason);
+  await assert.rejects(connecting, reason);
+  while (sockets() > before) await new Promise(setImmediate);
 });
 
 test('the caller may call it off at any moment, and nothing stays open', async (t) => {

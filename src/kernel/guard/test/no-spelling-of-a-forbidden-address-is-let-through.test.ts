@@ -37,6 +37,24 @@ test('no trick with names and URLs reaches this machine', async () => {
   assert.deepEqual(reached, []);
 });
 
+test('a host without a URL has one way to be written', async () => {
+  const { connector, reached } = recorder();
+  const guard = makeGuard({ resolver: says(somewhere), connector });
+  for (const host of [
+    'ex%61mple.org',
+    '[8.8.8.8]',
+    '[example.org]',
+    'example.org:80',
+    '8.8.8.8:80',
+    '[2606:4700::1111]:80',
+    'user@example.org',
+    'example.org/x',
+  ]) {
+    await assert.rejects(guard.connectTcp('uptime', host, 80), { name: 'GuardRefusal', kind: 'host' }, host);
+  }
+  assert.deepEqual(reached, []);
+});
+
 test('the recorder does record what is let through', async () => {
   const { connector, reached } = recorder();
   const guard = makeGuard({ resolver: says(somewhere), connector });

@@ -1,0 +1,28 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, type Tx } from '../db.ts';
+import { lanes } from './declare.ts';
+
+const LaneRow = Type.Object({ lane: Type.String(), oldest_due_seconds: Type.Number() });
+const TaskRow = Type.Object({ name: Type.String(), since_ok_seconds: Type.Union([Type.Number(), Type.Null()]), failures: Type.Integer() });
+const DeadRow = Type.Object({ dead: Type.Integer() });
+
+/** The state of background work as the database has it, the same from whichever process it is asked. */
+export interface JobFigures {
+  /** 0 when nothing waits. What grows here is work that no worker takes: too few slots, or none that knows the kind. */
+  lanes: Static<typeof LaneRow>[];
+  dead: number;
+  tasks: Static<typeof TaskRow>[];
+}
+
+export const jobFigures = async (tx: Tx): Promise<JobFigures> => ({
+  lanes: await rows(tx, LaneRow)`
+    with clock as materialized (select kernel.now() as now)
+    select l.lane, coalesce((select extract(epoch from clock.now - greatest(j.run_at, j.lease_until)) from kernel.job j
+                              where j.lane = l.lane and j.dead_at is null and j.run_at <= (select now from clock)
+                                and (j.lease_until is null or j.lease_until <= (select now from clock))
+                              order by j.run_at limit 1), 0)::float8 as oldest_due_seconds
+      from unnest(${lanes}::text[]) as l(lane), clock`,
+  dead: (await row(tx, DeadRow)`select count(*) as dead from kernel.job where dead_at is not null`)!.dead,
+  tasks: await rows(tx, TaskRow)`
+    select name, extract(epoch from kernel.now() - last_ok)::float8 as since_ok_seconds, failures from kernel.task order by name`,
+});
