@@ -22,9 +22,6 @@ const nothing = job('bench.nothing', {}, async () => {});
 const waits = job('bench.waits', {}, async () => sleep(50));
 const CountRow = Type.Object({ n: Type.Integer() });
 
-if (process.argv[2] === 'worker') await work(JSON.parse(process.argv[3]!));
-else await measure();
-
 async function work(connection: Connection) {
   const db = openDb({ connection });
   const listener = await listen({ connection });
@@ -36,6 +33,7 @@ async function work(connection: Connection) {
     events: { started: ({ lateSeconds }) => late.push(lateSeconds * 1000) },
   });
   process.on('message', () => process.send!(late.splice(0)));
+  process.on('disconnect', () => process.exit());
   process.send!('ready');
 }
 
@@ -199,3 +197,6 @@ async function transactions(db: Db) {
   }
   await db.read((tx) => run(tx)`truncate kernel.job`);
 }
+
+if (process.argv[2] === 'worker') await work(JSON.parse(process.argv[3]!));
+else await measure();

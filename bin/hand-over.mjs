@@ -49,7 +49,7 @@ export function handOver({ root, entry, args, nodeFlags = [] }) {
 
 const cannotRun = (node, error) => `${node} cannot be run (${error.code ?? error.message}); delete node_modules and start again`;
 
-function findNode(root) {
+export function findNode(root) {
   const carried = !loader || existsSync(loader) ? carriedNode(root) : undefined;
   if (carried) return carried;
   if (Number(process.versions.node.split('.')[0]) >= needed) return process.execPath;

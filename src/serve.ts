@@ -120,10 +120,10 @@ async function start({ config, log, areas, database: given, strict = false }: Se
   const requests = lastRequests(app);
   stops.push(() => requests.close());
   const metrics = makeMetrics(app);
-  const server = makeServer({ log, trustedProxies: config.trusted_proxies, tls, raw: areas.flatMap((a) => (a.raw ? [a.raw(app)] : [])) });
+  const principals = makePrincipals(db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
+  const server = makeServer({ log, trustedProxies: config.trusted_proxies, tls, raw: areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])) });
   measureRequests(server, metrics);
   probes(server, app, metrics);
-  const principals = makePrincipals(db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
   const operations = areas.flatMap((a) => a.operations);
   bindOperations(server, operations, { app, principals, used: (principal) => requests.used(principal.id) });
   for (const { pages } of areas) pages?.(server, app);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Loader } from '../identity/principal.ts';
+import type { Loader, Principals } from '../identity/principal.ts';
 import type { Operation } from '../identity/operation.ts';
 import type { Kind } from '../identity/token-format.ts';
 import type { App, Ports, ResourceSource } from '../kernel/app.ts';
@@ -21,7 +21,7 @@ export interface Area {
   jobs?: Job[];
   tasks?: Task[];
   /** Protocols that stream on the main port, before the control API sees a request. */
-  raw?: (app: App) => RawHandler;
+  raw?: (app: App, principals: Principals) => RawHandler;
   /** Numbers of its own, for /metrics. */
   metrics?: (registry: Registry, app: App) => void;
   /** What it adds to the ports that other areas ask. */

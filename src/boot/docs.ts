@@ -1,6 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { openapi } from '../../contract/openapi.ts';
 import type { Op } from '../../contract/shared.ts';
+
+const policy =
+  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
 /** The API described by itself: only what this process serves. */
 export function docs(server: FastifyInstance, served: Op[], version: string) {
@@ -10,14 +13,26 @@ export function docs(server: FastifyInstance, served: Op[], version: string) {
     reply.header('Cache-Control', 'public, max-age=60').type('application/json').send(text);
   });
 
-  server.register(async (scope) => {
-    scope.addHook('onRequest', async (_request, reply) => {
-      reply.raw.setHeader('Content-Security-Policy', "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
+  // A server of its own behind these routes, made when somebody first looks: the reference costs 20 MiB that most processes never need.
+  let pages: Promise<FastifyInstance> | undefined;
+  for (const url of ['/docs', '/docs/*']) {
+    server.get(url, async (request, reply) => {
+      pages ??= reference();
+      const { routing } = await pages;
+      reply.hijack();
+      reply.raw.setHeader('Content-Security-Policy', policy);
+      routing(request.raw, reply.raw);
     });
-    const { default: reference } = await import('@scalar/fastify-api-reference');
-    await scope.register(reference, {
-      routePrefix: '/docs',
-      configuration: { url: '/api/v1/openapi.json', title: 'Quarterdeck API', withDefaultFonts: false, telemetry: false, hideClientButton: true, proxyUrl: '' } as never,
-    });
+  }
+}
+
+async function reference(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const pages = Fastify();
+  await pages.register(scalar, {
+    routePrefix: '/docs',
+    configuration: { url: '/api/v1/openapi.json', title: 'Quarterdeck API', withDefaultFonts: false, telemetry: false, hideClientButton: true, proxyUrl: '' } as never,
   });
+  await pages.ready();
+  return pages;
 }

@@ -23,6 +23,8 @@ export interface Principal {
   /** What the credential was narrowed to, for minting within it. Empty: not narrowed. */
   scopes: readonly (readonly RoleUse[])[];
   customRoles: CustomRoles;
+  /** What the credential's own area keeps with it. */
+  access?: unknown;
   /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
   signal: AbortSignal;
 }
@@ -40,6 +42,8 @@ export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 export interface Principals {
   /** Undefined for a malformed, unknown, disabled, expired or revoked key. */
   find(key: string, accept: ReadonlySet<Kind>): Principal | undefined | Promise<Principal | undefined>;
+  /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
+  findByHash(kind: Kind, hash: Buffer): Principal | undefined | Promise<Principal | undefined>;
 }
 
 interface Remembered {
@@ -54,24 +58,28 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<Remembered>();
   cache.onDrop(({ abort }) => abort.abort());
 
+  const findByHash: Principals['findByHash'] = (kind, hash) => {
+    const load = loaders[kind];
+    if (!load) return undefined;
+    const place = hash.toString('latin1');
+    const known = cache.peek(place);
+    if (known) return known.principal ?? undefined;
+    return cache
+      .get(place, async () => {
+        const loaded = await db.read((tx) => load(tx, hash));
+        const abort = new AbortController();
+        if (!loaded?.principal || loaded.ttlMs <= 0) return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
+        const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
+        return { value: { principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
+      })
+      .then((found) => found?.principal ?? undefined);
+  };
+
   return {
+    findByHash,
     find: (key, accept) => {
       const kind = kindOf(key);
-      const load = kind && accept.has(kind) ? loaders[kind] : undefined;
-      if (!kind || !load) return undefined;
-      const hash = hashKey(key);
-      const place = hash.toString('latin1');
-      const known = cache.peek(place);
-      if (known) return known.principal ?? undefined;
-      return cache
-        .get(place, async () => {
-          const loaded = await db.read((tx) => load(tx, hash));
-          const abort = new AbortController();
-          if (!loaded?.principal || loaded.ttlMs <= 0) return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
-          const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
-          return { value: { principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
-        })
-        .then((found) => found?.principal ?? undefined);
+      return kind && accept.has(kind) ? findByHash(kind, hashKey(key)) : undefined;
     },
   };
 }

@@ -13,14 +13,15 @@ export interface BodyLimits {
   readonly maxRatio: number;
 }
 
-const decoders: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
+/** A map, since the name comes from a stranger: an object would also know `constructor`. */
+const decoders = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
   // RFC 9659: a window of 8 MiB is all that HTTP may ask for; the library would take 128.
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
-};
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
+]);
 
 export const acceptEncoding = 'gzip, br, zstd';
 
@@ -45,7 +46,7 @@ export interface BodySource {
 export async function* bounded({ response, method, host, signal, limits, onEnd }: BodySource): AsyncGenerator<Buffer, void, undefined> {
   const wire = { bytes: 0 };
   const tooLarge = () => new GuardFailure('too_large', 'transfer', `${host} answered with more than ${limits.maxBodyBytes} bytes`);
-  const decode = limits.maxRatio > 0 && !hasNoBody(response, method) ? decoders[encodingOf(response)] : undefined;
+  const decode = limits.maxRatio > 0 && !hasNoBody(response, method) ? decoders.get(encodingOf(response)) : undefined;
   const chunks = (decode === undefined ? response : decoded(response, decode(), wire, limits, tooLarge))[Symbol.asyncIterator]();
   let isWhole = false;
   let bytes = 0;

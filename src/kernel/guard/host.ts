@@ -15,7 +15,7 @@ export interface Target {
 }
 
 const badHost = (why: string): never => {
-  throw new GuardRefusal('host', `the host ${why}; write a name like example.org or an address like 192.0.2.1`);
+  throw new GuardRefusal('host', `the host ${why}; write a name like example.org or an address like 203.0.113.7`);
 };
 
 /** A host as a person typed it, for connections that have no URL. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../db.ts';
-import { sql } from '../sql.ts';
+import { type Sql, sql } from '../sql.ts';
 import type { Job } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
@@ -13,26 +13,33 @@ export type NewJob<P> = {
   requestId?: string;
 } & (undefined extends P ? { payload?: P } : { payload: P });
 
-// Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
-const soon = sql`run_at <= created_at + interval '1100 milliseconds'`;
 const SoonRow = Type.Object({ soon: Type.Boolean() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
+
+// Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
+const soonSeconds = 1.1;
+const soon = sql`run_at <= created_at + make_interval(secs => ${soonSeconds}) as soon`;
 
 /**
  * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
  * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
  */
-export const enqueue = async <P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise<boolean> => {
-  const inserted = await row(tx, SoonRow)`
+export async function enqueue<P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise<boolean> {
+  const { key, payload, org, requestId, runAt, delaySeconds = 0 } = given;
+  const insert = (at: Sql) => sql`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
-    select ${job.lane}, ${job.kind}, ${given.key}, ${json(given.payload)}::jsonb, ${given.org ?? null}, ${given.requestId ?? null},
-           coalesce(${given.runAt ?? null}::timestamptz, c.now + make_interval(secs => ${given.delaySeconds ?? 0})), c.now
+    select ${job.lane}, ${job.kind}, ${key}, ${json(payload)}::jsonb, ${org ?? null}, ${requestId ?? null}, ${at}, c.now
       from (select kernel.now() as now offset 0) c
-    on conflict (kind, key) where dead_at is null do nothing
-    returning ${soon} as soon`;
-  if (inserted?.soon) tx.wake(laneChannel(job.lane));
-  return inserted !== undefined;
-};
+    on conflict (kind, key) where dead_at is null do nothing`;
+  if (runAt !== undefined) {
+    const inserted = await row(tx, SoonRow)`${insert(sql`${runAt}::timestamptz`)} returning ${soon}`;
+    if (inserted?.soon) tx.wake(laneChannel(job.lane));
+    return inserted !== undefined;
+  }
+  const inserted = await run(tx)`${insert(sql`c.now + make_interval(secs => ${delaySeconds})`)}`;
+  if (inserted && delaySeconds <= soonSeconds) tx.wake(laneChannel(job.lane));
+  return inserted > 0;
+}
 
 /** Many of one kind in one statement: how many were new. */
 export async function enqueueMany<P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[]): Promise<number> {
@@ -48,7 +55,7 @@ export async function enqueueMany<P>(tx: Tx, job: Job<P>, given: readonly NewJob
            (select kernel.now() as now offset 0) c
      order by g.key
     on conflict (kind, key) where dead_at is null do nothing
-    returning ${soon} as soon`;
+    returning ${soon}`;
   if (inserted.some((i) => i.soon)) tx.wake(laneChannel(job.lane));
   return inserted.length;
 }

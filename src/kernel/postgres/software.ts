@@ -63,7 +63,10 @@ async function makeReady(native: string): Promise<boolean> {
 async function copied(native: string, place: Place, identity: Identity): Promise<string> {
   const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8')) as { version: string };
   const wanted = join(place.dir, `software-${version}`);
-  if (await exists(wanted)) return join(wanted, 'native');
+  if (await exists(wanted)) {
+    await giveTo(identity, wanted);
+    return join(wanted, 'native');
+  }
   // Copies of earlier releases: nothing runs from them, or we would not be about to start.
   for (const name of await readdir(place.dir)) {
     if (/^software-(?!.*\.making-)/.test(name)) await rm(join(place.dir, name), { recursive: true, force: true });

@@ -98,6 +98,13 @@ test('an answer without a body is not a broken archive', async (t) => {
   }
 });
 
+test('what we cannot unpack is handed on as it is', async (t) => {
+  for (const encoding of ['constructor', '__proto__', 'identity', 'gzip, gzip', 'x-unknown', '']) {
+    const port = await httpServer(t, (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end('as it is'));
+    assert.equal(await (await guard.fetch('uptime', `http://127.0.0.1:${port}/`)).text(), 'as it is');
+  }
+});
+
 test('bytes are left alone for those who ask for them', async (t) => {
   const packed = gzipSync(text);
   const asked: (string | string[] | undefined)[] = [];

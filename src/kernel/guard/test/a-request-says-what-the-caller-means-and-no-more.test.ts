@@ -24,6 +24,7 @@ test('a request arrives as it was meant', async (t) => {
     body: '{"é":1}',
   });
   assert.deepEqual([response.status, response.headers['x-answer'], await response.json()], [201, 'yes', { ok: true }]);
+  assert.equal(response.url, 'http://example.org/p%20q/%C3%BC?a=b&c');
   const { request, body } = seen[0]!;
   assert.deepEqual([request.method, request.url, body], ['POST', '/p%20q/%C3%BC?a=b&c', '{"é":1}']);
   assert.deepEqual(request.rawHeaders, [

@@ -1,0 +1,52 @@
+// Holds the import rules, and the checker itself: a checker that parsed nothing also finds nothing.
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cruise, type IReporterOutput } from 'dependency-cruiser';
+
+const rules = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
+
+/** One forbidden import for each rule. */
+const planted: Record<string, [file: string, imports: string]> = {
+  'contract-imports-only-typebox': ['contract/planted-a.ts', '../src/kernel/errors.ts'],
+  'kernel-knows-no-identity-or-area': ['src/kernel/planted-b.ts', '../identity/audit.ts'],
+  'identity-knows-no-area': ['src/identity/planted-c.ts', '../areas/index.ts'],
+  'an-area-has-one-door': ['src/areas/tokens/planted-d.ts', '../iam/store.ts'],
+  'areas-are-entered-by-index': ['src/boot/planted-e.ts', '../areas/iam/store.ts'],
+  'rules-are-pure': ['src/areas/services/rules.ts', '../../kernel/db.ts'],
+  'operations-speak-no-sql': ['src/areas/tokens/operations/planted-f.ts', '../../../kernel/sql.ts'],
+  'cli-imports-only-the-sdk': ['cli/planted-g.ts', '../src/kernel/errors.ts'],
+  'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/shared.ts'],
+  'product-needs-no-tests': ['src/boot/planted-i.ts', '../../test/harness/request.ts'],
+  'no-cycles': ['src/boot/planted-j.ts', './planted-k.ts'],
+};
+
+const roots = ['contract', 'src', 'cli', 'sdk'];
+const violations = async () => {
+  const { output } = await cruise(roots, { ruleSet: rules, ...rules.options, validate: true });
+  return (output as Exclude<IReporterOutput['output'], string>).summary;
+};
+
+for (const { name } of rules.forbidden as { name: string }[]) if (!planted[name]) throw new Error(`no planted violation for the rule ${name}: add one`);
+
+const clean = await violations();
+for (const v of clean.violations) console.error(`${v.rule.name}: ${v.from} → ${v.to}`);
+if (clean.violations.length) process.exit(1);
+if (clean.totalCruised < 50) throw new Error(`only ${clean.totalCruised} modules were read: the checker does not see the sources`);
+
+// In a copy: other checks read the sources at this moment.
+const copy = mkdtempSync(join(tmpdir(), 'planted-'));
+try {
+  for (const root of roots) cpSync(root, join(copy, root), { recursive: true });
+  cpSync('tsconfig.json', join(copy, 'tsconfig.json'));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  process.chdir(copy);
+  for (const [file, imports] of Object.values(planted)) writeFileSync(file, `import * as planted from '${imports}';\nexport const here = planted;\n`);
+  writeFileSync('src/boot/planted-k.ts', `import * as planted from './planted-j.ts';\nexport const there = planted;\n`);
+  const found = new Set((await violations()).violations.map((v) => v.rule.name));
+  const missed = Object.keys(planted).filter((name) => !found.has(name));
+  if (missed.length) throw new Error(`the checker did not find the planted violation of: ${missed.join(', ')}`);
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}

@@ -1,0 +1,45 @@
+// The house rules, side by side: types, style, imports, dead code, licences, freshness of what is generated.
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findNode } from '../bin/hand-over.mjs';
+import { ensureInstalled } from './install.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+await ensureInstalled({ dev: true });
+const node = findNode(root);
+const tool = (path) => join(root, 'node_modules', path);
+
+const checks = {
+  types: [tool('typescript/bin/tsc'), '--noEmit', '-p', '.'],
+  style: [tool('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
+  imports: ['scripts/check-imports.ts'],
+  'dead code': [tool('knip/bin/knip.js'), '--no-progress', '--no-config-hints'],
+  licences: ['scripts/check-licences.ts'],
+  'house rules': ['scripts/check-house.ts'],
+  openapi: ['scripts/openapi.ts', '--check'],
+};
+
+const run = ([, command]) =>
+  new Promise((resolve) => {
+    const child = spawn(node, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    child.once('exit', (code) => resolve({ code, output }));
+  });
+
+let failed = 0;
+const queue = Object.entries(checks);
+const worker = async () => {
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    const began = performance.now();
+    const { code, output } = await run(next);
+    console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${next[0]} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+    if (code !== 0) {
+      failed++;
+      console.log(output.trimEnd());
+    }
+  }
+};
+await Promise.all([worker(), worker()]);
+process.exit(failed ? 1 : 0);
