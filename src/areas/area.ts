@@ -4,9 +4,20 @@ import type { Loader, Principals } from '../identity/principal.ts';
 import type { Operation } from '../identity/operation.ts';
 import type { Kind } from '../identity/token-format.ts';
 import type { App, Ports, ResourceSource } from '../kernel/app.ts';
+import type { Tx } from '../kernel/db.ts';
 import type { RawHandler } from '../kernel/http/server.ts';
 import type { Job, Task } from '../kernel/jobs/index.ts';
 import type { Migrations } from '../kernel/migrate.ts';
+
+/** A column of secrets that we must use again; a change of the key seals it anew. */
+export interface Sealed {
+  /** With its schema: `email.webhook`. */
+  table: string;
+  /** A bytea, sealed with the place `table.column.id`. */
+  column: string;
+  /** The column whose value stands in that place; unique. */
+  id: string;
+}
 
 /** One area of the product, as its index.ts shows it to the rest. */
 export interface Area {
@@ -28,6 +39,9 @@ export interface Area {
   ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf'>>;
   /** Listeners and loops of its own; stopped in reverse order of starting. */
   start?: (app: App) => Promise<{ stop(): Promise<void> }>;
+  /** Keys of everything in the storage that the rows of this snapshot name: what a backup must hold. In portions, a query each. */
+  stored?: (tx: Tx) => AsyncIterable<string>;
+  sealed?: Sealed[];
   /** Routes beyond the control API: pages for people. */
   pages?: (server: FastifyInstance, app: App) => void;
 }

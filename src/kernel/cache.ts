@@ -29,6 +29,9 @@ export interface Caches {
 const channel = 'qd_drop';
 export const everything = '*';
 
+/** For whoever remembers nothing itself, such as the operator's command line: every process forgets the topic once this commits. */
+export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
+
 export function makeCaches(listener: Listener): Caches {
   const all: { drop(topic: string): void; clear(): void }[] = [];
   let drops = 0; // moves with every drop: a fill that began before it may have read the old truth, and is not kept
@@ -103,7 +106,7 @@ export function makeCaches(listener: Listener): Caches {
   return {
     make,
     drop: async (tx, topic) => {
-      await run(tx)`select pg_notify(${channel}, ${topic})`;
+      await dropElsewhere(tx, topic);
       tx.afterCommit(() => forget(topic));
     },
     dropAll: () => forget(everything),

@@ -133,7 +133,7 @@ export function openDb(options: DbOptions): Db {
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
-function onClient(client: pg.PoolClient, after: (() => void)[], marked: Set<string>): Tx {
+function onClient(client: pg.ClientBase, after: (() => void)[], marked: Set<string>): Tx {
   return {
     query: async (piece) => {
       const result = await client.query(statement(piece));
@@ -143,6 +143,9 @@ function onClient(client: pg.PoolClient, after: (() => void)[], marked: Set<stri
     wake: (channel) => marked.add(channel),
   };
 }
+
+/** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */
+export const txOn = (client: pg.Client): Tx => onClient(client, [], new Set());
 
 const validators = new WeakMap<TSchema, Validator>();
 
@@ -221,7 +224,8 @@ const integer = (text: string) => {
 };
 
 const parsers: Record<number, (text: string) => unknown> = { 20: integer, 1184: iso, 1082: (text) => text };
-const types = {
+/** Integers as numbers, times as ISO text: for connections outside the pool that read rows. */
+export const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     parsers[oid] ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };

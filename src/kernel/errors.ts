@@ -53,4 +53,7 @@ export const exitCodes = {
   databaseNewer: 7,
   secretKey: 8,
   configuration: 9,
+  // 10: what goes wrong before Quarterdeck itself runs (bin/hand-over.mjs).
+  refused: 11,
+  backup: 12,
 } as const;

@@ -17,7 +17,7 @@ export interface Migration {
   checksum: string;
 }
 
-const lockKey = 7_203_114_501; // any constant of ours: processes that start together migrate one after the other
+export const migrationLock = 7_203_114_501; // any constant of ours: processes that start together migrate one after the other
 
 export async function readMigrations(sources: Migrations[]): Promise<Migration[]> {
   const all: Migration[] = [];
@@ -36,7 +36,7 @@ export async function migrate(connection: Connection, migrations: Migration[], u
   const client = new pg.Client({ ...connection, lock_timeout: 10_000, application_name: 'quarterdeck migrate' });
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [lockKey]);
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await client.query(`create schema if not exists kernel;
       create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`);
     const applied = new Map((await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration')).rows.map((r) => [r.id, r.checksum]));

@@ -25,10 +25,15 @@ export function makeSecrets(dataDir: string, first: KeyRing): Secrets {
   const file = keyFile(dataDir);
   const follow = () => void readKeys(file).then((keys) => keys && (ring = keys), () => {}); // a damaged file is told at the next start
   watchFile(file, { interval: 1_000, persistent: false }, follow);
+  // A change between the reading of `first` and the watcher's own first look would never be told.
+  const once = setTimeout(follow, 1_000).unref();
   return {
     seal: (plain, where) => seal(ring, plain, where),
     unseal: (sealed, where) => unseal(ring, sealed, where).toString(),
-    close: () => unwatchFile(file, follow),
+    close: () => {
+      clearTimeout(once);
+      unwatchFile(file, follow);
+    },
   };
 }
 
@@ -97,6 +102,14 @@ export async function writeKeys(file: string, ring: KeyRing): Promise<void> {
 const CanaryRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
 const canaryPlace = 'kernel.canary.sealed.only';
 
+export function opensCanary(ring: KeyRing, sealed: Buffer): boolean {
+  try {
+    return unseal(ring, sealed, canaryPlace).toString() === 'canary';
+  } catch {
+    return false;
+  }
+}
+
 /** A sealed canary tells at start whether this key file belongs to this database: sealing anew would lose what is there. */
 export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
   const file = keyFile(dataDir);
@@ -112,9 +125,7 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
   }
   const lost = 'every sealed secret (webhook signing secrets, provider and upstream passwords, DKIM keys) would be lost';
   if (!ring) throw new Stop(exitCodes.secretKey, `${file} is missing, and the database holds secrets sealed with it: restore the file from a backup; without it ${lost}`);
-  try {
-    unseal(ring, canary.sealed, canaryPlace);
-  } catch {
+  if (!opensCanary(ring, canary.sealed)) {
     throw new Stop(exitCodes.secretKey, `${file} is not the key of this database: put the right file back; with this one ${lost}`);
   }
   return ring;

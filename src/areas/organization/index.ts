@@ -14,6 +14,9 @@ import { updateContacts } from './operations/update-contacts.ts';
 import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
 
+/** For the operator's command line, which changes members by the same statements. */
+export * as organizationStore from './store.ts';
+
 export const organization = defineArea({
   name: 'organization',
   operations: [

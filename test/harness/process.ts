@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { placeIn } from '../../src/kernel/postgres/place.ts';
+import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
+import { type Caller, caller } from './request.ts';
+
+const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+
+/** A directory that everyone may enter (as root, PostgreSQL runs as somebody else); a server left in `data` below it ends with the test. */
+export async function scratch(t: TestContext): Promise<{ dir: string; dataDir: string }> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'qdp-')));
+  await chmod(dir, 0o755);
+  const dataDir = join(dir, 'data');
+  t.after(async () => {
+    await endPostgres(dataDir);
+    await rm(dir, { recursive: true, force: true, maxRetries: 10 });
+  });
+  return { dir, dataDir };
+}
+
+/** The embedded server of a data directory: its pid, or undefined when none runs. */
+export async function postgresOf(dataDir: string): Promise<number | undefined> {
+  const place = await placeIn(dataDir).catch(() => undefined);
+  return place && (await findPostmaster(place))?.pid;
+}
+
+async function endPostgres(dataDir: string): Promise<void> {
+  const pid = await postgresOf(dataDir);
+  if (pid) await shutDown(pid, (await placeIn(dataDir)).cluster, { fastMs: 3_000, immediateMs: 8_000 });
+}
+
+export interface ServerProcess {
+  pid: number;
+  /** Resolves with the URL once the banner is printed; rejects with what it said when it ends first. */
+  ready: Promise<string>;
+  /** From the spawn until the banner, once ready. */
+  readyMs(): number;
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** kill -9, and gone when this resolves. */
+  killed(): Promise<void>;
+  /** SIGTERM, and gone when this resolves; the exit code. */
+  stopped(): Promise<number | null>;
+  /** With `data/owner.token`, as the command line beside it would. */
+  owner(): Promise<Caller & { key: string }>;
+}
+
+export interface ProcessOptions {
+  dir: string;
+  dataDir?: string;
+  env?: Record<string, string>;
+  args?: string[];
+  nodeFlags?: string[];
+}
+
+/** The real program as a process of its own, on a port that the system chooses; ended with the test if it is still there. */
+export function serverProcess(t: TestContext, options: ProcessOptions): ServerProcess {
+  const { server, end } = startServer(options);
+  t.after(end);
+  return server;
+}
+
+/** For programs that are no tests: whoever starts it ends it. */
+export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [] }: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
+  const began = performance.now();
+  let readyAt = 0;
+  const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
+    cwd: dir, // no quarterdeck.toml of anybody's
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...ordinary(), QUARTERDECK_DATA: dataDir, QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', ...env },
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
+  // `close`, not `exit`: everything it said has arrived by then.
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+
+  const ready = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', () => {
+      const url = /ready at (\S+)/.exec(said.stdout)?.[1];
+      if (!url) return;
+      readyAt ||= performance.now();
+      resolve(url);
+    });
+    void exited.then(({ code, signal }) => reject(new Error(`it ended with ${code ?? signal} before it was ready: ${said.stderr}`)));
+  });
+  ready.catch(() => {}); // those who expect a refusal look at `exited` instead
+
+  const killed = async () => {
+    if (isRunning(child)) child.kill('SIGKILL');
+    await exited;
+  };
+  const server: ServerProcess = {
+    pid: child.pid!,
+    ready,
+    readyMs: () => readyAt - began,
+    exited,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    signal: (name) => void child.kill(name),
+    killed,
+    stopped: async () => {
+      child.kill('SIGTERM');
+      return (await exited).code;
+    },
+    owner: async () => {
+      const key = (await readFile(join(dataDir, 'owner.token'), 'utf8')).trim();
+      return { key, ...caller(await ready, key) };
+    },
+  };
+  return { server, end: killed };
+}
+
+const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
+/** Our environment without what steers Quarterdeck or the test runner. */
+const ordinary = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)));
+
+/** Asks again until it holds. A test that would wait for ever fails by its own time limit, with what it last saw. */
+export async function eventually<T>(ask: () => Promise<T | undefined | false>, { withinMs = 20_000, everyMs = 10 } = {}): Promise<T> {
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const found = await ask().catch((error) => (performance.now() > until ? Promise.reject(error) : undefined));
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > until) throw new Error(`did not happen within ${withinMs} ms`);
+    await sleep(everyMs);
+  }
+}

@@ -1,0 +1,31 @@
+import { areas } from '../../../src/areas/index.ts';
+import { type Op, pathParams } from '../../../contract/shared.ts';
+import type { Recipe, Recipes } from '../recipe.ts';
+import { iam } from './iam.ts';
+import { organization } from './organization.ts';
+import { services } from './services.ts';
+import { tokens } from './tokens.ts';
+
+/** One file for each area, one line here. */
+const recipes: Recipes = { ...tokens, ...iam, ...organization, ...services };
+
+export interface Served {
+  spec: Op;
+  recipe: Recipe;
+}
+
+/** Every operation that is served, with its recipe. Complete by construction: one without a recipe stops the test that asks. */
+export function servedOperations(): Served[] {
+  const served = areas.flatMap((area) => area.operations.map(({ spec }) => ({ area: area.name, spec, recipe: recipes[spec.id] })));
+  const complaints = served.flatMap(({ area, spec, recipe }) => {
+    const file = `test/matrix/recipes/${area}.ts`;
+    if (!recipe) return [`${spec.id} (${spec.method} ${spec.path}) is served and has no recipe; add one to ${file} (see test/matrix/recipe.ts)`];
+    if (pathParams(spec.path).length && !recipe.make) return [`the recipe of ${spec.id} in ${file} needs \`make\` for the parameters of ${spec.path}`];
+    if (spec.body && !recipe.body) return [`the recipe of ${spec.id} in ${file} needs \`body\``];
+    return [];
+  });
+  const known = new Set(served.map(({ spec }) => spec.id));
+  for (const id of Object.keys(recipes)) if (!known.has(id)) complaints.push(`there is a recipe for ${id}, which nothing serves; remove it from test/matrix/recipes`);
+  if (complaints.length) throw new Error(complaints.join('\n'));
+  return served.map(({ spec, recipe }) => ({ spec, recipe: recipe! }));
+}
