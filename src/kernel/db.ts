@@ -65,6 +65,8 @@ export function openDb(options: DbOptions): Db {
     application_name: 'quarterdeck',
   });
   pool.on('error', (error) => options.onError?.(error));
+  // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
+  pool.on('connect', (client) => client.on('error', () => {}));
   const wakers: ((channel: string) => void)[] = [];
 
   const acquire = async () => {

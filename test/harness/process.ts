@@ -111,8 +111,9 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
       return (await exited).code;
     },
     owner: async () => {
+      const url = await ready;
       const key = (await readFile(join(dataDir, 'owner.token'), 'utf8')).trim();
-      return { key, ...caller(await ready, key) };
+      return { key, ...caller(url, key) };
     },
   };
   return { server, end: killed };

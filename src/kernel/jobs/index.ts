@@ -3,5 +3,5 @@ export { type Job, type JobOptions, type JobRun, job, type Lane, LeaseLost, lane
 export { cancel, enqueue, enqueueMany, type NewJob, reschedule } from './enqueue.ts';
 export { type JobFigures, jobFigures } from './figures.ts';
 export { claim, type Queue, renew, settle } from './lease.ts';
-export { makeWaker, type Waker, wake } from './wake.ts';
+export { clockMoved, makeWaker, type Waker, wake } from './wake.ts';
 export { startWorker, type Worker, type WorkerEvents, type WorkerOptions } from './worker.ts';

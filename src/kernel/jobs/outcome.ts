@@ -44,7 +44,7 @@ export function sentenceOf(error: unknown): string {
       : '';
   const text = error instanceof Error ? `${error.message || error.name}${cause}` : String(error);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-  const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim() || 'it failed without saying why';
+  const line = text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ').trim() || 'it failed without saying why';
   return (line.length > 500 ? `${line.slice(0, 499)}…` : line).toWellFormed();
 }
 

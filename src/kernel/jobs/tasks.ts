@@ -5,6 +5,7 @@ import { LeaseLost, Stopping, type Task } from './declare.ts';
 import { makeNudge } from './nudge.ts';
 import { sentenceOf } from './outcome.ts';
 import { claimTasks, ensureTasks, renewTasks, type TaskState, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
+import { clockMoved } from './wake.ts';
 
 /** What this process knows of one task. */
 interface Mine {
@@ -46,6 +47,8 @@ export function startTasks({ app, db, tasks, renewEveryMs }: { app: App; db: Db;
       nudge();
     }),
   );
+
+  deaf.push(waker.hear(clockMoved, nudge));
 
   const look = async (): Promise<number> => {
     if (!known) await db.read((tx) => ensureTasks(tx, tasks));

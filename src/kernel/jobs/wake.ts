@@ -11,6 +11,9 @@ export const wake = (tx: Tx, channel: string): void => tx.wake(channel);
 
 export const laneChannel = (lane: string) => `lane:${lane}`;
 
+/** For whoever moves the product's clock: every worker looks again at what is due. */
+export const clockMoved = 'clock';
+
 export interface Waker {
   /** Called on every wake of the channel from here or another process, and when we may have missed one. Returns how to stop it. */
   hear(channel: string, act: () => void): () => void;

@@ -10,7 +10,7 @@ import { makeRecorder } from './recorder.ts';
 import { runOnce } from './run.ts';
 import type { Claimed } from './store.ts';
 import { startTasks } from './tasks.ts';
-import { laneChannel } from './wake.ts';
+import { clockMoved, laneChannel } from './wake.ts';
 
 export interface WorkerEvents {
   /** `lateSeconds`: from when it was due until its handler began. */
@@ -117,7 +117,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     });
     loops.set(lane, loop);
   }
-  const deaf = [...loops].map(([lane, loop]) => waker.hear(laneChannel(lane), loop.wake));
+  const deaf = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.wake)]);
   const taskLoop = startTasks({ app, db, tasks: [...housekeeping, ...tasks], renewEveryMs });
 
   const stopJobs = async (graceMs: number) => {

@@ -5,9 +5,9 @@ import { jobAdmin, startWorker, task, wake } from '../index.ts';
 import { eventually, makeApp, workbench } from './support.ts';
 
 test('a task runs in one process at a time, by the clock and when woken, and never misses a wake', async (t) => {
-  const { app, database, advance, sql } = await workbench(t);
-  const other = await makeApp(database.connection);
-  t.after(other.close);
+  const { app, connection, defer, advance, sql } = await workbench(t);
+  const other = await makeApp(connection);
+  defer(other.close);
   let running = 0;
   let most = 0;
   const runs: string[] = [];
@@ -31,7 +31,7 @@ test('a task runs in one process at a time, by the clock and when woken, and nev
     startWorker({ app, jobs: [], tasks: [compare('here'), fails, hangs] }),
     startWorker({ app: other.app, jobs: [], tasks: [compare('there')] }),
   ];
-  t.after(() => Promise.all(workers.map((w) => w.stop({ graceMs: 0 }))));
+  defer(() => Promise.all(workers.map((w) => w.stop({ graceMs: 0 }))));
 
   await eventually('it ran at the first start', () => runs.length === 1);
   await advance(301);

@@ -5,9 +5,9 @@ import { wake } from '../index.ts';
 import { eventually, makeApp, workbench } from './support.ts';
 
 test('a wake reaches every process once its transaction has committed, many of them as few', async (t) => {
-  const { app, database } = await workbench(t);
-  const other = await makeApp(database.connection);
-  t.after(other.close);
+  const { app, connection, defer } = await workbench(t);
+  const other = await makeApp(connection);
+  defer(other.close);
   await eventually('both hear', () => app.listener.hearing && other.app.listener.hearing);
   let here = 0;
   let there = 0;

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { enqueue, job } from '../index.ts';
-import { workbench, workerProcess } from './support.ts';
+import { workbench } from './support.ts';
 
 test('a worker frozen beyond its lease cannot finish what another has taken over', async (t) => {
-  const { app, database, advance, count, deeds, sql } = await workbench(t);
+  const { app, process, advance, count, deeds, sql } = await workbench(t);
   await sql('create table public.go (key text)');
   const wait = job('wait', {}, async () => {});
-  const frozen = workerProcess(t, database.connection, 'frozen');
+  const frozen = process('frozen');
   await frozen.said('ready');
   await app.db.write((tx) => enqueue(tx, wait, { key: 'a' }));
   await frozen.said('began a');
   frozen.kill('SIGSTOP');
   await advance(31);
 
-  const other = workerProcess(t, database.connection, 'other');
+  const other = process('other');
   await other.said('ready');
   await other.said('began a');
   frozen.kill('SIGCONT');

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { run } from '../../db.ts';
 import { keepPostgres } from '../../postgres/index.ts';
 import { enqueueMany, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { eventually, ownServer, workbench } from './support.ts';
 
 /** The server and every process it has started. */
 async function family(pid: number): Promise<number[]> {
@@ -22,18 +23,16 @@ async function family(pid: number): Promise<number[]> {
 test('jobs outlive a database that freezes and comes back, and one that is killed and started again', {
   skip: process.platform !== 'linux' && 'needs /proc',
 }, async (t) => {
-  const { app, database, worker, count, deeds } = await workbench(t);
+  const database = await ownServer();
+  const { app, defer, worker, count, deeds } = await workbench(t, database);
   const runs = new Map<string, number>();
   const work = job('work', {}, async ({ key, finishWith }) => {
     runs.set(key, (runs.get(key) ?? 0) + 1);
     await sleep(5);
-    if (Number(key) % 2)
-      await finishWith(async (tx) =>
-        tx.query((await import('../../sql.ts')).sql`insert into public.deed (what, key) values ('done', ${key})`),
-      );
+    if (Number(key) % 2) await finishWith(async (tx) => run(tx)`insert into public.deed (what, key) values ('done', ${key})`);
   });
   const crew = worker([work], { lanes: { default: 4 } });
-  const enqueueTen = (from: number) =>
+  const enqueueSome = (from: number) =>
     app.db.write((tx) =>
       enqueueMany(
         tx,
@@ -42,7 +41,7 @@ test('jobs outlive a database that freezes and comes back, and one that is kille
       ),
     );
 
-  await enqueueTen(0);
+  await enqueueSome(0);
   await eventually('some ran', () => runs.size > 20);
   const frozen = await family(database.pid);
   for (const pid of frozen) process.kill(pid, 'SIGSTOP');
@@ -55,11 +54,11 @@ test('jobs outlive a database that freezes and comes back, and one that is kille
     'the freeze was shorter than the lease: nothing ran twice',
   );
 
-  await enqueueTen(1_000);
+  await enqueueSome(1_000);
   await eventually('some of the second ran', () => runs.size > 220);
   process.kill(database.pid, 'SIGKILL');
   const again = await keepPostgres({ dataDir: database.dataDir, settings: { fsync: 'off' } });
-  t.after(() => again.stop());
+  defer(() => again.stop());
   await eventually('all of the second ran', async () => (await count().catch(() => 1)) === 0, 40_000);
   assert.equal(runs.size, 400);
   const done = (await deeds()).map((d) => d.key);

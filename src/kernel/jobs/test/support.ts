@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { pino } from 'pino';
 import type { App } from '../../app.ts';
 import { type Connection, openDb, run } from '../../db.ts';
@@ -13,29 +14,43 @@ import { listen } from '../../listen.ts';
 import { migrate, readMigrations } from '../../migrate.ts';
 import { keepPostgres } from '../../postgres/index.ts';
 import { moveClock } from '../../time.ts';
-import { type Job, makeWaker, startWorker, type Task, type Worker, type WorkerOptions } from '../index.ts';
+import { clockMoved, type Job, makeWaker, startWorker, type Task, type Worker, type WorkerOptions, wake } from '../index.ts';
 
 export interface Database {
-  dataDir: string;
   connection: Connection;
-  pid: number;
+  stop(): Promise<void>;
 }
 
-/** A real server with the kernel's tables and one more, where handlers write down what they did. */
-export async function database(t: TestContext): Promise<Database> {
+/** A server of one's own, for tests that stop or kill it. */
+export async function ownServer(): Promise<Database & { dataDir: string; pid: number }> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-jobs-')));
   await chmod(dir, 0o755);
   const dataDir = join(dir, 'data');
   const kept = await keepPostgres({ dataDir, settings: { fsync: 'off' } });
-  t.after(async () => {
+  await prepare(kept.connection);
+  const stop = async () => {
     await kept.stop();
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
-  });
-  await prepare(kept.connection);
-  return { dataDir, connection: kept.connection, pid: kept.pid };
+  };
+  return { connection: kept.connection, dataDir, pid: kept.pid, stop };
 }
 
-export async function prepare(connection: Connection): Promise<void> {
+/** A database of one's own on the server that the runner hands down. */
+async function sharedServer(server: Connection): Promise<Database> {
+  const name = `jobs_${process.pid}`;
+  const ask = async (text: string) => {
+    const client = new pg.Client({ ...server, database: 'postgres' });
+    await client.connect();
+    await client.query(text).finally(() => client.end());
+  };
+  await ask(`create database ${name} template template0`);
+  const connection = { ...server, database: name };
+  await prepare(connection);
+  return { connection, stop: () => ask(`drop database ${name} with (force)`) };
+}
+
+/** The kernel's tables and one more, where handlers write down what they did. */
+async function prepare(connection: Connection): Promise<void> {
   await migrate(connection, await readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
   const db = openDb({ connection, max: 1 });
   await db.read(
@@ -60,37 +75,49 @@ export async function makeApp(connection: Connection, options: { silent?: boolea
 }
 
 export interface Bench {
-  database: Database;
+  connection: Connection;
   app: App;
+  /** Undone after the test, the last first. */
+  defer(stop: () => Promise<unknown> | unknown): void;
+  process(name: string, kinds?: string): WorkerProcess;
   worker(jobs: readonly Job[], options?: Partial<WorkerOptions> & { tasks?: readonly Task[] }): Worker;
   /** Moves the product's clock and tells every worker. */
-  advance(seconds: number): Promise<void>;
+  advance(seconds: number): Promise<unknown>;
   count(what?: string): Promise<number>;
   deeds(): Promise<{ who: string; what: string; key: string; attempt: number }[]>;
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
 
-export async function workbench(t: TestContext): Promise<Bench> {
-  const at = await database(t);
-  const { app, close } = await makeApp(at.connection);
-  const workers: Worker[] = [];
+export async function workbench(t: TestContext, server?: Database): Promise<Bench> {
+  const stops: (() => Promise<unknown> | unknown)[] = [];
   t.after(async () => {
-    await Promise.all(workers.map((w) => w.stop({ graceMs: 0 })));
-    await close();
+    for (const stop of stops.reverse()) await stop();
   });
+  const given = process.env['QUARTERDECK_TEST_POSTGRES'];
+  const database = server ?? (given ? await sharedServer(JSON.parse(given)) : await ownServer());
+  stops.push(database.stop);
+  const { app, close } = await makeApp(database.connection);
+  stops.push(close);
   const sql: Bench['sql'] = async (text) => (await app.db.pool.query(text)).rows;
   return {
-    database: at,
+    connection: database.connection,
     app,
+    defer: (stop) => stops.push(stop),
     worker: (jobs, options = {}) => {
       const worker = startWorker({ app, jobs, ...options });
-      workers.push(worker);
+      stops.push(() => worker.stop({ graceMs: 0 }));
       return worker;
     },
-    advance: async (seconds) => {
-      await app.db.write((tx) => moveClock(tx, seconds));
-      for (const lane of ['page', 'mail', 'webhook', 'default']) app.waker.wake(`lane:${lane}`);
+    process: (name, kinds) => {
+      const started = workerProcess(database.connection, name, kinds);
+      stops.push(started.end);
+      return started;
     },
+    advance: (seconds) =>
+      app.db.write(async (tx) => {
+        await moveClock(tx, seconds);
+        wake(tx, clockMoved);
+      }),
     count: async (where = 'true') => Number((await sql(`select count(*) as n from kernel.job where ${where}`))[0]!['n']),
     deeds: async () => (await sql('select who, what, key, attempt from public.deed order by n')) as never,
     sql,
@@ -112,10 +139,11 @@ export interface WorkerProcess {
   said(beginning: string): Promise<string>;
   kill(signal: NodeJS.Signals): void;
   gone: Promise<unknown>;
+  end(): Promise<void>;
 }
 
 /** A worker in a process of its own, for tests that stop or kill it. See worker-process.ts for what its jobs do. */
-export function workerProcess(t: TestContext, connection: Connection, name: string, kinds = 'write,wait'): WorkerProcess {
+export function workerProcess(connection: Connection, name: string, kinds = 'write,wait'): WorkerProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'worker-process.ts'), name, kinds, JSON.stringify(connection)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -127,14 +155,11 @@ export function workerProcess(t: TestContext, connection: Connection, name: stri
     if (i >= 0) waiting.splice(i, 1)[0]!.resolve(line);
     else lines.push(line);
   });
-  t.after(async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGCONT');
-      child.kill('SIGKILL');
-    }
-    await gone;
-  });
   return {
+    end: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await gone;
+    },
     process: child,
     said: (beginning) => {
       const i = lines.findIndex((line) => line.startsWith(beginning));

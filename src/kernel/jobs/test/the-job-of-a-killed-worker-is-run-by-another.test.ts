@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { enqueue, job } from '../index.ts';
-import { eventually, workbench, workerProcess } from './support.ts';
+import { eventually, workbench } from './support.ts';
 
 test('the job of a worker killed with -9 is run by another once the lease has lapsed, not before', async (t) => {
-  const { app, database, advance, count, deeds, sql } = await workbench(t);
+  const { app, process, advance, count, deeds, sql } = await workbench(t);
   await sql('create table public.go (key text)');
   const wait = job('wait', {}, async () => {});
-  const first = workerProcess(t, database.connection, 'first');
+  const first = process('first');
   await first.said('ready');
   await app.db.write((tx) => enqueue(tx, wait, { key: 'a' }));
   await first.said('began a');
 
-  const second = workerProcess(t, database.connection, 'second');
+  const second = process('second');
   await second.said('ready');
   await advance(25); // renewals have kept pace with the clock
   await sleep(500);

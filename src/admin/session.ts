@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { areas } from '../areas/index.ts';
+import { borrowDatabase, type Database } from '../boot/database.ts';
+import { type Config, readConfig } from '../kernel/config.ts';
+import { DatabaseAway, type Db, openDb } from '../kernel/db.ts';
+import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
+import { makeLog } from '../kernel/log.ts';
+import { readMigrations } from '../kernel/migrate.ts';
+import { migrationsOf } from '../serve.ts';
+import { requireThisRelease } from './release.ts';
+
+/** What an operator's command works with: the database of a running server, or the same one kept for as long as the command takes. */
+export interface Session {
+  config: Config;
+  database: Database;
+  db: Db;
+}
+
+export const readSettings = (): Config => readConfig(process.env, process.cwd()).config;
+
+/** For commander: opens the session, hands it to the command before its own arguments, and closes it again. */
+export const atDatabase =
+  <A extends unknown[]>(work: (session: Session, ...args: A) => Promise<void>) =>
+  async (...args: A): Promise<void> => {
+    const config = readSettings();
+    requireDatabase(config);
+    await withDatabase(config, async (database) => {
+      await requireThisRelease(database.connection, await readMigrations(migrationsOf(areas)));
+      const db = openDb({ connection: database.connection, max: 2 });
+      try {
+        await work({ config, database, db }, ...args);
+      } finally {
+        await db.end();
+      }
+    });
+  };
+
+/** Only a start or a restore makes a database; a mistyped QUARTERDECK_DATA must not. */
+export const hasDatabase = (config: Config): boolean => config.database_url !== '' || existsSync(join(config.data, 'postgres'));
+
+function requireDatabase(config: Config) {
+  if (hasDatabase(config)) return;
+  throw new Stop(
+    exitCodes.dataDirectory,
+    `there is no Quarterdeck in ${config.data} yet: start it once with \`quarterdeck serve\`, or set QUARTERDECK_DATA or QUARTERDECK_DATABASE_URL to where it is`,
+  );
+}
+
+export async function withDatabase<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await borrowDatabase(config, makeLog('error'));
+  const leave = () => void database.stop().finally(() => process.exit(130));
+  process.once('SIGINT', leave).once('SIGTERM', leave);
+  try {
+    return await work(database);
+  } catch (error) {
+    throw inOneSentence(error);
+  } finally {
+    process.removeListener('SIGINT', leave).removeListener('SIGTERM', leave);
+    await database.stop();
+  }
+}
+
+function inOneSentence(error: unknown): unknown {
+  if (error instanceof Refusal) return new Stop(exitCodes.refused, error.message, { cause: error });
+  if (error instanceof DatabaseAway) {
+    return new Stop(exitCodes.databaseUnreachable, 'the database does not answer any more; check that it runs, then try again', {
+      cause: error,
+    });
+  }
+  return error;
+}

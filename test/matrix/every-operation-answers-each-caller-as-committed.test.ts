@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { quarterdeck } from '../harness/index.ts';
+import { computeMatrix, plansOf, type Row, render } from './matrix.ts';
+import { servedOperations } from './recipes/index.ts';
+import { makeWorld, type World } from './world.ts';
+
+const file = new URL('./authorization.txt', import.meta.url);
+
+test('every operation answers each caller as the committed matrix says', async (t) => {
+  const plans = servedOperations().flatMap(plansOf);
+  const world = await makeWorld(await quarterdeck(t));
+  const rows = await computeMatrix(world, plans);
+
+  await t.test('nobody reads a word of another organization', () => refuseLeaks(world, rows));
+  await t.test("the unknown and another organization's look the same", () => refuseTells(rows));
+  await t.test('an outsider, and nobody, change nothing', () => refuseStrangers(rows));
+
+  const now = render(rows);
+  if (process.env['QUARTERDECK_UPDATE']) await writeFile(file, now);
+  const committed = await readFile(file, 'utf8').catch(() => '');
+  const before = new Set(committed.split('\n'));
+  const changed = now.split('\n').filter((line) => !before.has(line));
+  assert.ok(
+    committed === now,
+    `test/matrix/authorization.txt says otherwise. If the change is meant, run with QUARTERDECK_UPDATE=1 and commit the file. Now:\n${changed.join('\n') || '(lines are gone)'}`,
+  );
+});
+
+/** Every good answer, searched for what belongs to organizations that its caller is no part of. */
+function refuseLeaks({ home, secretsOf }: World, rows: Row[]) {
+  for (const { operation, what, cells } of rows) {
+    for (const { subject, answer } of cells) {
+      if (answer.status >= 300) continue;
+      const text = JSON.stringify(answer.body);
+      for (const [org, words] of secretsOf) {
+        const theirs = subject === 'outsider' || subject === 'none' ? org !== home.orgId : org === home.orgId;
+        if (!theirs) for (const word of words) assert.ok(!text.includes(word), `${operation} ${what} told ${subject} of ${word}, of another organization`);
+      }
+    }
+  }
+}
+
+function refuseTells(rows: Row[]) {
+  for (const row of rows.filter((r) => r.what.startsWith('other'))) {
+    const unknown = rows.find((r) => r.operation === row.operation && r.what === row.what.replace('other', 'unknown'))!;
+    row.cells.forEach((cell, i) => {
+      assert.equal(cell.blind, unknown.cells[i]!.blind, `${row.operation} tells ${cell.subject} that an id of another organization exists`);
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { builtinRoles } from '../../contract/permissions.ts';
+import type { Caller, Quarterdeck, Someone } from '../harness/index.ts';
+import { made201, type Thing, unique } from './recipe.ts';
+
+const serviceRoles = builtinRoles.filter((r) => r.service).map((r) => r.id);
+
+/**
+ * Who asks. The service roles are each granted to somebody who is otherwise a plain member. `narrowed` is a token of an owner,
+ * bound to the very thing that is asked for; `elsewhere` one that is bound to another thing. `outsider` owns another organization.
+ */
+export const subjects = ['owner', 'admin', 'member', ...serviceRoles, 'narrowed', 'elsewhere', 'none', 'outsider'] as const;
+export type Subject = (typeof subjects)[number];
+
+/** Somebody who asks, and the person behind them as recipes know them. */
+export interface Asker {
+  /** Whose things are theirs; the owner where nobody asks, or an outsider does. */
+  person: Someone;
+  as(thing: Thing | undefined): Promise<Caller>;
+}
+
+export interface World {
+  qd: Quarterdeck;
+  home: Someone;
+  foreigner: Someone;
+  asker(subject: Subject, options?: { fresh?: boolean }): Promise<Asker>;
+  /** Words that only one organization may read. */
+  secretsOf: Map<string, Set<string>>;
+}
+
+export async function makeWorld(qd: Quarterdeck): Promise<World> {
+  const [home, foreigner, outsider] = await Promise.all([qd.organization('home'), qd.organization('foreigners'), qd.organization('outsiders')]);
+  const decoy: string = (await made201(home.post('/oncall/services', { name: unique('decoy') }))).id;
+  const secretsOf = new Map([home, foreigner, outsider].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]));
+
+  const boundTo = (person: Someone, id: string) =>
+    qd.narrowed(
+      person,
+      serviceRoles.filter((r) => r.endsWith('.admin')).map((role) => ({ role, resourceIds: [id] })),
+    );
+
+  const make = async (subject: Subject, fresh: boolean): Promise<Asker> => {
+    const owner = async () => (fresh ? qd.member(home, 'owner', `${unique('owner').replace(' ', '-')}@example.com`) : home);
+    switch (subject) {
+      case 'owner':
+        return plain(await owner());
+      case 'none':
+        return { person: home, as: async () => qd.anonymous };
+      case 'outsider':
+        return { person: home, as: async () => outsider };
+      case 'narrowed': {
+        const person = await owner();
+        return { person, as: (thing) => boundTo(person, thing?.narrowTo ?? decoy) };
+      }
+      case 'elsewhere': {
+        const person = await owner();
+        const token = await boundTo(person, decoy);
+        return { person, as: async () => token };
+      }
+      case 'admin':
+      case 'member':
+        return plain(await qd.member(home, subject, `${unique(subject).replace(' ', '-')}@example.com`));
+      default: {
+        const person = await qd.member(home, 'member', `${unique(subject).replace(' ', '-')}@example.com`);
+        await made201(home.post('/iam/grants', { subject: person.userId, role: subject }));
+        return plain(person);
+      }
+    }
+  };
+
+  const lasting = new Map<Subject, Promise<Asker>>();
+  return {
+    qd,
+    home,
+    foreigner,
+    secretsOf,
+    asker: (subject, { fresh = false } = {}) => {
+      if (fresh) return make(subject, true);
+      const known = lasting.get(subject) ?? make(subject, false);
+      lasting.set(subject, known);
+      return known;
+    },
+  };
+}
+
+const plain = (person: Someone): Asker => ({ person, as: async () => person });
