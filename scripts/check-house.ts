@@ -11,11 +11,17 @@ for (const file of sources) {
   if (lines > 400) problems.push(`${file}: ${lines} lines; a file of one idea has at most 400`);
   // One clock, one source of settings: see src/kernel/time.ts and src/kernel/config.ts.
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-  if (/\bDate\.now\(\)|new Date\(\)/.test(code)) problems.push(`${file}: asks this machine for the time; decisions use kernel.now(), durations performance.now()`);
+  if (/\bDate\.now\(\)|new Date\(\)/.test(code))
+    problems.push(`${file}: asks this machine for the time; decisions use kernel.now(), durations performance.now()`);
   if (/\bMath\.random\(\)/.test(code)) problems.push(`${file}: Math.random() is not for us; use node:crypto`);
-  if (/process\.env\b/.test(code) && !/^(src\/main\.ts|src\/commands\/|src\/kernel\/config\.ts|src\/kernel\/postgres\/identity\.ts|src\/admin\/|cli\/)/.test(file)) problems.push(`${file}: reads the environment; settings come from src/kernel/config.ts`);
+  if (
+    /process\.env\b/.test(code) &&
+    !/^(src\/main\.ts|src\/commands\/|src\/kernel\/config\.ts|src\/kernel\/postgres\/identity\.ts|src\/admin\/|cli\/)/.test(file)
+  )
+    problems.push(`${file}: reads the environment; settings come from src/kernel/config.ts`);
   // What changes something says so, in the same transaction.
-  if (/\/operations\//.test(file) && /ctx\.write\(/.test(text) && !/\baudit\(|unaudited:|await join\(|createService\(/.test(text)) problems.push(`${file}: writes without an audit row`);
+  if (/\/operations\//.test(file) && /ctx\.write\(/.test(text) && !/\baudit\(|unaudited:|await join\(|createService\(/.test(text))
+    problems.push(`${file}: writes without an audit row`);
 }
 if (sources.length < 100) problems.push(`only ${sources.length} sources were read`);
 

@@ -28,7 +28,8 @@ const violations = async () => {
   return (output as Exclude<IReporterOutput['output'], string>).summary;
 };
 
-for (const { name } of rules.forbidden as { name: string }[]) if (!planted[name]) throw new Error(`no planted violation for the rule ${name}: add one`);
+for (const { name } of rules.forbidden as { name: string }[])
+  if (!planted[name]) throw new Error(`no planted violation for the rule ${name}: add one`);
 
 const clean = await violations();
 for (const v of clean.violations) console.error(`${v.rule.name}: ${v.from} → ${v.to}`);
@@ -42,7 +43,8 @@ try {
   cpSync('tsconfig.json', join(copy, 'tsconfig.json'));
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
   process.chdir(copy);
-  for (const [file, imports] of Object.values(planted)) writeFileSync(file, `import * as planted from '${imports}';\nexport const here = planted;\n`);
+  for (const [file, imports] of Object.values(planted))
+    writeFileSync(file, `import * as planted from '${imports}';\nexport const here = planted;\n`);
   writeFileSync('src/boot/planted-k.ts', `import * as planted from './planted-j.ts';\nexport const there = planted;\n`);
   const found = new Set((await violations()).violations.map((v) => v.rule.name));
   const missed = Object.keys(planted).filter((name) => !found.has(name));

@@ -25,8 +25,8 @@ import { makeServer } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
-import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import { relayMail, sendMail } from './kernel/mail.ts';
+import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
 
 export interface Running {
@@ -57,7 +57,8 @@ export const migrationsOf = (areas: Area[]): Migrations[] => [
 export async function serve(options: ServeOptions): Promise<Running> {
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async () => {
-    for (const act of stops.splice(0).reverse()) await act().catch((error) => options.log.error({ err: error }, 'a part did not stop cleanly'));
+    for (const act of stops.splice(0).reverse())
+      await act().catch((error) => options.log.error({ err: error }, 'a part did not stop cleanly'));
   };
   try {
     return await start(options, stops, stop);
@@ -67,13 +68,22 @@ export async function serve(options: ServeOptions): Promise<Running> {
   }
 }
 
-async function start({ config, log, areas, database: given, strict = false }: ServeOptions, stops: (() => Promise<unknown>)[], stop: () => Promise<void>): Promise<Running> {
+async function start(
+  { config, log, areas, database: given, strict = false }: ServeOptions,
+  stops: (() => Promise<unknown>)[],
+  stop: () => Promise<void>,
+): Promise<Running> {
   const tls = readTls(config);
   const database = given ?? (await openDatabase(config, log));
   stops.push(() => database.stop());
   await migrate(database.connection, await readMigrations(migrationsOf(areas)));
 
-  const db = openDb({ connection: database.connection, max: config.database_pool, checkRows: strict, onError: (error) => log.warn({ err: error }, 'a database connection was lost') });
+  const db = openDb({
+    connection: database.connection,
+    max: config.database_pool,
+    checkRows: strict,
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
   stops.push(() => db.end());
   await mkdir(config.data, { recursive: true });
   const ring = await db.write(async (tx) => {
@@ -121,16 +131,30 @@ async function start({ config, log, areas, database: given, strict = false }: Se
   stops.push(() => requests.close());
   const metrics = makeMetrics(app);
   const principals = makePrincipals(db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
-  const server = makeServer({ log, trustedProxies: config.trusted_proxies, tls, raw: areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])) });
+  const server = makeServer({
+    log,
+    trustedProxies: config.trusted_proxies,
+    tls,
+    raw: areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])),
+  });
   measureRequests(server, metrics);
   probes(server, app, metrics);
   const operations = areas.flatMap((a) => a.operations);
   bindOperations(server, operations, { app, principals, used: (principal) => requests.used(principal.id) });
   for (const { pages } of areas) pages?.(server, app);
-  docs(server, operations.map((o) => o.spec), version);
+  docs(
+    server,
+    operations.map((o) => o.spec),
+    version,
+  );
 
   const worker = config.roles.includes('worker')
-    ? startWorker({ app, jobs: [sendMail, ...areas.flatMap((a) => a.jobs ?? [])], tasks: areas.flatMap((a) => a.tasks ?? []), events: measureJobs(metrics, app) })
+    ? startWorker({
+        app,
+        jobs: [sendMail, ...areas.flatMap((a) => a.jobs ?? [])],
+        tasks: areas.flatMap((a) => a.tasks ?? []),
+        events: measureJobs(metrics, app),
+      })
     : undefined;
   if (worker) stops.push(() => worker.stop({ graceMs: drainMs }));
   for (const area of areas) {
@@ -162,8 +186,13 @@ async function bind(server: FastifyInstance, { listen: { host, port } }: Config,
     await server.listen({ host, port });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new Stop(exitCodes.portTaken, `port ${port} on ${host} is taken by another program; stop it, or set QUARTERDECK_LISTEN to another host:port`);
-    if (code === 'EACCES' || code === 'EADDRNOTAVAIL') throw new Stop(exitCodes.portTaken, `cannot listen on ${host}:${port} (${code}); set QUARTERDECK_LISTEN to another host:port`);
+    if (code === 'EADDRINUSE')
+      throw new Stop(
+        exitCodes.portTaken,
+        `port ${port} on ${host} is taken by another program; stop it, or set QUARTERDECK_LISTEN to another host:port`,
+      );
+    if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
+      throw new Stop(exitCodes.portTaken, `cannot listen on ${host}:${port} (${code}); set QUARTERDECK_LISTEN to another host:port`);
     throw error;
   }
   const at = server.server.address() as AddressInfo;

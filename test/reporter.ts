@@ -20,6 +20,9 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     if (type === 'test:stderr') yield data.message;
   }
   slow.sort((a, b) => b[1] - a[1]);
-  yield `\nslowest: ${slow.slice(0, 5).map(([name, ms]) => `${(ms / 1000).toFixed(1)} s ${name}`).join(' · ')}\n`;
+  yield `\nslowest: ${slow
+    .slice(0, 5)
+    .map(([name, ms]) => `${(ms / 1000).toFixed(1)} s ${name}`)
+    .join(' · ')}\n`;
   yield `took ${((performance.now() - began) / 1000).toFixed(0)} s\n${passed} passed, ${failed} failed, ${skipped} skipped\n`;
 }

@@ -6,7 +6,13 @@ import { handDown, startTestServer } from './harness/postgres.ts';
 const sets = {
   clients: ['test/clients/**/*.test.ts'],
   faults: ['test/faults/**/*.ts'],
-  all: ['contract/**/*.test.ts', 'src/**/*.test.ts', 'sdk/**/*.test.ts', 'cli/**/*.test.ts', 'test/{matrix,conformance,platform,harness}/**/*.test.ts'],
+  all: [
+    'contract/**/*.test.ts',
+    'src/**/*.test.ts',
+    'sdk/**/*.test.ts',
+    'cli/**/*.test.ts',
+    'test/{matrix,conformance,platform,harness}/**/*.test.ts',
+  ],
 };
 
 const args = process.argv.slice(2);
@@ -19,10 +25,23 @@ if (!files.length) {
 }
 
 const server = await startTestServer();
-const child = spawn(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=180000', '--test-reporter=dot', '--test-reporter-destination=stderr', '--test-reporter=./test/reporter.ts', '--test-reporter-destination=stdout', ...files], {
-  stdio: 'inherit',
-  env: { ...process.env, ...handDown(server) },
-});
+const child = spawn(
+  process.execPath,
+  [
+    '--test',
+    '--test-concurrency=3',
+    '--test-timeout=180000',
+    '--test-reporter=dot',
+    '--test-reporter-destination=stderr',
+    '--test-reporter=./test/reporter.ts',
+    '--test-reporter-destination=stdout',
+    ...files,
+  ],
+  {
+    stdio: 'inherit',
+    env: { ...process.env, ...handDown(server) },
+  },
+);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 const code = await new Promise<number>((resolve) => child.once('exit', (c) => resolve(c ?? 1)));
 await server.stop();

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Loader, Principals } from '../identity/principal.ts';
 import type { Operation } from '../identity/operation.ts';
+import type { Loader, Principals } from '../identity/principal.ts';
 import type { Kind } from '../identity/token-format.ts';
 import type { App, Ports, ResourceSource } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db.ts';

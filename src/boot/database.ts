@@ -25,14 +25,26 @@ async function external(config: Config): Promise<Database> {
   try {
     await client.connect();
     const { rows } = await client.query<{ version: string }>(`select current_setting('server_version_num') as version`);
-    if (Number(rows[0]!.version) < 160_000) throw new Stop(exitCodes.databaseUnreachable, `the database at QUARTERDECK_DATABASE_URL is PostgreSQL ${rows[0]!.version}; 16 or newer is needed`);
+    if (Number(rows[0]!.version) < 160_000)
+      throw new Stop(
+        exitCodes.databaseUnreachable,
+        `the database at QUARTERDECK_DATABASE_URL is PostgreSQL ${rows[0]!.version}; 16 or newer is needed`,
+      );
   } catch (error) {
     if (error instanceof Stop) throw error;
-    throw new Stop(exitCodes.databaseUnreachable, `the database at QUARTERDECK_DATABASE_URL cannot be reached: ${reason(error)}; check the URL and that the server runs`);
+    throw new Stop(
+      exitCodes.databaseUnreachable,
+      `the database at QUARTERDECK_DATABASE_URL cannot be reached: ${reason(error)}; check the URL and that the server runs`,
+    );
   } finally {
     await client.end().catch(() => {});
   }
-  return { connection, direct: config.database_direct_url ? { connectionString: config.database_direct_url } : connection, embedded: false, stop: async () => {} };
+  return {
+    connection,
+    direct: config.database_direct_url ? { connectionString: config.database_direct_url } : connection,
+    embedded: false,
+    stop: async () => {},
+  };
 }
 
 /** The message without the URL: it may hold a password. */

@@ -31,7 +31,14 @@ async function reference(): Promise<FastifyInstance> {
   const pages = Fastify();
   await pages.register(scalar, {
     routePrefix: '/docs',
-    configuration: { url: '/api/v1/openapi.json', title: 'Quarterdeck API', withDefaultFonts: false, telemetry: false, hideClientButton: true, proxyUrl: '' } as never,
+    configuration: {
+      url: '/api/v1/openapi.json',
+      title: 'Quarterdeck API',
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      proxyUrl: '',
+    } as never,
   });
   await pages.ready();
   return pages;

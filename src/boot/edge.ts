@@ -1,6 +1,6 @@
 import { readFileSync, watchFile } from 'node:fs';
-import { isIP } from 'node:net';
 import type { Server } from 'node:https';
+import { isIP } from 'node:net';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -10,7 +10,8 @@ const isLoopback = (host: string) => host === 'localhost' || host === '::1' || (
 /** The certificate, if one is set. Tokens never travel in the clear beyond this machine unless a proxy of the operator's is in front. */
 export function readTls(config: Config): { cert: string; key: string } | undefined {
   const { tls_cert: cert, tls_key: key } = config;
-  if (Boolean(cert) !== Boolean(key)) throw new Stop(exitCodes.configuration, 'QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY go together; one of them is missing');
+  if (Boolean(cert) !== Boolean(key))
+    throw new Stop(exitCodes.configuration, 'QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY go together; one of them is missing');
   if (cert) return read(cert, key);
   if (!isLoopback(config.listen.host) && !config.trusted_proxies.length) {
     throw new Stop(
@@ -25,7 +26,10 @@ function read(cert: string, key: string) {
   try {
     return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
   } catch (error) {
-    throw new Stop(exitCodes.configuration, `the TLS certificate or key cannot be read: ${(error as NodeJS.ErrnoException).code} ${(error as NodeJS.ErrnoException).path}`);
+    throw new Stop(
+      exitCodes.configuration,
+      `the TLS certificate or key cannot be read: ${(error as NodeJS.ErrnoException).code} ${(error as NodeJS.ErrnoException).path}`,
+    );
   }
 }
 

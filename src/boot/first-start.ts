@@ -50,14 +50,28 @@ export async function ensureOwnerToken(tx: Tx, dataDir: string): Promise<void> {
     select m.org_id, m.user_id from identity.member m join identity.org o on o.id = m.org_id where m.role = 'owner' order by o.id, m.joined_at limit 1`;
   if (!owner) return;
   const { key, start, hash } = mintKey('pat');
-  await run(tx)`delete from identity.token where org_id = ${owner.org_id} and user_id = ${owner.user_id} and name = 'this machine' and hash = ${hashKey(present)}`;
-  const token = await insertToken(tx, { org: owner.org_id, user: owner.user_id, name: 'this machine', start, hash, scope: [], ceilings: [], expiresIn: lifetimeDays * 86_400 });
+  await run(
+    tx,
+  )`delete from identity.token where org_id = ${owner.org_id} and user_id = ${owner.user_id} and name = 'this machine' and hash = ${hashKey(present)}`;
+  const token = await insertToken(tx, {
+    org: owner.org_id,
+    user: owner.user_id,
+    name: 'this machine',
+    start,
+    hash,
+    scope: [],
+    ceilings: [],
+    expiresIn: lifetimeDays * 86_400,
+  });
   await audit(tx, operator(owner.org_id), 'tokens.token.create', token, { name: token.name, file: 'owner.token' });
   await writeSecret(file, `${key}\n`);
 }
 
 const lasts = async (tx: Tx, key: string) =>
-  (await run(tx)`select 1 from identity.token where hash = ${hashKey(key)} and enabled and expires_at > kernel.now() + make_interval(days => ${renewWithDaysLeft})`) > 0;
+  (await run(
+    tx,
+  )`select 1 from identity.token where hash = ${hashKey(key)} and enabled and expires_at > kernel.now() + make_interval(days => ${renewWithDaysLeft})`) >
+  0;
 
 /** Made anew with O_EXCL and 0600: never through somebody's link, never readable by others for a moment. */
 async function writeSecret(file: string, text: string) {

@@ -41,7 +41,12 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
   });
-  const refused = new Counter({ name: 'quarterdeck_http_refusals_total', help: 'Answers of 400 and above, by status', labelNames: ['status'], registers: [registry] });
+  const refused = new Counter({
+    name: 'quarterdeck_http_refusals_total',
+    help: 'Answers of 400 and above, by status',
+    labelNames: ['status'],
+    registers: [registry],
+  });
   server.addHook('onResponse', (request, reply, done) => {
     const operation = request.routeOptions.config.spec?.id ?? request.routeOptions.url ?? 'none';
     seconds.observe({ operation, status: `${Math.floor(reply.statusCode / 100)}xx` }, reply.elapsedTime / 1000);
@@ -52,10 +57,31 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
 
 /** How late work begins, how long it takes, how it ends; and what waits or has been given up, asked of the database at scrape time. */
 export function measureJobs(registry: Registry, app: App): WorkerEvents {
-  const late = new Histogram({ name: 'quarterdeck_job_late_seconds', help: 'From when a job was due until it began', labelNames: ['lane'], buckets: [0.01, 0.05, 0.1, 0.5, 2, 10, 60], registers: [registry] });
-  const ended = new Counter({ name: 'quarterdeck_jobs_total', help: 'Attempts by how they ended', labelNames: ['kind', 'outcome'], registers: [registry] });
-  const oldest = new Gauge({ name: 'quarterdeck_job_oldest_due_seconds', help: 'How long the oldest due job of a lane has waited', labelNames: ['lane'], registers: [registry] });
-  const tasks = new Gauge({ name: 'quarterdeck_task_since_ok_seconds', help: 'How long ago a task last went well', labelNames: ['task'], registers: [registry] });
+  const late = new Histogram({
+    name: 'quarterdeck_job_late_seconds',
+    help: 'From when a job was due until it began',
+    labelNames: ['lane'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 2, 10, 60],
+    registers: [registry],
+  });
+  const ended = new Counter({
+    name: 'quarterdeck_jobs_total',
+    help: 'Attempts by how they ended',
+    labelNames: ['kind', 'outcome'],
+    registers: [registry],
+  });
+  const oldest = new Gauge({
+    name: 'quarterdeck_job_oldest_due_seconds',
+    help: 'How long the oldest due job of a lane has waited',
+    labelNames: ['lane'],
+    registers: [registry],
+  });
+  const tasks = new Gauge({
+    name: 'quarterdeck_task_since_ok_seconds',
+    help: 'How long ago a task last went well',
+    labelNames: ['task'],
+    registers: [registry],
+  });
   new Gauge({
     name: 'quarterdeck_jobs_dead',
     help: 'Jobs given up after their last attempt; see quarterdeck admin jobs',
@@ -85,8 +111,10 @@ export async function serveMetrics(config: Config, registry: Registry): Promise<
       () => response.writeHead(503).end(),
     );
   });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch((error: NodeJS.ErrnoException) => {
-    throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);
-  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);
+    },
+  );
   return server;
 }

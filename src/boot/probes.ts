@@ -19,7 +19,11 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry) {
     const expected = app.config.metrics_token;
     const given = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     if (!expected || !timingSafeEqual(hashKey(given), hashKey(expected))) {
-      throw new Refusal(401, 'unauthenticated', 'unauthenticated: send the token of QUARTERDECK_METRICS_TOKEN, or give metrics an address of their own with QUARTERDECK_METRICS_LISTEN');
+      throw new Refusal(
+        401,
+        'unauthenticated',
+        'unauthenticated: send the token of QUARTERDECK_METRICS_TOKEN, or give metrics an address of their own with QUARTERDECK_METRICS_LISTEN',
+      );
     }
     return reply.type(metrics.contentType).send(await metrics.metrics());
   });

@@ -7,7 +7,11 @@ import { fileStorage, type Storage, s3Storage } from '../kernel/storage/index.ts
 export async function openStorage(config: Config): Promise<Storage> {
   if (!config.storage) return fileStorage(join(config.data, 'blobs'));
   const m = /^s3:\/\/([a-z0-9.-]{3,63})(?:\/(.*))?$/.exec(config.storage);
-  if (!m) throw new Stop(exitCodes.configuration, `the setting QUARTERDECK_STORAGE is wrong: expected s3://bucket/prefix, found "${config.storage}"`);
+  if (!m)
+    throw new Stop(
+      exitCodes.configuration,
+      `the setting QUARTERDECK_STORAGE is wrong: expected s3://bucket/prefix, found "${config.storage}"`,
+    );
   return s3Storage({
     bucket: m[1]!,
     ...(m[2] ? { prefix: m[2] } : {}),

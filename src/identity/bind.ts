@@ -69,7 +69,11 @@ declare module 'fastify' {
 }
 
 const responseSchemas = (spec: Op) =>
-  Object.fromEntries(Object.entries(spec.responses).flatMap(([status, schema]) => (schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [])));
+  Object.fromEntries(
+    Object.entries(spec.responses).flatMap(([status, schema]) =>
+      schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
+    ),
+  );
 
 function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof rateLimit>, failures: ReturnType<typeof rateLimit>) {
   const policy = `"default";q=${limit.perMinute};w=60`;
@@ -77,7 +81,8 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
   return (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const key = bearer(request);
     const open = spec.permission === 'none' && !spec.credential;
-    if (key === undefined) return done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
+    if (key === undefined)
+      return done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
     const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal);
     if (found instanceof Promise) return void found.then(admit).then(() => done(), done);
     let refused: Error | undefined;
@@ -96,7 +101,12 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
         throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
       }
       const named = request.headers['x-organization'];
-      if (named !== undefined && named !== principal.org.slug) throw new Refusal(403, 'organization_mismatch', 'organization mismatch: the token belongs to another organization than X-Organization names');
+      if (named !== undefined && named !== principal.org.slug)
+        throw new Refusal(
+          403,
+          'organization_mismatch',
+          'organization mismatch: the token belongs to another organization than X-Organization names',
+        );
       if (limit.perMinute && principal.user) {
         const { allowed, remaining, resetSeconds } = limit.take(principal.id);
         reply.raw.setHeader('RateLimit-Policy', policy);
@@ -117,7 +127,9 @@ function bearer(request: FastifyRequest): string | undefined {
 }
 
 const unauthenticated = (spec: Op, why: string) =>
-  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, { headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' } });
+  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
+    headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
+  });
 
 const tooMany = (what: string, seconds: number) =>
   new Refusal(429, 'rate_limited', `${what}; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
@@ -129,7 +141,8 @@ async function parseBody(request: FastifyRequest, payload: Parameters<typeof rea
   if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body');
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   if (spec.form && type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(bytes.toString()));
-  if (type !== 'application/json' && !type.endsWith('+json')) throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
+  if (type !== 'application/json' && !type.endsWith('+json'))
+    throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -159,7 +172,9 @@ async function answer(app: App, { spec, handle }: Operation, checks: Checks, req
 
   const key = request.headers['idempotency-key'];
   const idempotent =
-    spec.method === 'POST' && principal?.user && typeof key === 'string' ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body) : undefined;
+    spec.method === 'POST' && principal?.user && typeof key === 'string'
+      ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
+      : undefined;
   const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
   const given = await handle({ ctx, params, query, body } as never);
 
@@ -176,7 +191,13 @@ function send(spec: Op, given: AnyAnswer, reply: FastifyReply) {
 }
 
 /** The same caller asking the same again gets the same bytes, without SQL or serialization, until a topic is dropped. */
-async function remembered(answers: DropCache<string>, { spec, remember }: Operation, request: FastifyRequest, reply: FastifyReply, ask: () => Promise<AnyAnswer>) {
+async function remembered(
+  answers: DropCache<string>,
+  { spec, remember }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  ask: () => Promise<AnyAnswer>,
+) {
   const principal = request.principal!;
   authorize(spec, principal);
   const text = await answers.get(`${principal.id} ${request.url}`, async () => {
@@ -193,11 +214,15 @@ function checkParams(checks: Checks, given: Record<string, string>): unknown {
 
 /** In tests: a status or a field that the contract does not declare is an error of ours. */
 function hold(spec: Op, given: AnyAnswer, checks: Checks) {
-  if (!(given.status in spec.responses) && !(given.status in errorsOf(spec))) throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
+  if (!(given.status in spec.responses) && !(given.status in errorsOf(spec)))
+    throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
   const schema = spec.responses[given.status];
   if (!schema || typeof given.body === 'string') return;
   checks.answers ??= new Map();
   let validator = checks.answers.get(given.status);
   if (!validator) checks.answers.set(given.status, (validator = Compile({ ...schema, additionalProperties: false })));
-  if (!validator.Check(given.body)) throw new Error(`${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`);
+  if (!validator.Check(given.body))
+    throw new Error(
+      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`,
+    );
 }

@@ -70,7 +70,11 @@ export function context({ app, spec, principal, requestId, idempotent }: Call): 
 }
 
 export const lacking = (permission: Permission, where = '') =>
-  new Refusal(403, 'forbidden', `this needs the permission ${permission}${where}; ask an owner or admin of the organization for a role that holds it`);
+  new Refusal(
+    403,
+    'forbidden',
+    `this needs the permission ${permission}${where}; ask an owner or admin of the organization for a role that holds it`,
+  );
 
 /** Permission before anything is looked up: a caller without the atom learns nothing of what exists. */
 export function authorize(spec: Op, principal: Principal) {

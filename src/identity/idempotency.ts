@@ -24,7 +24,12 @@ interface Given {
   replayed?: true;
 }
 
-const KeptRow = Type.Object({ same: Type.Boolean(), status: Type.Union([Type.Integer(), Type.Null()]), answer: Type.Unknown(), made: Type.Union([Type.String(), Type.Null()]) });
+const KeptRow = Type.Object({
+  same: Type.Boolean(),
+  status: Type.Union([Type.Integer(), Type.Null()]),
+  answer: Type.Unknown(),
+  made: Type.Union([Type.String(), Type.Null()]),
+});
 
 /**
  * The first caller inserts the row and keeps it locked until its transaction ends; a second one waits for that on the unique
@@ -36,10 +41,13 @@ export async function remembered<T>(tx: Tx, request: IdempotentRequest, spec: Op
                  where principal = ${principal} and route = ${route} and key = ${key} and created_at < kernel.now() - interval '24 hours'`;
   await run(tx)`set local lock_timeout = '1s'`;
   const fresh = await run(tx)`insert into kernel.idempotency (principal, route, key, body_hash, created_at)
-                              values (${principal}, ${route}, ${key}, ${bodyHash}, kernel.now()) on conflict do nothing`.catch((error: { code?: string }) => {
-    if (error.code === '55P03') conflict('a request with this Idempotency-Key is still running; wait for its answer', { code: 'idempotency_running' });
-    throw error;
-  });
+                              values (${principal}, ${route}, ${key}, ${bodyHash}, kernel.now()) on conflict do nothing`.catch(
+    (error: { code?: string }) => {
+      if (error.code === '55P03')
+        conflict('a request with this Idempotency-Key is still running; wait for its answer', { code: 'idempotency_running' });
+      throw error;
+    },
+  );
   await run(tx)`set local lock_timeout = '3s'`;
   if (!fresh) return (await replay(tx, request)) as T;
 
@@ -54,12 +62,16 @@ export async function remembered<T>(tx: Tx, request: IdempotentRequest, spec: Op
 async function replay(tx: Tx, { principal, route, key, bodyHash }: IdempotentRequest): Promise<Given> {
   const kept = await row(tx, KeptRow)`select body_hash = ${bodyHash} as same, status, answer, made from kernel.idempotency
                                        where principal = ${principal} and route = ${route} and key = ${key}`;
-  if (!kept?.same) return conflict('this Idempotency-Key was used before with another body; use a new key', { code: 'idempotency_mismatch' });
-  if (!kept.answer) return conflict(`this Idempotency-Key already made ${kept.made ?? 'its resource'}, whose secret is not shown again`, { code: 'idempotency_secret' });
+  if (!kept?.same)
+    return conflict('this Idempotency-Key was used before with another body; use a new key', { code: 'idempotency_mismatch' });
+  if (!kept.answer)
+    return conflict(`this Idempotency-Key already made ${kept.made ?? 'its resource'}, whose secret is not shown again`, {
+      code: 'idempotency_secret',
+    });
   return { status: kept.status!, ...(kept.answer as Pick<Given, 'body' | 'location'>), replayed: true };
 }
 
 const madeId = ({ body, location }: Given): string | null => {
-  const id = body?.['id'] ?? body?.['keyId'] ?? location?.split('/').pop();
+  const id = body?.id ?? body?.keyId ?? location?.split('/').pop();
   return typeof id === 'string' ? id : null;
 };

@@ -27,7 +27,11 @@ export interface AnyAnswer {
 }
 
 /** Binds a handler to its operation: it can only give the answers that the contract declares. */
-export const operation = <S extends OpSpec>(spec: Op<S>, handle: (input: Input<S>) => Promise<Answer<S>>, options: { remember?: Remember } = {}): Operation => ({
+export const operation = <S extends OpSpec>(
+  spec: Op<S>,
+  handle: (input: Input<S>) => Promise<Answer<S>>,
+  options: { remember?: Remember } = {},
+): Operation => ({
   spec,
   handle: handle as unknown as Operation['handle'],
   ...options,
@@ -35,6 +39,10 @@ export const operation = <S extends OpSpec>(spec: Op<S>, handle: (input: Input<S
 
 export const ok = <B>(body: B) => ({ status: 200 as const, body });
 /** `location`: the path of what was made, below /api/v1. */
-export const created = <B>(body: B, location?: string) => ({ status: 201 as const, body, ...(location ? { location: `/api/v1${location}` } : {}) });
+export const created = <B>(body: B, location?: string) => ({
+  status: 201 as const,
+  body,
+  ...(location ? { location: `/api/v1${location}` } : {}),
+});
 export const accepted = <B>(body: B) => ({ status: 202 as const, body });
 export const noContent = () => ({ status: 204 as const, body: undefined });

@@ -6,7 +6,8 @@ import { conflict, unreachable } from '../kernel/errors.ts';
 /** No provider: what the operator says with `quarterdeck admin payment` holds; active unless told otherwise. */
 export const noPayment: Payment = {
   active: async (tx, org) =>
-    (await row(tx, Type.Object({ payment_active: Type.Boolean() }))`select payment_active from identity.org where id = ${org.id}`)?.payment_active ?? false,
+    (await row(tx, Type.Object({ payment_active: Type.Boolean() }))`select payment_active from identity.org where id = ${org.id}`)
+      ?.payment_active ?? false,
   setBillingEmail: async () => {},
 };
 

@@ -68,7 +68,8 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
       .get(place, async () => {
         const loaded = await db.read((tx) => load(tx, hash));
         const abort = new AbortController();
-        if (!loaded?.principal || loaded.ttlMs <= 0) return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
+        if (!loaded?.principal || loaded.ttlMs <= 0)
+          return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
         const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
         return { value: { principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
       })

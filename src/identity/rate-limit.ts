@@ -35,7 +35,11 @@ export function rateLimit(perMinute: number, monotonic: () => number = () => per
       bucket.at = at;
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= 1;
-      return { allowed, remaining: Math.floor(bucket.tokens), resetSeconds: allowed ? 1 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)) };
+      return {
+        allowed,
+        remaining: Math.floor(bucket.tokens),
+        resetSeconds: allowed ? 1 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
+      };
     },
   };
 }

@@ -15,7 +15,8 @@ const CustomRoleRow = Type.Object({
 export const customRoles = (tx: Tx, org: string) => rows(tx, CustomRoleRow)`
   select id, name, description, permissions from identity.custom_role where org_id = ${org} order by id desc`;
 
-export const atomsOf = (roles: { id: string; permissions: string[] }[]): CustomRoles => Object.fromEntries(roles.map((r) => [r.id, r.permissions]));
+export const atomsOf = (roles: { id: string; permissions: string[] }[]): CustomRoles =>
+  Object.fromEntries(roles.map((r) => [r.id, r.permissions]));
 
 /** A role may be narrowed to ids when every atom of it belongs to a service that has ids. */
 export const isScopable = (permissions: readonly string[]): boolean =>
@@ -47,11 +48,13 @@ export async function checkRoleUses(tx: Tx, caller: Caller, wanted: readonly Wan
   for (const { role, resourceIds } of uses) {
     const known = builtinRole(role) ?? custom.find((r) => r.id === role);
     if (!known) return invalid(`${role} is not a role; GET /api/v1/iam/roles lists them`);
-    if (resourceIds.length && !isScopable(known.permissions)) invalid(`the role ${role} cannot be narrowed to resources; leave resourceIds out`);
+    if (resourceIds.length && !isScopable(known.permissions))
+      invalid(`the role ${role} cannot be narrowed to resources; leave resourceIds out`);
   }
   if (uses.some((u) => u.resourceIds.length)) {
     const live = new Set((await visibleResources(tx, caller.app, caller.org, caller.principal.grants)).map((r) => r.id));
-    for (const id of uses.flatMap((u) => u.resourceIds)) if (!live.has(id)) invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);
+    for (const id of uses.flatMap((u) => u.resourceIds))
+      if (!live.has(id)) invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);
   }
   if (!covers(caller.principal.grants, grantsOf(uses, atomsOf(custom)))) {
     forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);

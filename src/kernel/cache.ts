@@ -72,7 +72,11 @@ export function makeCaches(listener: Listener): Caches {
       const filled = await fill();
       if (!filled) return undefined;
       if (drops === before && listener.hearing) {
-        entries.set(key, { value: filled.value, topics: filled.topics, staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs) });
+        entries.set(key, {
+          value: filled.value,
+          topics: filled.topics,
+          staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs),
+        });
         for (const topic of filled.topics) {
           if (!byTopic.has(topic)) byTopic.set(topic, new Set());
           byTopic.get(topic)!.add(key);

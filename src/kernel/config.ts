@@ -14,35 +14,54 @@ interface Setting<T> {
   secret?: boolean;
 }
 
-const setting = <T>(fallback: T, parse: Parse<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({ fallback, parse, meaning, ...options });
+const setting = <T>(fallback: T, parse: Parse<T>, meaning: string, options: { secret?: boolean } = {}): Setting<T> => ({
+  fallback,
+  parse,
+  meaning,
+  ...options,
+});
 
 const bad = (key: string, want: string): never => {
   throw new Stop(exitCodes.configuration, `the setting ${key} is wrong: ${want}`);
 };
 const text: Parse<string> = (v) => v;
-const list: Parse<string[]> = (v) => v.split(',').map((s) => s.trim()).filter(Boolean);
-const integer = (least: number, most: number): Parse<number> => (v, key) => {
-  const n = Number(v);
-  return Number.isSafeInteger(n) && n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
-};
-const url: Parse<string> = (v, key) => (v === '' || URL.canParse(v) ? v.replace(/\/$/, '') : bad(key, `expected a URL, found "${v}"`));
+const list: Parse<string[]> = (v) =>
+  v
+    .split(',')
+    .map((s) => s.trim())
+    .filter(Boolean);
+const integer =
+  (least: number, most: number): Parse<number> =>
+  (v, key) => {
+    const n = /^\d{1,15}$/.test(v.trim()) ? Number(v) : Number.NaN; // Number('') is 0, and would switch a limit off
+    return n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
+  };
+const url: Parse<string> = (v, key) =>
+  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? v.replace(/\/+$/, '') : bad(key, `expected an http or https URL, found "${v}"`);
+const choice =
+  (...values: string[]): Parse<string> =>
+  (v, key) =>
+    values.includes(v) ? v : bad(key, `"${v}" is none of ${values.join(', ')}`);
+const path: Parse<string> = (v, key) => v || bad(key, 'expected a directory, found nothing');
 /** `host:port`, `:port` or a bare port. Port 0 lets the system choose. */
 const address: Parse<{ host: string; port: number }> = (v, key) => {
   const m = /^(?:(\[[0-9a-fA-F:.]+\]|[^:\s[\]]*):)?(\d{1,5})$/.exec(v);
   if (!m || Number(m[2]) > 65535) return bad(key, `expected host:port, found "${v}"`);
   return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
 };
-const oneOf = <T extends string>(...values: T[]): Parse<T[]> => (v, key) => {
-  const found = list(v, key);
-  for (const f of found) if (!values.includes(f as T)) bad(key, `"${f}" is none of ${values.join(', ')}`);
-  return found as T[];
-};
+const oneOf =
+  <T extends string>(...values: T[]): Parse<T[]> =>
+  (v, key) => {
+    const found = list(v, key);
+    for (const f of found) if (!values.includes(f as T)) bad(key, `"${f}" is none of ${values.join(', ')}`);
+    return found as T[];
+  };
 
 export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
 export type Role = (typeof roles)[number];
 
 const settings = {
-  data: setting('./data', text, 'where everything is kept that is not in an external database or S3'),
+  data: setting('./data', path, 'where everything is kept that is not in an external database or S3'),
   listen: setting({ host: '127.0.0.1', port: 8080 }, address, 'the API, the registry, status pages and docs'),
   public_url: setting('', url, 'how the outside reaches this server; links and registry logins use it. Default: what it listens on'),
   status_url: setting('', url, 'a host of its own for public status pages'),
@@ -55,7 +74,11 @@ const settings = {
   database_direct_url: setting('', text, 'the same database past a pooler, for LISTEN', { secret: true }),
   database_pool: setting(8, integer(2, 200), 'connections kept for requests and background work'),
   dns_servers: setting<string[]>([], list, 'host:port list used for every lookup the product makes; none: the system’s'),
-  allow_private_cidrs: setting('', text, 'private addresses that outbound requests may reach: a list of CIDRs for all uses, or uptime=…;webhook=…'),
+  allow_private_cidrs: setting(
+    '',
+    text,
+    'private addresses that outbound requests may reach: a list of CIDRs for all uses, or uptime=…;webhook=…',
+  ),
   smtp_relay: setting('', text, 'smtp://user:password@host:port that takes the product’s own mail', { secret: true }),
   mail_from: setting('', text, 'the sender of the product’s own mail; default quarterdeck@<public host>'),
   storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
@@ -69,7 +92,11 @@ const settings = {
   region: setting('local', text, 'the name of this place, shown on registries'),
   roles: setting<Role[]>([...roles], oneOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
-  log_level: setting('info', text, 'trace, debug, info, warn or error'),
+  log_level: setting(
+    'info',
+    choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    'how much is logged: trace, debug, info, warn, error, fatal or silent',
+  ),
 } satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;
@@ -88,15 +115,16 @@ const envName = (key: string) => `QUARTERDECK_${key.toUpperCase()}`;
 
 /** Parsed once, in main; nothing else reads the environment. */
 export function readConfig(env: NodeJS.ProcessEnv, cwd: string): { config: Config; explained: Explained[] } {
-  const file = env['QUARTERDECK_CONFIG'] ?? resolve(cwd, 'quarterdeck.toml');
-  if (env['QUARTERDECK_CONFIG'] && !existsSync(file)) throw new Stop(exitCodes.configuration, `QUARTERDECK_CONFIG names ${file}, which does not exist`);
+  const file = env.QUARTERDECK_CONFIG ?? resolve(cwd, 'quarterdeck.toml');
+  if (env.QUARTERDECK_CONFIG && !existsSync(file))
+    throw new Stop(exitCodes.configuration, `QUARTERDECK_CONFIG names ${file}, which does not exist`);
   const fromFile = existsSync(file) ? readToml(file) : {};
   const config: Record<string, unknown> = {};
   const explained: Explained[] = [];
   for (const [key, s] of Object.entries(settings) as [Key, Setting<unknown>][]) {
     const given = env[envName(key)];
     const origin = given !== undefined ? 'environment' : key in fromFile ? 'file' : 'default';
-    const raw = given ?? (key in fromFile ? asText(fromFile[key]) : undefined);
+    const raw = given ?? (key in fromFile ? asText(fromFile[key], `${key} in ${file}`) : undefined);
     const value = raw === undefined ? s.fallback : s.parse(raw, origin === 'file' ? `${key} in ${file}` : envName(key));
     config[key] = key === 'data' ? resolve(cwd, value as string) : value;
     explained.push({ key, env: envName(key), value: s.secret && value ? '(set)' : config[key], origin, meaning: s.meaning });
@@ -111,8 +139,13 @@ function readToml(file: string): Record<string, unknown> {
   } catch (error) {
     throw new Stop(exitCodes.configuration, `${file} is not valid TOML: ${(error as Error).message.split('\n')[0]}`);
   }
-  for (const key of Object.keys(found)) if (!(key in settings)) throw new Stop(exitCodes.configuration, `${file} has an unknown setting "${key}"; \`quarterdeck config\` lists them all`);
+  for (const key of Object.keys(found))
+    if (!Object.hasOwn(settings, key))
+      throw new Stop(exitCodes.configuration, `${file} has an unknown setting "${key}"; \`quarterdeck config\` lists them all`);
   return found;
 }
 
-const asText = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));
+const asText = (value: unknown, key: string): string => {
+  if (Array.isArray(value)) return value.map((v) => asText(v, key)).join(',');
+  return typeof value === 'object' ? bad(key, 'expected a single value or a list, found a table') : String(value);
+};

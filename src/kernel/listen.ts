@@ -43,7 +43,13 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
   };
 
   const connect = async () => {
-    const fresh = new pg.Client({ ...connection, connectionTimeoutMillis: 2_000, query_timeout: 2_000, keepAlive: true, application_name: 'quarterdeck listen' });
+    const fresh = new pg.Client({
+      ...connection,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 2_000,
+      keepAlive: true,
+      application_name: 'quarterdeck listen',
+    });
     fresh.on('error', () => drop(fresh));
     fresh.on('end', () => drop(fresh));
     fresh.on('notification', ({ channel, payload }) => {

@@ -9,7 +9,10 @@ export const makeLog = (level: string, destination?: NodeJS.WritableStream): Log
       level,
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: ['*.authorization', '*.password', '*.secret', '*.token', '*.key', 'authorization', 'password', 'secret', 'token'], censor: '(hidden)' },
+      redact: {
+        paths: ['*.authorization', '*.password', '*.secret', '*.token', '*.key', 'authorization', 'password', 'secret', 'token'],
+        censor: '(hidden)',
+      },
     },
     destination ?? pino.destination({ fd: 2, sync: false }),
   );

@@ -49,11 +49,23 @@ export function relayMail({ relay, from }: RelaySettings): Mail {
   return {
     deliver: async ({ to, subject, text, html, id, headers }) => {
       try {
-        const { response } = await transport.sendMail({ from, to, subject, text, html, headers, messageId: `<${id}@${from.split('@')[1] ?? 'quarterdeck.invalid'}>` });
+        const { response } = await transport.sendMail({
+          from,
+          to,
+          subject,
+          text,
+          html,
+          headers,
+          messageId: `<${id}@${from.split('@')[1] ?? 'quarterdeck.invalid'}>`,
+        });
         return { response };
       } catch (error) {
         const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
-        throw new NotDelivered(`the mail relay did not take the message for ${to}: ${response ?? code ?? 'no answer'}`, (responseCode ?? 0) >= 500, { cause: error });
+        throw new NotDelivered(
+          `the mail relay did not take the message for ${to}: ${response ?? code ?? 'no answer'}`,
+          (responseCode ?? 0) >= 500,
+          { cause: error },
+        );
       }
     },
   };
@@ -68,6 +80,10 @@ const MailPayload = Type.Object({
 });
 
 /** One message of the product's own. Running twice may deliver twice, under one Message-ID: mail has no better promise. */
-export const sendMail = job('kernel.send-mail', { lane: 'mail', payload: MailPayload, maxAttempts: 12 }, async ({ app, payload, key }: { app: App; payload: Omit<Message, 'id'>; key: string }) => {
-  await app.mail.deliver({ ...payload, id: key });
-});
+export const sendMail = job(
+  'kernel.send-mail',
+  { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
+  async ({ app, payload, key }: { app: App; payload: Omit<Message, 'id'>; key: string }) => {
+    await app.mail.deliver({ ...payload, id: key });
+  },
+);

@@ -39,7 +39,12 @@ export async function migrate(connection: Connection, migrations: Migration[], u
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await client.query(`create schema if not exists kernel;
       create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`);
-    const applied = new Map((await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration')).rows.map((r) => [r.id, r.checksum]));
+    const applied = new Map(
+      (await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration')).rows.map((r) => [
+        r.id,
+        r.checksum,
+      ]),
+    );
     refuseForeign(applied, migrations);
 
     const done: string[] = [];
@@ -52,7 +57,9 @@ export async function migrate(connection: Connection, migrations: Migration[], u
         await client.query('commit');
       } catch (error) {
         await client.query('rollback');
-        throw new Stop(exitCodes.dataDirectory, `migration ${m.id} failed: ${(error as Error).message}; nothing of it was applied`, { cause: error });
+        throw new Stop(exitCodes.dataDirectory, `migration ${m.id} failed: ${(error as Error).message}; nothing of it was applied`, {
+          cause: error,
+        });
       }
       done.push(m.id);
     }
@@ -65,7 +72,15 @@ export async function migrate(connection: Connection, migrations: Migration[], u
 function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
   const known = new Map(migrations.map((m) => [m.id, m.checksum]));
   for (const [id, checksum] of applied) {
-    if (!known.has(id)) throw new Stop(exitCodes.databaseNewer, `the database was changed by a newer release (migration ${id}); run that release or newer here`);
-    if (known.get(id) !== checksum) throw new Stop(exitCodes.databaseNewer, `migration ${id} was applied with another text than this release carries; the database does not belong to this release`);
+    if (!known.has(id))
+      throw new Stop(
+        exitCodes.databaseNewer,
+        `the database was changed by a newer release (migration ${id}); run that release or newer here`,
+      );
+    if (known.get(id) !== checksum)
+      throw new Stop(
+        exitCodes.databaseNewer,
+        `migration ${id} was applied with another text than this release carries; the database does not belong to this release`,
+      );
   }
 }

@@ -7,11 +7,15 @@ export interface Page {
   after: string | null;
 }
 
-export const pageOf = (query: { limit?: number; cursor?: string }): Page => ({ limit: query.limit ?? 1000, after: query.cursor === undefined ? null : decode(query.cursor) });
+export const pageOf = (query: { limit?: number; cursor?: string }): Page => ({
+  limit: query.limit ?? 1000,
+  after: query.cursor === undefined ? null : decode(query.cursor),
+});
 
 function decode(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString();
-  if (!/^[\w.:/@-]{1,300}$/.test(id) || Buffer.from(id).toString('base64url') !== cursor) invalid('the cursor is not one of ours; start again without it');
+  if (!/^[\w.:/@-]{1,300}$/.test(id) || Buffer.from(id).toString('base64url') !== cursor)
+    invalid('the cursor is not one of ours; start again without it');
   return id;
 }
 

@@ -23,7 +23,10 @@ export interface Secrets {
 export function makeSecrets(dataDir: string, first: KeyRing): Secrets {
   let ring = first;
   const file = keyFile(dataDir);
-  const follow = () => void readKeys(file).then((keys) => keys && (ring = keys), () => {}); // a damaged file is told at the next start
+  const follow = async () => {
+    // A damaged file is told at the next start; until then the keys we have go on.
+    ring = (await readKeys(file).catch(() => undefined)) ?? ring;
+  };
   watchFile(file, { interval: 1_000, persistent: false }, follow);
   // A change between the reading of `first` and the watcher's own first look would never be told.
   const once = setTimeout(follow, 1_000).unref();
@@ -73,12 +76,16 @@ export async function readKeys(file: string): Promise<KeyRing | undefined> {
     throw new Stop(exitCodes.secretKey, `${file} cannot be read: ${error.code}`);
   });
   if (text === undefined) return undefined;
-  const keys = text.split('\n').filter((line) => line.trim()).map((line) => {
-    const [id = '', encoded = ''] = line.trim().split(':');
-    const key = Buffer.from(encoded, 'base64');
-    if (!/^[0-9a-z]{1,32}$/.test(id) || key.length !== 32) throw new Stop(exitCodes.secretKey, `${file} is damaged: each line must be id:base64 of 32 bytes; restore it from a backup`);
-    return { id, key };
-  });
+  const keys = text
+    .split('\n')
+    .filter((line) => line.trim())
+    .map((line) => {
+      const [id = '', encoded = ''] = line.trim().split(':');
+      const key = Buffer.from(encoded, 'base64');
+      if (!/^[0-9a-z]{1,32}$/.test(id) || key.length !== 32)
+        throw new Stop(exitCodes.secretKey, `${file} is damaged: each line must be id:base64 of 32 bytes; restore it from a backup`);
+      return { id, key };
+    });
   if (!keys.length) throw new Stop(exitCodes.secretKey, `${file} is empty; restore it from a backup`);
   return { keys };
 }
@@ -124,7 +131,11 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
     return ring;
   }
   const lost = 'every sealed secret (webhook signing secrets, provider and upstream passwords, DKIM keys) would be lost';
-  if (!ring) throw new Stop(exitCodes.secretKey, `${file} is missing, and the database holds secrets sealed with it: restore the file from a backup; without it ${lost}`);
+  if (!ring)
+    throw new Stop(
+      exitCodes.secretKey,
+      `${file} is missing, and the database holds secrets sealed with it: restore the file from a backup; without it ${lost}`,
+    );
   if (!opensCanary(ring, canary.sealed)) {
     throw new Stop(exitCodes.secretKey, `${file} is not the key of this database: put the right file back; with this one ${lost}`);
   }

@@ -5,4 +5,5 @@ import { row, run, type Tx } from './db.ts';
 export const now = async (tx: Tx): Promise<string> => (await row(tx, Type.Object({ now: Type.String() }))`select kernel.now() as now`)!.now;
 
 /** Tests move time by an offset that every process sees; caches that remember deadlines must be dropped after it. */
-export const moveClock = (tx: Tx, seconds: number) => run(tx)`update kernel.clock set clock_offset = clock_offset + make_interval(secs => ${seconds})`;
+export const moveClock = (tx: Tx, seconds: number) =>
+  run(tx)`update kernel.clock set clock_offset = clock_offset + make_interval(secs => ${seconds})`;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
+import type { OrganizationRole } from '../../contract/permissions.ts';
 import { areas } from '../../src/areas/index.ts';
 import { makeOrganization } from '../../src/boot/first-start.ts';
 import { mintKey } from '../../src/identity/token-format.ts';
@@ -13,7 +14,6 @@ import { lanes, wake } from '../../src/kernel/jobs/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
-import type { OrganizationRole } from '../../contract/permissions.ts';
 import { serve } from '../../src/serve.ts';
 import { freshDatabase, stopOwnServer } from './postgres.ts';
 import { type Caller, caller } from './request.ts';
@@ -64,9 +64,18 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   const made = options.connection ? undefined : await freshDatabase();
   const connection = options.connection ?? made!.connection;
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdd-')));
-  const config: Config = readConfig({ QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env }, dataDir).config;
-  const log = makeLog(process.env['QUARTERDECK_TEST_LOG'] ?? 'silent');
-  const running = await serve({ config, log, areas, database: { connection, direct: connection, embedded: true, stop: async () => {} }, strict: true });
+  const config: Config = readConfig(
+    { QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
+    dataDir,
+  ).config;
+  const log = makeLog(process.env.QUARTERDECK_TEST_LOG ?? 'silent');
+  const running = await serve({
+    config,
+    log,
+    areas,
+    database: { connection, direct: connection, embedded: true, stop: async () => {} },
+    strict: true,
+  });
   const stop = once(async () => {
     await running.stop();
     await made?.drop();
@@ -103,7 +112,9 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
         }),
     },
     organization: async (slug) => {
-      const { id, ownerId } = await app.db.write((tx) => makeOrganization(tx, { slug, name: slug, ownerEmail: `owner@${slug}.example`, entitlements: ['email', 'uptime'] }));
+      const { id, ownerId } = await app.db.write((tx) =>
+        makeOrganization(tx, { slug, name: slug, ownerEmail: `owner@${slug}.example`, entitlements: ['email', 'uptime'] }),
+      );
       return asSomeone(id, ownerId);
     },
     member: async (of, role, email = `${role}-${Math.floor(performance.now() * 1000)}@example.com`) => {
@@ -115,7 +126,12 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
       });
       return asSomeone(of.orgId, userId);
     },
-    narrowed: (of, scope) => asSomeone(of.orgId, of.userId, scope.map(({ role, resourceIds = [] }) => ({ role, resourceIds }))),
+    narrowed: (of, scope) =>
+      asSomeone(
+        of.orgId,
+        of.userId,
+        scope.map(({ role, resourceIds = [] }) => ({ role, resourceIds })),
+      ),
     stop,
   };
 }
@@ -131,6 +147,9 @@ const seconds = (by: string): number => {
   return Number(m[1]) * { s: 1, m: 60, h: 3600, d: 86_400 }[m[2] as 's' | 'm' | 'h' | 'd'];
 };
 
-const sqlSomeone = (orgId: string, userId: string) => sql`select o.slug, u.email from identity.org o, identity.account u where o.id = ${orgId} and u.id = ${userId}`;
-const sqlFirstOwner = () => sql`select org_id, user_id from identity.member m join identity.org o on o.id = m.org_id where o.slug = 'default' and role = 'owner' limit 1`;
-const sqlAccount = (email: string) => sql`insert into identity.account (id, email, name, created_at) values (kernel.new_id('usr'), ${email}, ${email.split('@')[0]}, kernel.now()) returning id`;
+const sqlSomeone = (orgId: string, userId: string) =>
+  sql`select o.slug, u.email from identity.org o, identity.account u where o.id = ${orgId} and u.id = ${userId}`;
+const sqlFirstOwner = () =>
+  sql`select org_id, user_id from identity.member m join identity.org o on o.id = m.org_id where o.slug = 'default' and role = 'owner' limit 1`;
+const sqlAccount = (email: string) =>
+  sql`insert into identity.account (id, email, name, created_at) values (kernel.new_id('usr'), ${email}, ${email.split('@')[0]}, kernel.now()) returning id`;

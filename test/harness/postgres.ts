@@ -22,7 +22,10 @@ export interface TestServer {
 /** Nothing here survives the run, so it need not reach the disk. */
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'qdt-'));
-  const server = await keepPostgres({ dataDir, settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' } });
+  const server = await keepPostgres({
+    dataDir,
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  });
   await migrate(server.connection, await readMigrations(migrationsOf(areas)));
   return {
     connection: server.connection,

@@ -68,7 +68,10 @@ export function serverProcess(t: TestContext, options: ProcessOptions): ServerPr
 }
 
 /** For programs that are no tests: whoever starts it ends it. */
-export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [] }: ProcessOptions): { server: ServerProcess; end(): Promise<void> } {
+export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args = ['serve'], nodeFlags = [] }: ProcessOptions): {
+  server: ServerProcess;
+  end(): Promise<void>;
+} {
   const began = performance.now();
   let readyAt = 0;
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
@@ -122,7 +125,8 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 
 /** Our environment without what steers Quarterdeck or the test runner. */
-const ordinary = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)));
+const ordinary = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)));
 
 /** Asks again until it holds. A test that would wait for ever fails by its own time limit, with what it last saw. */
 export async function eventually<T>(ask: () => Promise<T | undefined | false>, { withinMs = 20_000, everyMs = 10 } = {}): Promise<T> {

@@ -20,7 +20,11 @@ export function caller(url: string, key?: string): Caller {
   const request: Caller['request'] = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${url}/api/v1${path}`, {
       method,
-      headers: { ...(key ? { authorization: `Bearer ${key}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...(key ? { authorization: `Bearer ${key}` } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(20_000),
     });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { pathParams } from '../../contract/shared.ts';
 import { quarterdeck } from '../harness/index.ts';
-import { computeMatrix, plansOf, type Row, render } from './matrix.ts';
+import { computeMatrix, plansOf, type Row } from './matrix.ts';
 import { servedOperations } from './recipes/index.ts';
+import { render } from './render.ts';
 import { makeWorld, type World } from './world.ts';
 
 const file = new URL('./authorization.txt', import.meta.url);
@@ -29,24 +31,35 @@ test('every operation answers each caller as the committed matrix says', async (
 });
 
 /** Every good answer, searched for what belongs to organizations that its caller is no part of. */
-function refuseLeaks({ home, secretsOf }: World, rows: Row[]) {
-  for (const { operation, what, cells } of rows) {
+function refuseLeaks({ orgOf, secretsOf }: World, rows: Row[]) {
+  for (const { spec, what, cells } of rows) {
     for (const { subject, answer } of cells) {
       if (answer.status >= 300) continue;
-      const text = JSON.stringify(answer.body);
+      const text = JSON.stringify(answer.body) ?? '';
       for (const [org, words] of secretsOf) {
-        const theirs = subject === 'outsider' || subject === 'none' ? org !== home.orgId : org === home.orgId;
-        if (!theirs) for (const word of words) assert.ok(!text.includes(word), `${operation} ${what} told ${subject} of ${word}, of another organization`);
+        if (org !== orgOf(subject)) for (const word of words) assert.ok(!text.includes(word), `${spec.id} ${what} told ${subject} of ${word}, of another organization`);
       }
     }
   }
 }
 
 function refuseTells(rows: Row[]) {
-  for (const row of rows.filter((r) => r.what.startsWith('other'))) {
-    const unknown = rows.find((r) => r.operation === row.operation && r.what === row.what.replace('other', 'unknown'))!;
+  for (const row of rows.filter((r) => r.named !== 'own' && r.named.of === 'other')) {
+    const unknown = rows.find((r) => r.spec === row.spec && r.named !== 'own' && r.what === row.what.replace('other', 'unknown'))!;
     row.cells.forEach((cell, i) => {
-      assert.equal(cell.blind, unknown.cells[i]!.blind, `${row.operation} tells ${cell.subject} that an id of another organization exists`);
+      assert.equal(cell.blind, unknown.cells[i]!.blind, `${row.spec.id} tells ${cell.subject} that an id of another organization exists`);
     });
+  }
+}
+
+/** What no update of the committed file can make right. */
+function refuseStrangers(rows: Row[]) {
+  for (const { spec, what, named, cells } of rows.filter((r) => r.spec.permission !== 'none')) {
+    for (const { subject, answer } of cells) {
+      const where = `${spec.id} ${what} as ${subject}`;
+      if (subject === 'none') assert.equal(answer.status, 401, where);
+      if (named !== 'own') assert.ok(answer.status >= 400, `${where} answered ${answer.status}`);
+      if (subject === 'outsider' && pathParams(spec.path).length) assert.ok([403, 404].includes(answer.status), `${where} answered ${answer.status}`);
+    }
   }
 }

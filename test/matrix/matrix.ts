@@ -1,4 +1,4 @@
-import { pathParams } from '../../contract/shared.ts';
+import { type Op, pathParams } from '../../contract/shared.ts';
 import type { Answer } from '../harness/index.ts';
 import { type Kitchen, pathOf, type Recipe, type Thing } from './recipe.ts';
 import type { Served } from './recipes/index.ts';
@@ -13,13 +13,14 @@ export interface Cell {
 }
 
 export interface Row {
-  operation: string;
+  spec: Op;
   what: string;
+  named: Named;
   cells: Cell[];
 }
 
 /** What the path names in a row: something of the organization, something of another one, something that never was. */
-type Named = 'own' | { of: 'other' | 'unknown'; params: string[] };
+export type Named = 'own' | { of: 'other' | 'unknown'; params: string[] };
 
 interface Plan {
   served: Served;
@@ -67,7 +68,7 @@ export async function computeRow(world: World, { served: { spec }, what, recipe,
     cells.push({ subject, text: `${answer.status}${answer.status < 300 && listed ? '+' : ''}`, answer, blind });
     if (answer.status < 300 && spec.method !== 'GET') kept = undefined;
   }
-  return { operation: spec.id, what, cells };
+  return { spec, what, named, cells };
 }
 
 const strange = ({ of, params }: Exclude<Named, 'own'>, own: Thing, foreign: Thing | undefined) =>
@@ -85,28 +86,4 @@ export async function computeMatrix(world: World, plans: Plan[], atOnce = 6): Pr
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return found;
-}
-
-const short: Record<string, string> = { viewer: 'view', editor: 'edit', admin: 'adm' };
-const heading = (subject: Subject) => {
-  const [service, tier] = subject.split('.') as [string, string | undefined];
-  return tier ? `${service.slice(0, 3)}.${short[tier]}` : subject;
-};
-
-/** The committed text: one line a row, one column a subject. */
-export function render(rows: Row[]): string {
-  const columns = subjects.map((s) => ({ title: heading(s), width: Math.max(heading(s).length, 4) }));
-  const first = Math.max(...rows.map((r) => r.operation.length));
-  const second = Math.max(...rows.map((r) => r.what.length));
-  const line = (operation: string, what: string, cells: string[]) =>
-    [operation.padEnd(first), what.padEnd(second), ...cells.map((c, i) => c.padEnd(columns[i]!.width))].join('  ').trimEnd();
-  return [
-    '# Every served operation × who asks × what the path names → status. Written by QUARTERDECK_UPDATE=1 npm test -- test/matrix; read every change.',
-    '# own, other, unknown: a thing of the organization, of another one, of nobody. `+`: the list shows a thing that was made for the row.',
-    '# Service roles (reg, ema, onc, clu, upt) are granted to a plain member. narrowed: an owner’s token bound to the very thing asked for;',
-    '# elsewhere: bound to another one. none: no token. outsider: the owner of another organization.',
-    line('# operation', 'named', columns.map((c) => c.title)),
-    ...rows.map((r, i) => (rows[i - 1] && rows[i - 1]!.operation !== r.operation && r.cells.length ? '' : '') + line(r.operation, r.what, r.cells.map((c) => c.text))),
-    '',
-  ].join('\n');
 }

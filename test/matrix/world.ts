@@ -23,6 +23,8 @@ export interface World {
   home: Someone;
   foreigner: Someone;
   asker(subject: Subject, options?: { fresh?: boolean }): Promise<Asker>;
+  /** The organization that a subject may know things of. */
+  orgOf(subject: Subject): string;
   /** Words that only one organization may read. */
   secretsOf: Map<string, Set<string>>;
 }
@@ -73,6 +75,7 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
     home,
     foreigner,
     secretsOf,
+    orgOf: (subject) => (subject === 'outsider' ? outsider : home).orgId,
     asker: (subject, { fresh = false } = {}) => {
       if (fresh) return make(subject, true);
       const known = lasting.get(subject) ?? make(subject, false);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -43,46 +43,24 @@ test('a data directory that is not ours: 5', async (t) => {
   await mkdir(join(dataDir, 'postgres', '18'), { recursive: true });
   await writeFile(join(dataDir, 'postgres', '18', 'PG_VERSION'), '18\n');
   await refused(serverProcess(t, { dir }), 5, /holds something that is not Quarterdeck's database; move it away/);
-
-  await rename(join(dataDir, 'postgres', '18'), join(dataDir, 'postgres', '19'));
-  await refused(serverProcess(t, { dir }), 5, /was written by a newer Quarterdeck \(PostgreSQL 19, this one has 18\)/);
-
-  await rm(dataDir, { recursive: true });
-  await writeFile(dataDir, 'a file');
-  await refused(serverProcess(t, { dir }), 5, /cannot be used: it is not a directory; set QUARTERDECK_DATA/);
 });
 
-test('a database that cannot be reached: 6, and the URL with its password is not shown', async (t) => {
+test('a database that cannot be reached: 6, and the password in its URL is not shown', async (t) => {
   const { dir } = await scratch(t);
   const nobody = createServer().listen(0, '127.0.0.1');
   await once(nobody, 'listening');
   const { port } = nobody.address() as AddressInfo;
   nobody.close();
-
   const server = serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: `postgres://someone:hunter2@127.0.0.1:${port}/x` } });
   await refused(server, 6, /QUARTERDECK_DATABASE_URL cannot be reached: ECONNREFUSED; check the URL/);
   assert.doesNotMatch(server.stderr(), /hunter2/);
-  await refused(serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: 'not a url' } }), 6, /QUARTERDECK_DATABASE_URL/);
-
-  // It answers, but not with what is wanted: here with a role that does not exist.
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const url = urlOf({ ...connection, user: 'stranger' });
-  await refused(serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: url } }), 6, /cannot be reached: .*28/);
 });
 
-test('a newer database: 7; a lost or wrong secret.key: 8', async (t) => {
+test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
   const { dir, dataDir } = await scratch(t);
   const { connection, drop } = await freshDatabase();
   t.after(drop);
-  const env = { QUARTERDECK_DATABASE_URL: urlOf(connection) };
-  const start = () => serverProcess(t, { dir, env });
-  const query = async (text: string) => {
-    const client = new pg.Client(connection);
-    await client.connect();
-    await client.query(text).finally(() => client.end());
-  };
-
+  const start = () => serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: urlOf(connection) } });
   const first = start();
   await first.ready;
   assert.equal(await first.stopped(), 0);
@@ -92,37 +70,21 @@ test('a newer database: 7; a lost or wrong secret.key: 8', async (t) => {
   await refused(start(), 8, /secret\.key is missing, and the database holds secrets sealed with it: restore the file from a backup; .* would be lost/);
   await writeFile(key, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
   await refused(start(), 8, /secret\.key is not the key of this database: put the right file back/);
-  await writeFile(key, 'nonsense\n');
-  await refused(start(), 8, /secret\.key is damaged: each line must be id:base64 of 32 bytes/);
   await rename(`${key}.away`, key);
 
-  await query(`insert into kernel.migration (id, checksum) values ('kernel/9999_from_the_future', 'x')`);
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client.query(`insert into kernel.migration (id, checksum) values ('kernel/9999_from_the_future', 'x')`).finally(() => client.end());
   await refused(start(), 7, /changed by a newer release \(migration kernel\/9999_from_the_future\); run that release or newer here/);
-  await query(`update kernel.migration set id = 'kernel/9999' where id like 'kernel/9999%'; delete from kernel.migration where id = 'kernel/9999'`);
-  await query(`update kernel.migration set checksum = 'x' where id = 'kernel/0001_kernel'`);
-  await refused(start(), 7, /migration kernel\/0001_kernel was applied with another text than this release carries/);
 });
 
 test('a wrong setting: 9, before anything is started or bound', async (t) => {
   const { dir, dataDir } = await scratch(t);
-  const wrong: [Record<string, string>, RegExp][] = [
-    // Port 0 on every interface: if the refusal came after listening, this would have bound one.
-    [{ QUARTERDECK_LISTEN: '0.0.0.0:0' }, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_TLS_CERT/],
-    [{ QUARTERDECK_LISTEN: 'localhost' }, /the setting QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/],
-    [{ QUARTERDECK_LISTEN: '127.0.0.1:70000' }, /expected host:port, found "127\.0\.0\.1:70000"/],
-    [{ QUARTERDECK_TLS_CERT: 'a.pem' }, /QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY go together/],
-    [{ QUARTERDECK_TLS_CERT: 'a.pem', QUARTERDECK_TLS_KEY: 'b.pem' }, /the TLS certificate or key cannot be read: ENOENT a\.pem/],
-    [{ QUARTERDECK_DATABASE_POOL: 'many' }, /QUARTERDECK_DATABASE_POOL is wrong: expected a whole number from 2 to 200, found "many"/],
-    [{ QUARTERDECK_ROLES: 'api,cook' }, /QUARTERDECK_ROLES is wrong: "cook" is none of api, /],
-    [{ QUARTERDECK_LOG_LEVEL: 'loud' }, /QUARTERDECK_LOG_LEVEL is wrong: "loud" is none of trace, /],
-    [{ QUARTERDECK_PUBLIC_URL: 'cloud.example:8080' }, /QUARTERDECK_PUBLIC_URL is wrong: expected an http or https URL/],
-    [{ QUARTERDECK_CONFIG: '/nowhere/quarterdeck.toml' }, /QUARTERDECK_CONFIG names \/nowhere\/quarterdeck\.toml, which does not exist/],
-  ];
-  for (const [env, sentence] of wrong) await refused(serverProcess(t, { dir, env }), 9, sentence);
-
+  // Port 0 on every interface: a refusal that came after listening would still have bound one.
+  const open = serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: '0.0.0.0:0' } });
+  await refused(open, 9, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_TLS_CERT/);
+  await refused(serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: 'localhost' } }), 9, /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/);
   await writeFile(join(dir, 'quarterdeck.toml'), 'lisen = "127.0.0.1:8080"\n');
   await refused(serverProcess(t, { dir }), 9, /quarterdeck\.toml has an unknown setting "lisen"; `quarterdeck config` lists them all/);
-  await writeFile(join(dir, 'quarterdeck.toml'), 'listen = \n');
-  await refused(serverProcess(t, { dir }), 9, /quarterdeck\.toml is not valid TOML/);
   assert.equal(await postgresOf(dataDir), undefined);
 });

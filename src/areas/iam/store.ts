@@ -29,9 +29,11 @@ export const updateRole = async (tx: Tx, org: string, r: { id: string; name: str
     update identity.custom_role set name = ${r.name}, description = ${r.description}, permissions = ${r.permissions}
      where org_id = ${org} and id = ${r.id} returning id, name, description, permissions`)!;
 
-export const deleteRole = (tx: Tx, org: string, id: string) => run(tx)`delete from identity.custom_role where org_id = ${org} and id = ${id}`;
+export const deleteRole = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from identity.custom_role where org_id = ${org} and id = ${id}`;
 
-export const holdersOf = (tx: Tx, org: string, role: string) => run(tx)`select 1 from identity.role_grant where org_id = ${org} and role = ${role}`;
+export const holdersOf = (tx: Tx, org: string, role: string) =>
+  run(tx)`select 1 from identity.role_grant where org_id = ${org} and role = ${role}`;
 
 const grantColumns = sql`id, user_id, role, resource_ids, created_at`;
 
@@ -47,11 +49,13 @@ export const insertGrant = (tx: Tx, org: string, g: { subject: string; role: str
   values (${org}, kernel.new_id('grt'), ${g.subject}, ${g.role}, ${g.resourceIds}, kernel.now())
   on conflict do nothing returning ${grantColumns}`;
 
-export const deleteGrant = (tx: Tx, org: string, id: string) => run(tx)`delete from identity.role_grant where org_id = ${org} and id = ${id}`;
+export const deleteGrant = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from identity.role_grant where org_id = ${org} and id = ${id}`;
 
 /** Held until the end: a member cannot be removed while a grant is made for them. */
 export const lockMember = async (tx: Tx, org: string, user: string) =>
   (await run(tx)`select 1 from identity.member where org_id = ${org} and user_id = ${user} for share`) > 0;
 
 /** A role cannot be deleted while a grant of it is being made. */
-export const shareRole = (tx: Tx, org: string, id: string) => run(tx)`select 1 from identity.custom_role where org_id = ${org} and id = ${id} for share`;
+export const shareRole = (tx: Tx, org: string, id: string) =>
+  run(tx)`select 1 from identity.custom_role where org_id = ${org} and id = ${id} for share`;

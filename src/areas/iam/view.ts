@@ -11,7 +11,11 @@ interface CustomRole {
   permissions: string[];
 }
 
-const builtinView = ({ service, ...role }: BuiltinRole): Static<typeof IamRole> => ({ ...role, kind: 'builtin', ...(service ? { service } : {}) });
+const builtinView = ({ service, ...role }: BuiltinRole): Static<typeof IamRole> => ({
+  ...role,
+  kind: 'builtin',
+  ...(service ? { service } : {}),
+});
 
 export const roleView = ({ id, name, description, permissions }: CustomRole): Static<typeof IamRole> => ({
   id,

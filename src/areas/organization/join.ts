@@ -1,8 +1,8 @@
-import { insertToken } from '../../identity/tokens.ts';
 import { audit } from '../../identity/audit.ts';
 import type { OpenCtx } from '../../identity/context.ts';
 import { topics } from '../../identity/principal.ts';
 import { hashKey, kindOf, mintKey } from '../../identity/token-format.ts';
+import { insertToken } from '../../identity/tokens.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
 import * as store from './store.ts';
@@ -23,12 +23,23 @@ export async function join(tx: Tx, ctx: Pick<OpenCtx, 'app' | 'principal' | 'req
     forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
   }
   const account =
-    existing ?? (await store.insertAccount(tx, invitation.email, name ?? invitation.email.split('@')[0]!)) ?? conflict('the account was made this moment; try again');
+    existing ??
+    (await store.insertAccount(tx, invitation.email, name ?? invitation.email.split('@')[0]!)) ??
+    conflict('the account was made this moment; try again');
   if (!(await store.insertMember(tx, org.id, account.id, invitation.role))) conflict('this account already belongs to the organization');
   await store.deleteInvitation(tx, org.id, invitation.id);
 
   const { key, start, hash } = mintKey('pat');
-  const token = await insertToken(tx, { org: org.id, user: account.id, name: 'first token', start, hash, scope: [], ceilings: [], expiresIn: firstTokenSeconds });
+  const token = await insertToken(tx, {
+    org: org.id,
+    user: account.id,
+    name: 'first token',
+    start,
+    hash,
+    scope: [],
+    ceilings: [],
+    expiresIn: firstTokenSeconds,
+  });
   const actor = { org: org.id, user: account, requestId: ctx.requestId };
   await audit(tx, actor, 'organization.member.join', account, { invitation: invitation.id, role: invitation.role, token: token.id });
   await ctx.app.caches.drop(tx, topics.user(org.id, account.id));

@@ -9,7 +9,13 @@ const Role = Type.Unsafe<OrganizationRole>({ type: 'string' });
 const OrgRow = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), created_at: Type.String() });
 const ContactsRow = Type.Object({ billing_email: Type.String(), technical_email: Type.String(), security_email: Type.String() });
 const MemberRow = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String(), role: Role, joined_at: Type.String() });
-const InvitationRow = Type.Object({ id: Type.String(), email: Type.String(), role: Role, created_at: Type.String(), expires_at: Type.String() });
+const InvitationRow = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  role: Role,
+  created_at: Type.String(),
+  expires_at: Type.String(),
+});
 const AuditRow = Type.Object({
   id: Type.String(),
   at: Type.String(),
@@ -27,10 +33,12 @@ export type MemberRow = Static<typeof MemberRow>;
 export type InvitationRow = Static<typeof InvitationRow>;
 export type AuditRow = Static<typeof AuditRow>;
 
-export const org = async (tx: Tx, id: string) => (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id}`)!;
+export const org = async (tx: Tx, id: string) =>
+  (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id}`)!;
 
 /** Everything that changes who belongs to an organization takes this lock first: so there is always a last owner to protect. */
-export const lockOrg = async (tx: Tx, id: string) => (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id} for update`)!;
+export const lockOrg = async (tx: Tx, id: string) =>
+  (await row(tx, OrgRow)`select id, slug, name, created_at from identity.org where id = ${id} for update`)!;
 
 export const renameOrg = async (tx: Tx, id: string, name: string) =>
   (await row(tx, OrgRow)`update identity.org set name = ${name} where id = ${id} returning id, slug, name, created_at`)!;
@@ -54,16 +62,20 @@ export const member = (tx: Tx, orgId: string, userId: string) => row(tx, MemberR
 export const owners = (tx: Tx, orgId: string) => run(tx)`select 1 from identity.member where org_id = ${orgId} and role = 'owner'`;
 
 export const insertMember = (tx: Tx, orgId: string, userId: string, role: OrganizationRole) =>
-  run(tx)`insert into identity.member (org_id, user_id, role, joined_at) values (${orgId}, ${userId}, ${role}, kernel.now()) on conflict do nothing`;
+  run(
+    tx,
+  )`insert into identity.member (org_id, user_id, role, joined_at) values (${orgId}, ${userId}, ${role}, kernel.now()) on conflict do nothing`;
 
 export const setRole = (tx: Tx, orgId: string, userId: string, role: OrganizationRole) =>
   run(tx)`update identity.member set role = ${role} where org_id = ${orgId} and user_id = ${userId}`;
 
-export const removeMember = (tx: Tx, orgId: string, userId: string) => run(tx)`delete from identity.member where org_id = ${orgId} and user_id = ${userId}`;
+export const removeMember = (tx: Tx, orgId: string, userId: string) =>
+  run(tx)`delete from identity.member where org_id = ${orgId} and user_id = ${userId}`;
 
 const AccountRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
 
-export const accountByEmail = (tx: Tx, email: string) => row(tx, AccountRow)`select id, email, name from identity.account where lower(email) = lower(${email})`;
+export const accountByEmail = (tx: Tx, email: string) =>
+  row(tx, AccountRow)`select id, email, name from identity.account where lower(email) = lower(${email})`;
 
 export const insertAccount = (tx: Tx, email: string, name: string) => row(tx, AccountRow)`
   insert into identity.account (id, email, name, created_at) values (kernel.new_id('usr'), ${email}, ${name}, kernel.now())
@@ -81,12 +93,14 @@ export const insertInvitation = async (tx: Tx, orgId: string, i: { email: string
     returning ${invitationColumns}`)!;
 
 /** A new invitation for an address replaces the open ones. */
-export const withdrawFor = (tx: Tx, orgId: string, email: string) => run(tx)`delete from identity.invitation where org_id = ${orgId} and lower(email) = lower(${email})`;
+export const withdrawFor = (tx: Tx, orgId: string, email: string) =>
+  run(tx)`delete from identity.invitation where org_id = ${orgId} and lower(email) = lower(${email})`;
 
 export const invitation = (tx: Tx, orgId: string, id: string) => row(tx, InvitationRow)`
   select ${invitationColumns} from identity.invitation where org_id = ${orgId} and id = ${id} and expires_at > kernel.now()`;
 
-export const deleteInvitation = (tx: Tx, orgId: string, id: string) => run(tx)`delete from identity.invitation where org_id = ${orgId} and id = ${id}`;
+export const deleteInvitation = (tx: Tx, orgId: string, id: string) =>
+  run(tx)`delete from identity.invitation where org_id = ${orgId} and id = ${id}`;
 
 const PresentedRow = Type.Object({ id: Type.String(), org_id: Type.String(), email: Type.String(), role: Role });
 

@@ -2,11 +2,21 @@ import type { AuditRow, ContactsRow, InvitationRow, MemberRow, OrgRow } from './
 
 export const orgView = (o: OrgRow) => ({ id: o.id, slug: o.slug, name: o.name, createdAt: o.created_at });
 
-export const contactsView = (c: ContactsRow) => ({ billingEmail: c.billing_email, technicalEmail: c.technical_email, securityEmail: c.security_email });
+export const contactsView = (c: ContactsRow) => ({
+  billingEmail: c.billing_email,
+  technicalEmail: c.technical_email,
+  securityEmail: c.security_email,
+});
 
 export const memberView = (m: MemberRow) => ({ userId: m.user_id, email: m.email, name: m.name, role: m.role, joinedAt: m.joined_at });
 
-export const invitationView = (i: InvitationRow) => ({ id: i.id, email: i.email, role: i.role, createdAt: i.created_at, expiresAt: i.expires_at });
+export const invitationView = (i: InvitationRow) => ({
+  id: i.id,
+  email: i.email,
+  role: i.role,
+  createdAt: i.created_at,
+  expiresAt: i.expires_at,
+});
 
 export const auditView = (a: AuditRow) => ({
   id: a.id,

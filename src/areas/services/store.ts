@@ -24,6 +24,10 @@ export const nameTaken = async (tx: Tx, org: string, name: string, except: strin
   (await run(tx)`select 1 from services.service where org_id = ${org} and lower(name) = lower(${name}) and id <> ${except}`) > 0;
 
 export const renameService = async (tx: Tx, org: string, id: string, name: string) =>
-  (await row(tx, ServiceRow)`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`)!;
+  (await row(
+    tx,
+    ServiceRow,
+  )`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`)!;
 
-export const deleteService = (tx: Tx, org: string, id: string) => run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;
+export const deleteService = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;

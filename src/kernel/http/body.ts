@@ -14,7 +14,13 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => finish(new Refusal(408, 'timeout', `the body did not arrive within ${totalMs / 1000} seconds`, { headers: { connection: 'close' } })), totalMs);
+    const timer = setTimeout(
+      () =>
+        finish(
+          new Refusal(408, 'timeout', `the body did not arrive within ${totalMs / 1000} seconds`, { headers: { connection: 'close' } }),
+        ),
+      totalMs,
+    );
     const finish = (error?: Error) => {
       clearTimeout(timer);
       request.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onError).removeListener('close', onClose);
@@ -34,4 +40,5 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
   });
 }
 
-const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`, { headers: { connection: 'close' } });
+const tooLarge = (maxBytes: number) =>
+  new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`, { headers: { connection: 'close' } });

@@ -5,9 +5,14 @@ import { exitCodes, Stop } from '../errors.ts';
 export function isTrusted(list: string[]): (address: string) => boolean {
   const ranges = list.map((entry) => {
     try {
-      return entry.includes('/') ? ipaddr.parseCIDR(entry) : ([ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128] as const);
+      return entry.includes('/')
+        ? ipaddr.parseCIDR(entry)
+        : ([ipaddr.process(entry), ipaddr.process(entry).kind() === 'ipv4' ? 32 : 128] as const);
     } catch {
-      throw new Stop(exitCodes.configuration, `the setting QUARTERDECK_TRUSTED_PROXIES is wrong: "${entry}" is neither an address nor a CIDR`);
+      throw new Stop(
+        exitCodes.configuration,
+        `the setting QUARTERDECK_TRUSTED_PROXIES is wrong: "${entry}" is neither an address nor a CIDR`,
+      );
     }
   });
   return (text) => {

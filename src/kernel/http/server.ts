@@ -36,7 +36,9 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
     trustProxy: trustedProxies.length ? (address) => trusts(address) : false,
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
-      return typeof given === 'string' && /^[\w.-]{8,100}$/.test(given) && trusts(request.socket.remoteAddress ?? '') ? given : newRequestId();
+      return typeof given === 'string' && /^[\w.-]{8,100}$/.test(given) && trusts(request.socket.remoteAddress ?? '')
+        ? given
+        : newRequestId();
     },
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512 },
@@ -47,7 +49,11 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
         for (const take of raw) if (take(request, response)) return;
         handler(request, response);
       };
-      return (tls ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener) : http.createServer(nodeOptions, listener)) as http.Server;
+      return (
+        tls
+          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener)
+          : http.createServer(nodeOptions, listener)
+      ) as http.Server;
     },
     clientErrorHandler: refuseMalformed,
     frameworkErrors: (error, request, reply) => {
@@ -70,14 +76,24 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
   });
 
   server.setNotFoundHandler((request, reply) => {
-    const refusal = new Refusal(404, 'no_such_operation', `there is no ${request.method} ${request.url.split('?')[0]}; /docs lists what there is`);
+    const refusal = new Refusal(
+      404,
+      'no_such_operation',
+      `there is no ${request.method} ${request.url.split('?')[0]}; /docs lists what there is`,
+    );
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
   });
 
   server.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request);
-    if (refusal.status >= 500) log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
-    reply.code(refusal.status).headers(errorHeaders(refusal, request)).type('application/json').serializer(JSON.stringify).send({ error: refusal.message });
+    if (refusal.status >= 500)
+      log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
+    reply
+      .code(refusal.status)
+      .headers(errorHeaders(refusal, request))
+      .type('application/json')
+      .serializer(JSON.stringify)
+      .send({ error: refusal.message });
   });
   return server;
 }
@@ -85,18 +101,25 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
 const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
   ...refusal.headers,
   'X-Error-Code': refusal.code,
-  ...(request.raw.httpVersionMajor === 1 && refusal.headers['connection'] ? { connection: 'close' } : {}),
+  ...(request.raw.httpVersionMajor === 1 && refusal.headers.connection ? { connection: 'close' } : {}),
 });
 
 function asRefusal(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error;
   const away = request.routeOptions.config.away ?? 503;
   if (error instanceof DatabaseAway) {
-    return new Refusal(away, 'unavailable', away === 502 ? 'the backend is unreachable; try again in a moment' : 'the database is away; try again in a moment', {
-      headers: { 'retry-after': '2' },
-    });
+    return new Refusal(
+      away,
+      'unavailable',
+      away === 502 ? 'the backend is unreachable; try again in a moment' : 'the database is away; try again in a moment',
+      {
+        headers: { 'retry-after': '2' },
+      },
+    );
   }
-  return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, { cause: error });
+  return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {
+    cause: error,
+  });
 }
 
 /** What node:http refuses before there is a request: header bombs, slow headers, malformed lines. */
@@ -109,7 +132,9 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket) {
         ? [408, 'Request Timeout', 'the request did not arrive in time']
         : [400, 'Bad Request', 'this is not a well-formed HTTP request'];
   const body = JSON.stringify({ error: sentence });
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 declare module 'fastify' {

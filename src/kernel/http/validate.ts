@@ -32,35 +32,39 @@ function sentence(part: Part, given: unknown, problems: Problem[], schema: TSche
   const rank = (p: Problem) => (p.keyword === 'additionalProperties' ? 0 : p.keyword === 'required' ? 1 : p.keyword === 'boolean' ? 9 : 2);
   const first = [...problems].sort((a, b) => rank(a) - rank(b))[0];
   if (!first) return `the ${part} is invalid`;
-  const field = first.instancePath.split('/').slice(1).map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+  const field = first.instancePath
+    .split('/')
+    .slice(1)
+    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
   const where = field === '' ? (part === 'body' ? 'the body' : `the ${part}`) : field;
   const inside = (name: unknown) => (field === '' ? `${name}` : `${field}.${name}`);
   const p = first.params;
   switch (first.keyword) {
     case 'additionalProperties':
-      return `${inside((p['additionalProperties'] as string[])[0])} is not a known ${part === 'body' ? 'field' : 'parameter'} here`;
+      return `${inside((p.additionalProperties as string[])[0])} is not a known ${part === 'body' ? 'field' : 'parameter'} here`;
     case 'required':
-      return `${inside((p['requiredProperties'] as string[])[0])} is required`;
+      return `${inside((p.requiredProperties as string[])[0])} is required`;
     case 'type':
-      return `${where} must be ${article(String(p['type']))}${given === undefined ? '; none was sent' : ''}`;
+      return `${where} must be ${article(String(p.type))}${given === undefined ? '; none was sent' : ''}`;
     case 'enum':
-      return `${where} must be one of ${(p['allowedValues'] as unknown[]).join(', ')}`;
+      return `${where} must be one of ${(p.allowedValues as unknown[]).join(', ')}`;
     case 'format':
-      return `${where} must be ${formats[String(p['format'])] ?? `a valid ${String(p['format'])}`}`;
+      return `${where} must be ${formats[String(p.format)] ?? `a valid ${String(p.format)}`}`;
     case 'minLength':
-      return p['limit'] === 1 ? `${where} must not be empty` : `${where} must have at least ${p['limit']} characters`;
+      return p.limit === 1 ? `${where} must not be empty` : `${where} must have at least ${p.limit} characters`;
     case 'maxLength':
-      return `${where} must have at most ${p['limit']} characters`;
+      return `${where} must have at most ${p.limit} characters`;
     case 'minItems':
-      return p['limit'] === 1 ? `${where} must not be an empty list; omit it instead` : `${where} must have at least ${p['limit']} entries`;
+      return p.limit === 1 ? `${where} must not be an empty list; omit it instead` : `${where} must have at least ${p.limit} entries`;
     case 'maxItems':
-      return `${where} must have at most ${p['limit']} entries`;
+      return `${where} must have at most ${p.limit} entries`;
     case 'minimum':
-      return `${where} must be at least ${p['limit']}`;
+      return `${where} must be at least ${p.limit}`;
     case 'maximum':
-      return `${where} must be at most ${p['limit']}`;
+      return `${where} must be at most ${p.limit}`;
     case 'pattern':
-      return `${where} must match ${describedPattern(schema, first.instancePath) ?? p['pattern']}`;
+      return `${where} must match ${describedPattern(schema, first.instancePath) ?? p.pattern}`;
     case 'anyOf':
       return `${where} has none of the allowed forms`;
     default:
@@ -76,11 +80,17 @@ const formats: Record<string, string> = {
 };
 
 const describedPattern = (schema: TSchema, path: string): string | undefined => {
-  const found = path.split('/').slice(1).reduce<Record<string, unknown> | undefined>((s, key) => {
-    const properties = s?.['properties'] as Record<string, Record<string, unknown>> | undefined;
-    return properties?.[key] ?? (s?.['items'] as Record<string, unknown> | undefined);
-  }, schema as Record<string, unknown>);
-  return found?.['description'] as string | undefined;
+  const found = path
+    .split('/')
+    .slice(1)
+    .reduce<Record<string, unknown> | undefined>(
+      (s, key) => {
+        const properties = s?.properties as Record<string, Record<string, unknown>> | undefined;
+        return properties?.[key] ?? (s?.items as Record<string, unknown> | undefined);
+      },
+      schema as Record<string, unknown>,
+    );
+  return found?.description as string | undefined;
 };
 
 /** Query and path values arrive as text; only whole numbers and booleans that read exactly so are converted. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Db } from '../db.ts';
 import type { Logger } from '../log.ts';
 import { makeNudge } from './nudge.ts';
@@ -27,6 +28,8 @@ export interface LaneLoop {
 }
 
 const lookEveryMs = 1_000;
+// Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
+const forgetUnansweredMs = 120_000;
 
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
 export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBack }: LaneOptions): LaneLoop {
@@ -36,6 +39,19 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
   let stopping = false;
   let away = false;
   let full = false;
+  let unanswered: { lease: string; since: number }[] = [];
+
+  const claim = async (limit: number): Promise<Claimed[]> => {
+    const lease = randomUUID();
+    const since = performance.now();
+    unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
+    try {
+      return await db.read((tx) => claimJobs(tx, { lane, kinds, limit, lease, unanswered: unanswered.map((u) => u.lease), holding: holding() }));
+    } catch (error) {
+      unanswered.push({ lease, since });
+      throw error;
+    }
+  };
 
   /** How long to sleep, 0 to go on at once. */
   const look = async (): Promise<number> => {
@@ -43,7 +59,7 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     full = free === 0;
     if (full) return lookEveryMs;
     const claimedAt = performance.now();
-    const claimed = await db.read((tx) => claimJobs(tx, lane, kinds, free, holding()));
+    const claimed = await claim(free);
     if (stopping) giveBack(claimed, claimedAt);
     else for (const job of claimed.sort((a, b) => b.late_ms - a.late_ms)) start(job, claimedAt);
     if (stopping || claimed.length === free) return 0;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TSchema } from 'typebox';
 import { rows, type Tx } from '../db.ts';
 import { type Sql, sql } from '../sql.ts';
@@ -22,6 +21,10 @@ export interface Claim {
   /** Which rows, beyond being due: names the columns of an index that ends in run_at. */
   which: Sql;
   limit: number;
+  /** The fresh lease, from `randomUUID()`: the claimer must know it even if the answer never arrives. */
+  lease: string;
+  /** Leases of earlier claims whose answer never arrived: what they took is held by nobody, and can be taken at once. */
+  unanswered?: readonly string[];
   /** Of the row `q`: a number or an expression. */
   leaseSeconds: Sql | number;
   /** What comes back of the row `q`, and `late_ms`: since when, at the claim, it could have been taken. */
@@ -33,17 +36,17 @@ export const claim = <S extends TSchema>(
   tx: Tx,
   schema: S,
   { table }: Queue,
-  { which, limit, leaseSeconds, returning }: Claim,
+  { which, limit, lease, unanswered = [], leaseSeconds, returning }: Claim,
 ): Promise<Static<S>[]> => rows(tx, schema)`
   with clock as materialized (select kernel.now() as now),
        due as materialized (
          select q.id, greatest(q.run_at, q.lease_until) as since
            from ${table} q
           where ${which} and q.run_at <= (select now from clock)
-            and (q.lease_until is null or q.lease_until <= (select now from clock))
+            and (q.lease_until is null or q.lease_until <= (select now from clock) or q.lease = any(${unanswered}::uuid[]))
           order by q.run_at limit ${limit} for update of q skip locked)
   update ${table} q
-     set lease = ${randomUUID()}::uuid, lease_until = clock.now + make_interval(secs => ${leaseSeconds}), attempts = q.attempts + 1
+     set lease = ${lease}::uuid, lease_until = clock.now + make_interval(secs => ${leaseSeconds}), attempts = q.attempts + 1
     from due, clock
    where q.id = due.id
   returning ${returning}, q.lease, (extract(epoch from clock.now - due.since) * 1000)::float8 as late_ms`;

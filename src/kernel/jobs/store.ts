@@ -20,17 +20,21 @@ const ClaimedRow = Type.Object({
 });
 export type Claimed = Static<typeof ClaimedRow>;
 
-/** `kinds`: those this worker knows, with their leases. What it holds already is not for it to take again, however the clock moved. */
-export const claimJobs = (
-  tx: Tx,
-  lane: string,
-  kinds: ReadonlyMap<string, number>,
-  limit: number,
-  holding: readonly number[],
-): Promise<Claimed[]> =>
+export interface JobClaim {
+  lane: string;
+  /** Those this worker knows, with their leases. */
+  kinds: ReadonlyMap<string, number>;
+  limit: number;
+  lease: string;
+  unanswered: readonly string[];
+  /** What it holds already is not for it to take again, however the clock moved. */
+  holding: readonly number[];
+}
+
+export const claimJobs = (tx: Tx, { lane, kinds, holding, ...claimed }: JobClaim): Promise<Claimed[]> =>
   claim(tx, ClaimedRow, jobQueue, {
+    ...claimed,
     which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])`,
-    limit,
     leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
     returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts`,
   });

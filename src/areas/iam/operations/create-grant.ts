@@ -11,9 +11,12 @@ import { grantView } from '../view.ts';
 export const createGrant = operation(iam.createGrant, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
     if ((organizationRoles as readonly string[]).includes(body.role)) {
-      invalid(`${body.role} is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}`);
+      invalid(
+        `${body.role} is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}`,
+      );
     }
-    if (!(await store.lockMember(tx, ctx.org, body.subject))) invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
+    if (!(await store.lockMember(tx, ctx.org, body.subject)))
+      invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
     await store.shareRole(tx, ctx.org, body.role);
     const [use] = await checkRoleUses(tx, ctx, [body]);
     const grant =

@@ -12,7 +12,8 @@ export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
     const role = (await store.lockRole(tx, ctx.org, params.id)) ?? notFound('role');
     checkPermissions(ctx.principal.grants, role.permissions);
     const holders = await store.holdersOf(tx, ctx.org, role.id);
-    if (holders) conflict(`the role ${role.name} is still granted ${holders === 1 ? 'once' : `${holders} times`}; take those grants away first`);
+    if (holders)
+      conflict(`the role ${role.name} is still granted ${holders === 1 ? 'once' : `${holders} times`}; take those grants away first`);
 
     await store.deleteRole(tx, ctx.org, role.id);
     await audit(tx, ctx, 'iam.role.delete', role, { name: role.name });

@@ -3,4 +3,6 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { customRoles } from '../../../identity/scopes.ts';
 import { allRoles } from '../view.ts';
 
-export const listRoles = operation(iam.listRoles, async ({ ctx }) => ctx.read(async (tx) => ok({ roles: allRoles(await customRoles(tx, ctx.org)) })));
+export const listRoles = operation(iam.listRoles, async ({ ctx }) =>
+  ctx.read(async (tx) => ok({ roles: allRoles(await customRoles(tx, ctx.org)) })),
+);

@@ -17,7 +17,12 @@ export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }
     const name = body.name ?? role.name;
     if (await store.nameTaken(tx, ctx.org, name, role.id)) conflict(`a role named ${name} exists; choose another name`);
 
-    const changed = await store.updateRole(tx, ctx.org, { id: role.id, name, description: body.description ?? role.description, permissions });
+    const changed = await store.updateRole(tx, ctx.org, {
+      id: role.id,
+      name,
+      description: body.description ?? role.description,
+      permissions,
+    });
     await audit(tx, ctx, 'iam.role.update', role, body);
     await ctx.app.caches.drop(tx, topics.org(ctx.org));
     return ok(roleView(changed));

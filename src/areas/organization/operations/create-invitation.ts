@@ -21,6 +21,9 @@ export const createInvitation = operation(organization.createInvitation, async (
     const { key, hash } = mintKey('inv');
     const invitation = await store.insertInvitation(tx, ctx.org, { email: body.email, role, hash, days: lifetimeDays });
     await audit(tx, ctx, 'organization.invitation.create', invitation, { email: body.email, role });
-    return created({ invitation: invitationView(invitation), link: `${ctx.app.publicUrl()}/join/${key}` }, `/organization/invitations/${invitation.id}`);
+    return created(
+      { invitation: invitationView(invitation), link: `${ctx.app.publicUrl()}/join/${key}` },
+      `/organization/invitations/${invitation.id}`,
+    );
   }),
 );

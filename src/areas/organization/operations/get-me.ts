@@ -7,6 +7,11 @@ export const getMe = operation(organization.getMe, async ({ ctx }) =>
   ctx.read(async (tx) => {
     const org = await store.org(tx, ctx.org);
     const member = (await store.member(tx, ctx.org, ctx.user.id))!;
-    return ok({ id: ctx.user.id, email: member.email, name: member.name, organizations: [{ slug: org.slug, name: org.name, role: member.role }] });
+    return ok({
+      id: ctx.user.id,
+      email: member.email,
+      name: member.name,
+      organizations: [{ slug: org.slug, name: org.name, role: member.role }],
+    });
   }),
 );

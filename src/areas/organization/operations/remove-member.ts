@@ -15,7 +15,8 @@ export const removeMember = operation(organization.removeMember, async ({ ctx, p
     if (!leaving && ctx.reach('organization.member.admin') !== '*') throw lacking('organization.member.admin');
     const member = (await store.member(tx, ctx.org, params.userId)) ?? notFound('member');
     if (!leaving) requireHolding(ctx.principal.grants, member.role);
-    if (member.role === 'owner' && (await store.owners(tx, ctx.org)) === 1) conflict('the last owner cannot leave; make somebody else an owner first');
+    if (member.role === 'owner' && (await store.owners(tx, ctx.org)) === 1)
+      conflict('the last owner cannot leave; make somebody else an owner first');
 
     await store.removeMember(tx, ctx.org, member.user_id);
     await audit(tx, ctx, 'organization.member.remove', { id: member.user_id }, { email: member.email, role: member.role });

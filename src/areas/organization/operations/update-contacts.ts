@@ -10,7 +10,8 @@ export const updateContacts = operation(organization.updateContacts, async ({ ct
     const before = await store.contacts(tx, ctx.org);
     if (!Object.keys(body).length) return ok(contactsView(before));
     // The provider is asked first and under the lock: it may refuse, and what we store is then what it knows.
-    if (body.billingEmail && body.billingEmail !== before.billing_email) await ctx.app.ports.payment.setBillingEmail(org, body.billingEmail);
+    if (body.billingEmail && body.billingEmail !== before.billing_email)
+      await ctx.app.ports.payment.setBillingEmail(org, body.billingEmail);
 
     const after = await store.updateContacts(tx, ctx.org, {
       billing_email: body.billingEmail ?? before.billing_email,

@@ -14,7 +14,8 @@ export const updateMember = operation(organization.updateMember, async ({ ctx, p
     if (body.role === undefined || body.role === member.role) return ok(memberView(member));
     requireHolding(ctx.principal.grants, member.role);
     requireHolding(ctx.principal.grants, body.role);
-    if (member.role === 'owner' && (await store.owners(tx, ctx.org)) === 1) conflict('the last owner cannot be demoted; make somebody else an owner first');
+    if (member.role === 'owner' && (await store.owners(tx, ctx.org)) === 1)
+      conflict('the last owner cannot be demoted; make somebody else an owner first');
 
     await store.setRole(tx, ctx.org, member.user_id, body.role);
     await audit(tx, ctx, 'organization.member.update', { id: member.user_id }, { from: member.role, to: body.role });

@@ -67,20 +67,26 @@ create table manifest (
   pulled_at     timestamptz(3),
   unique (repository_id, digest)
 );
+create index manifest_by_digest on manifest (digest);
 create index manifest_by_subject on manifest (repository_id, subject, id) where subject is not null;
 
+-- What an image needs, by digest: a layer may be absent on purpose (non-distributable), or not fetched yet (a cached image).
+-- A link whose digest is listed here for its repository is what garbage collection never touches.
 create table manifest_blob (
-  manifest_id bigint not null references manifest on delete cascade,
-  blob_id     bigint not null references blob,
-  primary key (manifest_id, blob_id)
+  manifest_id   bigint not null references manifest on delete cascade,
+  repository_id bigint not null,
+  digest        text collate "C" not null,
+  size          bigint not null,
+  primary key (manifest_id, digest)
 );
-create index manifest_blob_by_blob on manifest_blob (blob_id);
+create index manifest_blob_by_digest on manifest_blob (repository_id, digest);
 
 -- An index lists children by digest; a child may be pushed later, or never (sparse).
 create table manifest_child (
   parent_id     bigint not null references manifest on delete cascade,
   repository_id bigint not null,
   digest        text collate "C" not null,
+  size          bigint not null,
   primary key (parent_id, digest)
 );
 create index manifest_child_by_digest on manifest_child (repository_id, digest);
@@ -169,9 +175,9 @@ create table cache_entry (
   primary key (repository_id, tag)
 );
 
--- What garbage collection must look at, and not before when.
+-- What garbage collection must look at, and not before when. A link is `<repository_id>/<blob_id>`, a blob its id.
 create table gc_queue (
-  kind         text not null check (kind in ('link', 'blob', 'manifest', 'upload')),
+  kind         text not null check (kind in ('link', 'blob')),
   ref          text not null,
   review_after timestamptz(3) not null,
   tries        int not null default 0,

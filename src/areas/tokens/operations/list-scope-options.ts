@@ -10,9 +10,17 @@ export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx 
     const custom = await customRoles(tx, ctx.org);
     const atoms = atomsOf(custom);
     const nameable = (id: string) => permissionsOf(id, atoms).every((p) => ctx.reach(p) !== undefined);
-    const roles = [...builtinRoles, ...custom.map((r) => ({ ...r, scopable: isScopable(r.permissions), service: undefined }))].filter((r) => nameable(r.id));
+    const roles = [...builtinRoles, ...custom.map((r) => ({ ...r, scopable: isScopable(r.permissions), service: undefined }))].filter((r) =>
+      nameable(r.id),
+    );
     return ok({
-      roles: roles.map(({ id, name, description, scopable, service }) => ({ id, name, description, scopable, ...(service ? { service } : {}) })),
+      roles: roles.map(({ id, name, description, scopable, service }) => ({
+        id,
+        name,
+        description,
+        scopable,
+        ...(service ? { service } : {}),
+      })),
       resources: await visibleResources(tx, ctx.app, ctx.org, ctx.principal.grants),
     });
   }),

@@ -19,7 +19,13 @@ export const updateToken = operation(tokens.updateToken, async ({ ctx, params, b
     // A new scope is bounded by whoever sets it; any other change keeps the old bounds too.
     const scope = body.scope ? await checkRoleUses(tx, ctx, body.scope) : token.scope;
     const ceilings = withCeilings(body.scope ? [] : token.ceilings, ctx.principal).map((s) => [...s]);
-    const changed = await store.updateToken(tx, ctx.org, { id: token.id, name: body.name ?? token.name, enabled: body.enabled ?? token.enabled, scope, ceilings });
+    const changed = await store.updateToken(tx, ctx.org, {
+      id: token.id,
+      name: body.name ?? token.name,
+      enabled: body.enabled ?? token.enabled,
+      scope,
+      ceilings,
+    });
 
     await audit(tx, ctx, 'tokens.token.update', token, body);
     await ctx.app.caches.drop(tx, topics.credential(token.id));

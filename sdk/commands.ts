@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+
+/** One operation as the command line offers it: `quarterdeck <words> <params…> --<field> …`. */
+export interface Command {
+  words: string[];
+  area: string;
+  operation: string;
+  summary: string;
+  description?: string;
+  params: Field[];
+  fields: Field[];
+  body?: 'object' | 'list';
+  /** Needs no token. */
+  open?: boolean;
+  paged?: boolean;
+  /** Answers with something else than JSON. */
+  streams?: boolean;
+  /** Answers with a secret that is never shown again. */
+  secret?: boolean;
+  /** For each list of objects in the answer: the columns of its table. */
+  columns: Record<string, string[]>;
+}
+
+export interface Field {
+  name: string;
+  flag: string;
+  type: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'record';
+  description?: string;
+  required?: boolean;
+  list?: boolean;
+  nullable?: boolean;
+  choices?: string[];
+  /** What an object holds. */
+  fields?: Field[];
+}
+
+export interface Commands {
+  areas: { name: string; description: string }[];
+  commands: Command[];
+}
+
+/** As JSON, apart from the client: parsing it is quick, and only the command line needs it. */
+export const readCommands = (): Commands => JSON.parse(readFileSync(new URL('./generated/commands.json', import.meta.url), 'utf8'));

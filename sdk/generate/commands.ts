@@ -1,0 +1,70 @@
+import type { Command, Commands, Field } from '../commands.ts';
+import { type Document, deref, type Op, type Parameter, type Schema } from './document.ts';
+import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
+
+/** `generated/commands.json`: the command line's view of the operations. `secrets`: those whose answer is shown only once. */
+export function commandTable(document: Document, ops: Op[], secrets: Set<string>): Commands {
+  const commands = ops.map((op): Command => {
+    const body = deref(document, op.body);
+    return {
+      words: wordsOf(op),
+      area: op.area,
+      operation: op.id,
+      summary: op.summary,
+      ...(op.description ? { description: op.description } : {}),
+      params: op.params.map((p) => parameter(document, p)),
+      fields: [...op.query.map((p) => parameter(document, p)), ...fieldsOf(document, body)],
+      ...(body ? { body: body.type === 'array' ? ('list' as const) : ('object' as const) } : {}),
+      ...(op.open ? { open: true } : {}),
+      ...(op.paged ? { paged: true } : {}),
+      ...(op.streams ? { streams: true } : {}),
+      ...(secrets.has(op.id) ? { secret: true } : {}),
+      columns: columnsOf(document, op.answer),
+    };
+  });
+  refuseAmbiguity(commands.map(({ operation, words }) => ({ id: operation, words })));
+  commands.sort((a, b) => (a.words.join(' ') < b.words.join(' ') ? -1 : 1));
+  const areas = document.tags.filter(({ name }) => ops.some((op) => op.area === name));
+  return { areas: areas.map(({ name, description }) => ({ name, description })), commands };
+}
+
+const parameter = (document: Document, { name, required, schema }: Parameter): Field => field(document, name, schema, required);
+
+const fieldsOf = (document: Document, schema: Schema | undefined): Field[] =>
+  Object.entries(schema?.properties ?? {}).map(([name, s]) => field(document, name, s, schema!.required?.includes(name) ?? false));
+
+function field(document: Document, name: string, given: Schema, required: boolean): Field {
+  const options = given.anyOf?.filter((s) => s.type !== 'null');
+  if (options && options.length !== 1) throw new Error(`${name} is a choice of types, which no flag can express; teach sdk/generate/commands.ts`);
+  const schema = deref(document, options?.[0] ?? given)!;
+  const list = schema.type === 'array';
+  const one = list ? deref(document, schema.items)! : schema;
+  const isRecord = one.type === 'object' && !one.properties;
+  const description = given.description ?? schema.description ?? one.description;
+  return {
+    name,
+    flag: kebab(name),
+    type: isRecord ? 'record' : (one.type as Field['type']),
+    ...(description ? { description } : {}),
+    ...(required ? { required } : {}),
+    ...(list ? { list } : {}),
+    ...(given.anyOf ? { nullable: true } : {}),
+    ...(one.enum ? { choices: one.enum } : {}),
+    ...(one.properties ? { fields: fieldsOf(document, one) } : {}),
+  };
+}
+
+/** For each list of objects in the answer: what a table of them shows, scalars first, what is nested inside last. */
+function columnsOf(document: Document, answer: Schema | undefined): Record<string, string[]> {
+  const lists = Object.entries(deref(document, answer)?.properties ?? {}).flatMap(([name, schema]) => {
+    const item = deref(document, schema.type === 'array' ? schema.items : undefined);
+    return item?.properties ? [[name, item.properties] as const] : [];
+  });
+  return Object.fromEntries(
+    lists.map(([name, properties]) => {
+      const isNested = (key: string) => ['array', 'object'].includes(deref(document, properties[key])!.type ?? '');
+      const keys = Object.keys(properties);
+      return [name, [...keys.filter((key) => !isNested(key)), ...keys.filter(isNested)]];
+    }),
+  );
+}

@@ -1,0 +1,22 @@
+import type { Readable } from 'node:stream';
+import type { RepositoryRow } from '../../store/repositories.ts';
+
+/** Bytes that are still on their way from an upstream, or have just arrived. */
+export interface ReadableSource {
+  /** Of the whole blob. */
+  size: number;
+  /** Bytes from `offset` on, at most `length` of them; may be called once. */
+  open(range?: { offset: number; length: number }): Promise<Readable>;
+}
+
+/** Repositories below `<slug>/<catalog host>/…` that are filled from an upstream when somebody pulls. */
+export interface PullThrough {
+  /** The catalog host that a repository's name (without the slug) begins with; undefined for an ordinary one. */
+  hostOf(repositoryName: string): string | undefined;
+  /** The repository's row, made when the upstream is known and the row is not there yet; throws an OciError otherwise. */
+  repository(slug: string, registryId: string, org: string, name: string): Promise<RepositoryRow>;
+  /** After this the local tables hold what the upstream has, or what is left of it; throws an OciError when there is nothing. */
+  manifest(repository: RepositoryRow, reference: string, options: { head: boolean }): Promise<{ warning?: string } | void>;
+  /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
+  blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
+}

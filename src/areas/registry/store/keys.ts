@@ -1,0 +1,102 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+export type Mode = 'pull' | 'readwrite';
+const ModeRow = Type.Unsafe<Mode>({ type: 'string', enum: ['pull', 'readwrite'] });
+const Maybe = Type.Union([Type.String(), Type.Null()]);
+
+const KeyRow = Type.Object({
+  key_id: Type.String(),
+  name: Type.String(),
+  mode: ModeRow,
+  prefixes: Type.Array(Type.String()),
+  minted_via: Type.Unsafe<'manual' | 'oidc'>({ type: 'string', enum: ['manual', 'oidc'] }),
+  created_at: Type.String(),
+  expires_at: Maybe,
+  last_used_at: Maybe,
+  revoked_at: Maybe,
+});
+export type KeyRow = Static<typeof KeyRow>;
+const columns = sql`key_id, name, mode, prefixes, minted_via, created_at, expires_at, last_used_at, revoked_at`;
+
+/** Days for which a key that is over stays listed. */
+const listedDays = 90;
+const over = sql`least(expires_at, revoked_at) < kernel.now() - make_interval(days => ${listedDays})`;
+
+export const keysOf = (tx: Tx, org: string, registryId: string) => rows(tx, KeyRow)`
+  select ${columns} from registry.registry_key
+   where org_id = ${org} and registry_id = ${registryId} and (least(expires_at, revoked_at) is null or not (${over}))
+   order by key_id desc`;
+
+export interface NewKey {
+  registryId: string;
+  name: string;
+  hash: Buffer;
+  mode: Mode;
+  prefixes: readonly string[];
+  mintedVia: 'manual' | 'oidc';
+  userId?: string;
+  ruleId?: number;
+  expiresIn?: number;
+}
+
+/** Undefined: a key with this hash exists already. */
+export const insertKey = (tx: Tx, org: string, k: NewKey) => row(tx, KeyRow)`
+  insert into registry.registry_key (key_id, org_id, registry_id, user_id, name, hash, mode, prefixes, minted_via, rule_id, created_at, expires_at)
+  values (kernel.new_id('rk'), ${org}, ${k.registryId}, ${k.userId ?? null}, ${k.name}, ${k.hash}, ${k.mode}, ${k.prefixes}, ${k.mintedVia},
+          ${k.ruleId ?? null}, kernel.now(), kernel.now() + make_interval(secs => ${k.expiresIn ?? null}))
+  on conflict (hash) do nothing returning ${columns}`;
+
+const RevokedRow = Type.Object({ key_id: Type.String(), name: Type.String() });
+
+/** Undefined: unknown, revoked before, or over already. */
+export const revokeKey = (tx: Tx, org: string, registryId: string, keyId: string) => row(tx, RevokedRow)`
+  update registry.registry_key set revoked_at = kernel.now()
+   where org_id = ${org} and registry_id = ${registryId} and key_id = ${keyId} and revoked_at is null
+     and (expires_at is null or expires_at > kernel.now())
+  returning key_id, name`;
+
+export const revokeKeysOfRule = (tx: Tx, org: string, ruleId: number) => rows(tx, RevokedRow)`
+  update registry.registry_key set revoked_at = kernel.now()
+   where org_id = ${org} and rule_id = ${ruleId} and revoked_at is null and expires_at > kernel.now()
+  returning key_id, name`;
+
+const LiveRow = Type.Object({ key_id: Type.String() });
+
+/** Keys that still open the registry, and logins that reach it: what must be forgotten when it goes. */
+export const credentialsOf = (tx: Tx, registryId: string) => rows(tx, LiveRow)`
+  select key_id from registry.registry_key where registry_id = ${registryId} and revoked_at is null
+  union select key_id from registry.login_scope where registry_id = ${registryId}`;
+
+const LoadedRow = Type.Object({
+  key_id: Type.String(),
+  org_id: Type.String(),
+  user_id: Maybe,
+  name: Type.String(),
+  minted_via: Type.Unsafe<'manual' | 'oidc' | 'login'>({ type: 'string', enum: ['manual', 'oidc', 'login'] }),
+  revoked: Type.Boolean(),
+  ttl_ms: Type.Union([Type.Number(), Type.Null()]),
+  reach: Type.Array(Type.Object({ slug: Type.String(), registryId: Type.String(), mode: ModeRow, prefixes: Type.Array(Type.String()) })),
+});
+
+/** Everything a data-plane credential may reach, in one statement. */
+export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, LoadedRow)`
+  select k.key_id, k.org_id, k.user_id, k.name, k.minted_via, k.revoked_at is not null as revoked,
+         (extract(epoch from k.expires_at - kernel.now()) * 1000)::float8 as ttl_ms,
+         coalesce((select jsonb_agg(jsonb_build_object('slug', g.slug, 'registryId', g.id, 'mode', coalesce(s.mode, k.mode), 'prefixes', to_jsonb(k.prefixes)))
+                     from registry.registry g left join registry.login_scope s on s.key_id = k.key_id and s.registry_id = g.id
+                    where g.org_id = k.org_id and (g.id = k.registry_id or s.key_id is not null)), '[]') as reach
+    from registry.registry_key k where k.hash = ${hash}`;
+
+/** All at once every few seconds, in one order, and never more than once a minute for a key. */
+export const touchKeys = (tx: Tx, keyIds: readonly string[]) => run(tx)`
+  with due as (select key_id from registry.registry_key
+                where key_id = any(${keyIds}::text[]) and (last_used_at is null or last_used_at <= kernel.now() - interval '1 minute')
+                order by key_id for update)
+  update registry.registry_key k set last_used_at = kernel.now() from due where k.key_id = due.key_id`;
+
+/** What nobody lists any more; logins, which nobody lists at all, go a day after their hour. */
+export const forgetOldKeys = (tx: Tx) => run(tx)`
+  delete from registry.registry_key
+   where (${over}) or (minted_via = 'login' and least(expires_at, revoked_at) < kernel.now() - interval '1 day')`;

@@ -1,0 +1,36 @@
+import Type from 'typebox';
+import { row, run, type Tx } from '../../../kernel/db.ts';
+import type { Mode } from './keys.ts';
+
+const MintedRow = Type.Object({ key_id: Type.String(), expires_at: Type.String() });
+
+export interface NewLogin {
+  userId: string;
+  hash: Buffer;
+  expiresIn: number;
+  scope: readonly { registryId: string; mode: Mode }[];
+}
+
+export async function insertLogin(tx: Tx, org: string, login: NewLogin) {
+  const made = (await row(tx, MintedRow)`
+    insert into registry.registry_key (key_id, org_id, user_id, name, hash, mode, prefixes, minted_via, created_at, expires_at)
+    values (kernel.new_id('rl'), ${org}, ${login.userId}, 'login', ${login.hash}, 'pull', '{}', 'login', kernel.now(),
+            kernel.now() + make_interval(secs => ${login.expiresIn}))
+    returning key_id, expires_at`)!;
+  await run(tx)`
+    insert into registry.login_scope (key_id, registry_id, mode)
+    select ${made.key_id}, * from unnest(${login.scope.map((s) => s.registryId)}::text[], ${login.scope.map((s) => s.mode)}::text[])`;
+  return made;
+}
+
+const LoginRow = Type.Object({ key_id: Type.String(), user_id: Type.String(), registries: Type.Array(Type.String()) });
+
+/** A login that still opens something. */
+export const lockLogin = (tx: Tx, org: string, keyId: string) => row(tx, LoginRow)`
+  select k.key_id, k.user_id, array(select registry_id from registry.login_scope s where s.key_id = k.key_id) as registries
+    from registry.registry_key k
+   where k.org_id = ${org} and k.key_id = ${keyId} and k.minted_via = 'login' and k.revoked_at is null and k.expires_at > kernel.now()
+     for update`;
+
+export const revokeLogin = (tx: Tx, org: string, keyId: string) =>
+  run(tx)`update registry.registry_key set revoked_at = kernel.now() where org_id = ${org} and key_id = ${keyId}`;

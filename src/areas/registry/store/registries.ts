@@ -1,0 +1,43 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql, type Visible, within } from '../../../kernel/sql.ts';
+
+const RegistryRow = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  display_name: Type.String(),
+  region: Type.String(),
+  quota_bytes: Type.Integer(),
+  used_bytes: Type.Integer(),
+  created_at: Type.String(),
+});
+export type RegistryRow = Static<typeof RegistryRow>;
+
+const columns = sql`id, slug, display_name, region, quota_bytes, used_bytes, created_at`;
+
+export const registriesOf = (tx: Tx, org: string, visible: Visible) => rows(tx, RegistryRow)`
+  select ${columns} from registry.registry where org_id = ${org} and ${within(visible, sql`id`)} order by id desc`;
+
+export const registryBySlug = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
+  select ${columns} from registry.registry where org_id = ${org} and slug = ${slug}`;
+
+export const lockRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
+  select ${columns} from registry.registry where org_id = ${org} and slug = ${slug} for update`;
+
+export interface NewRegistry {
+  slug: string;
+  displayName: string;
+  region: string;
+  quotaBytes: number;
+}
+
+/** Undefined: the slug is taken, by whichever organization. */
+export const insertRegistry = (tx: Tx, org: string, r: NewRegistry) => row(tx, RegistryRow)`
+  insert into registry.registry (org_id, id, slug, display_name, region, quota_bytes, created_at)
+  values (${org}, kernel.new_id('reg'), ${r.slug}, ${r.displayName}, ${r.region}, ${r.quotaBytes}, kernel.now())
+  on conflict (slug) do nothing returning ${columns}`;
+
+export const deleteRegistry = (tx: Tx, org: string, id: string) => run(tx)`delete from registry.registry where org_id = ${org} and id = ${id}`;
+
+export const repositoryCount = async (tx: Tx, registryId: string) =>
+  (await row(tx, Type.Object({ count: Type.Integer() }))`select count(*)::int as count from registry.repository where registry_id = ${registryId}`)!.count;

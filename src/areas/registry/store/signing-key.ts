@@ -1,0 +1,13 @@
+import Type from 'typebox';
+import { row, run, type Tx } from '../../../kernel/db.ts';
+
+const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
+
+/** Several processes may bring a first key at once; whoever comes first, all use the same one. */
+export async function signingKey(tx: Tx, fresh: () => Buffer): Promise<Buffer> {
+  const find = () => row(tx, SealedRow)`select sealed from registry.signing_key where id = 1`;
+  const found = await find();
+  if (found) return found.sealed;
+  await run(tx)`insert into registry.signing_key (id, sealed, created_at) values (1, ${fresh()}, kernel.now()) on conflict do nothing`;
+  return (await find())!.sealed;
+}
