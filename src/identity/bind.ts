@@ -81,10 +81,15 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
   return (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const key = bearer(request);
     const open = spec.permission === 'none' && !spec.credential;
-    if (key === undefined)
-      return done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
+    if (key === undefined) {
+      done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
+      return;
+    }
     const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal);
-    if (found instanceof Promise) return void found.then(admit).then(() => done(), done);
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done);
+      return;
+    }
     let refused: Error | undefined;
     try {
       admit(found);
@@ -219,8 +224,8 @@ function hold(spec: Op, given: AnyAnswer, checks: Checks) {
   const schema = spec.responses[given.status];
   if (!schema || typeof given.body === 'string') return;
   checks.answers ??= new Map();
-  let validator = checks.answers.get(given.status);
-  if (!validator) checks.answers.set(given.status, (validator = Compile({ ...schema, additionalProperties: false })));
+  const validator = checks.answers.get(given.status) ?? Compile({ ...schema, additionalProperties: false });
+  checks.answers.set(given.status, validator);
   if (!validator.Check(given.body))
     throw new Error(
       `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`,

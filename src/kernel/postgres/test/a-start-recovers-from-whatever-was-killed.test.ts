@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { connectRunning } from '../index.ts';
 import { isPostmaster } from '../postmaster.ts';
-import { keep, keeperProcess, query, scratch } from './support.ts';
+import { isRoot, keep, keeperProcess, query, scratch } from './support.ts';
 
 test('a start recovers from whatever was killed before it', async (t) => {
   // One life of one data directory: every part starts from what the one before has left.
@@ -76,10 +77,16 @@ test('a start recovers from whatever was killed before it', async (t) => {
 
   await t.test('the pid it left belongs to another program by now', async (t) => {
     assert.equal(await connectRunning(dataDir), undefined, 'stopped by the part before');
-    // As after a crash in a container, where the next process gets the old number. Process 1 is always there and never ours.
+    // As after a crash in a container, where the next process gets the old number. PostgreSQL yields only to a process of its own user.
     const dir = join(dataDir, 'postgres');
-    await writeFile(join(cluster, 'postmaster.pid'), `1\n${cluster}\n1700000000\n5432\n${dir}\n\n  1234567         0\nready   \n`);
-    await writeFile(join(dir, '.s.PGSQL.5432.lock'), `1\n${cluster}\n1700000000\n5432\n${dir}\n\n`);
+    const { uid, gid } = await stat(cluster);
+    const another = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot && { uid, gid }) });
+    t.after(() => another.kill('SIGKILL'));
+    await writeFile(
+      join(cluster, 'postmaster.pid'),
+      `${another.pid}\n${cluster}\n1700000000\n5432\n${dir}\n\n  1234567         0\nready   \n`,
+    );
+    await writeFile(join(dir, '.s.PGSQL.5432.lock'), `${another.pid}\n${cluster}\n1700000000\n5432\n${dir}\n\n`);
     assert.equal(await connectRunning(dataDir), undefined);
 
     const kept = await keep(t, dataDir);
