@@ -1,57 +1,16 @@
 import { ApiError, UnreachableError } from './errors.ts';
-
-export interface ClientOptions {
-  /** Where the server is, without /api/v1. */
-  url: string;
-  token?: string | undefined;
-  /** How often a request that may be repeated is tried again; 2 unless told. */
-  retries?: number;
-  /** How long one try may take; 60 s unless told. */
-  timeoutMs?: number;
-  userAgent?: string;
-  fetch?: typeof fetch;
-}
-
-export interface CallOptions {
-  signal?: AbortSignal;
-  /** For a POST that must happen once, even when a later process repeats it. Each call has a key of its own unless told. */
-  idempotencyKey?: string;
-}
-
-/** A list that comes in pages: called, it answers with one; `pages` walks them all. */
-export type Paged<Call extends (...args: never[]) => Promise<unknown>> = Call & {
-  pages(...args: Parameters<Call>): AsyncGenerator<Awaited<ReturnType<Call>>, void>;
-};
-
-/** What the client must know of an operation. */
-export interface Operation {
-  method: string;
-  path: string;
-  query?: string[];
-  body?: 'object' | 'optional' | 'list';
-  /** The server keeps its Idempotency-Key, so it can be repeated. */
-  idempotent?: boolean;
-  paged?: boolean;
-  streams?: string;
-}
+import { type Answer, type Prepared, send } from './send.ts';
+import type { CallOptions, ClientOptions, Operation } from './types.ts';
 
 type Input = Record<string, unknown>;
-interface Request {
-  url: string;
-  init: RequestInit;
-  mayRepeat: boolean;
-  streams: boolean;
-}
 
-/** The longest that a server's Retry-After is waited for; longer, and the caller decides. */
-const patienceSeconds = 5;
-
-/** One operation as a function: path parameters, then the input if it takes any, then options. */
+/** An operation as a function: path parameters, then the input if it takes any, then options. */
 export function bind(client: ClientOptions, operation: Operation) {
   const count = operation.path.split('{').length - 1;
-  const takesInput = Boolean(operation.query || operation.body);
-  const call = async (params: string[], input: Input = {}, options: CallOptions = {}) => answerOf(await send(client, requestOf(client, operation, params, input, options), options), operation);
-  const split = (args: unknown[]) => [args.slice(0, count), takesInput ? args[count] : undefined, args[count + (takesInput ? 1 : 0)]] as [string[], Input?, CallOptions?];
+  const inputs = operation.query || operation.body ? 1 : 0;
+  const split = (args: unknown[]) => [args.slice(0, count), inputs ? args[count] : undefined, args[count + inputs]] as [string[], Input?, CallOptions?];
+  const call = async (params: string[], input: Input = {}, options: CallOptions = {}) =>
+    answerOf(client, operation, await send(client, prepare(client, operation, params, input, options), options.signal));
 
   async function* pages(...args: unknown[]) {
     const [params, input, options] = split(args);
@@ -66,7 +25,7 @@ export function bind(client: ClientOptions, operation: Operation) {
   return operation.paged ? Object.assign(bound, { pages }) : bound;
 }
 
-function requestOf(client: ClientOptions, operation: Operation, params: string[], input: Input, options: CallOptions): Request {
+function prepare(client: ClientOptions, operation: Operation, params: string[], input: Input, options: CallOptions): Prepared {
   const { method, query = [], body, idempotent = false, streams } = operation;
   const fields = Object.fromEntries(Object.entries(input).filter(([name, value]) => !query.includes(name) && value !== undefined));
   const content = body === 'list' ? fields['body'] : body === 'object' || Object.keys(fields).length ? fields : undefined;
@@ -83,10 +42,10 @@ function requestOf(client: ClientOptions, operation: Operation, params: string[]
         ...(content === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(content === undefined ? {} : { body: JSON.stringify(content) }),
-      // A redirect would carry the token to wherever it points.
+      // Nothing of ours redirects, and a redirect followed would send what is meant for this server to another.
       redirect: 'error',
     },
-    // Repeated after it was carried out, a DELETE would be answered 404.
+    // A DELETE repeated after it was carried out would be answered 404.
     mayRepeat: idempotent || ['GET', 'PUT', 'PATCH'].includes(method),
     streams: streams !== undefined,
   };
@@ -96,53 +55,18 @@ function pathOf(template: string, params: string[]): string {
   let at = 0;
   return template.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const value = String(params[at++] ?? '');
-    // The URL standard resolves dots even when escaped, which would name another resource.
+    // The URL standard resolves dots even when they are escaped, and the path would name something else.
     if (['', '.', '..'].includes(value)) throw new TypeError(`${name} cannot be ${JSON.stringify(value)}`);
     return encodeURIComponent(value);
   });
 }
 
-interface Answer {
-  response: Response;
-  /** Read within the time limit; a stream is left to the caller. */
-  text?: string;
-}
-
-/** Tries again what may be repeated: after a broken connection, and when the server says that it is briefly unable. */
-async function send(client: ClientOptions, request: Request, { signal }: CallOptions): Promise<Answer> {
-  for (let tries = client.retries ?? 2, wait = 0.2; ; tries--, wait *= 2) {
-    const outcome = await once(client, request, signal).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      if (tries <= 0 || error instanceof UnreachableError || !(request.mayRepeat || neverArrived(error))) throw unreachable(client.url, error);
-      return undefined;
-    });
-    const status = outcome?.response.status;
-    const isBriefly = status === 429 || (status === 503 && request.mayRepeat);
-    const seconds = Number(outcome?.response.headers.get('retry-after') ?? wait);
-    if (outcome && (tries <= 0 || !isBriefly || !(seconds <= patienceSeconds))) return outcome;
-    await sleep(seconds * 1000, signal);
-  }
-}
-
-async function once({ fetch: ask = fetch, timeoutMs = 60_000, url }: ClientOptions, { url: target, init, streams }: Request, signal?: AbortSignal): Promise<Answer> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new UnreachableError(`${url} did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  try {
-    const response = await ask(target, { ...init, signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal });
-    return streams && response.ok ? { response } : { response, text: await response.text() };
-  } catch (error) {
-    throw late.signal.aborted ? late.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function answerOf({ response, text }: Answer, { streams }: Operation): unknown {
+function answerOf(client: ClientOptions, { streams }: Operation, { response, text }: Answer): unknown {
   const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
   if (!response.ok) throw refusal(response, isJson ? text : undefined);
   if (streams) return response;
   if (!text) return undefined;
-  if (!isJson) throw new UnreachableError(`what answers at ${new URL(response.url).origin} is no Quarterdeck server; check the URL`);
+  if (!isJson) throw new UnreachableError(`what answers at ${client.url} is no Quarterdeck server; check the URL`);
   return JSON.parse(text);
 }
 
@@ -162,27 +86,3 @@ function sentenceIn(text: string | undefined): string | undefined {
     return undefined;
   }
 }
-
-/** fetch says only "fetch failed"; what happened is below it. */
-const causeOf = (error: unknown): { code?: string; message?: string } => {
-  const { cause } = error as { cause?: { errors?: unknown[] } };
-  return (cause?.errors?.[0] ?? cause ?? error) as { code?: string };
-};
-
-const neverArrived = (error: unknown) => ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(causeOf(error).code ?? '');
-
-function unreachable(url: string, error: unknown): UnreachableError {
-  if (error instanceof UnreachableError) return error;
-  const { code, message } = causeOf(error);
-  return new UnreachableError(`cannot reach ${url} (${code ?? message ?? 'no answer'}); is the server running there?`, { cause: error });
-}
-
-const sleep = (ms: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const stop = () => reject(signal!.reason);
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', () => (clearTimeout(timer), stop()), { once: true });
-  });

@@ -1,8 +1,9 @@
-import { bind, type ClientOptions } from './call.ts';
+import { bind } from './call.ts';
 import type { Api } from './generated/api.ts';
 import { operations } from './generated/operations.ts';
+import type { ClientOptions } from './types.ts';
 
-export type { CallOptions, ClientOptions, Paged } from './call.ts';
+export type { CallOptions, ClientOptions, Paged } from './types.ts';
 export { ApiError, UnreachableError } from './errors.ts';
 export type * from './generated/api.ts';
 

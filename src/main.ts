@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
 import { areas } from './areas/index.ts';
 import { type Config, readConfig, roles } from './kernel/config.ts';
@@ -34,8 +35,7 @@ const show = (value: unknown) => (typeof value === 'string' ? value || '(none)' 
 
 async function runServer(config: Config) {
   const log = makeLog(config.log_level);
-  const running = await serve({ config, log, areas });
-  banner(running.url, config);
+  const starting = serve({ config, log, areas });
 
   let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
@@ -43,12 +43,19 @@ async function runServer(config: Config) {
     if (since !== undefined) return performance.now() - since > 1_000 ? process.exit(130) : undefined;
     since = performance.now();
     log.info({ signal }, 'stopping');
-    running.stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
+    // Half started is started: the database must not be left running because the signal came early.
+    starting
+      .then((running) => running.stop())
+      .then(
+        () => process.exit(0),
+        (error) => error instanceof Stop || process.exit(1),
+      );
   };
   process.on('SIGINT', end).on('SIGTERM', end);
+
+  const { url } = await starting;
+  flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
+  if (since === undefined) banner(url, config);
 }
 
 function banner(url: string, config: Config) {

@@ -4,7 +4,7 @@ import { type Document, deref, type Op } from './document.ts';
 export function operationTable(document: Document, ops: Op[]): string {
   const areas = [...new Set(ops.map((op) => op.area))];
   const table = areas.map((area) => `  ${area}: {\n${ops.filter((op) => op.area === area).map((op) => line(document, op)).join('')}  },\n`);
-  return `import type { Operation } from '../call.ts';\n\nexport const operations: Record<string, Record<string, Operation>> = {\n${table.join('')}};\n`;
+  return `import type { Operation } from '../types.ts';\n\nexport const operations: Record<string, Record<string, Operation>> = {\n${table.join('')}};\n`;
 }
 
 function line(document: Document, op: Op): string {

@@ -9,7 +9,7 @@ export function apiTypes(document: Document, ops: Op[]): string {
   });
   const api = `export interface Api {\n${areas.map(({ name }) => `  ${name}: ${capital(name)}Api;\n`).join('')}}\n`;
   const schemas = schemasOf(document, ops).map(([name, schema]) => `${comment(schema.description, 0)}export type ${name} = ${type(schema, 0)};\n`);
-  return [`import type { CallOptions, Paged } from '../call.ts';\n`, api, ...interfaces, ...schemas].join('\n');
+  return [`import type { CallOptions, Paged } from '../types.ts';\n`, api, ...interfaces, ...schemas].join('\n');
 }
 
 function method(document: Document, op: Op): string {

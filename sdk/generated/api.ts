@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by scripts/sdk.ts; do not edit.
-import type { CallOptions, Paged } from '../call.ts';
+import type { CallOptions, Paged } from '../types.ts';
 
 export interface Api {
   tokens: TokensApi;

@@ -1,5 +1,5 @@
 // Generated from openapi/v1.json by scripts/sdk.ts; do not edit.
-import type { Operation } from '../call.ts';
+import type { Operation } from '../types.ts';
 
 export const operations: Record<string, Record<string, Operation>> = {
   iam: {

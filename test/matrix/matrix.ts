@@ -1,5 +1,5 @@
 import { type Op, pathParams } from '../../contract/shared.ts';
-import type { Answer } from '../harness/index.ts';
+import { type Answer, caller as callerWith } from '../harness/index.ts';
 import { type Kitchen, pathOf, type Recipe, type Thing } from './recipe.ts';
 import type { Served } from './recipes/index.ts';
 import { type Subject, subjects, type World } from './world.ts';
@@ -31,7 +31,7 @@ interface Plan {
 
 /** Every row of one operation. With several path parameters, each is foreign and unknown by itself too. */
 export function plansOf(served: Served): Plan[] {
-  const { cases = {}, ...recipe } = served.recipe;
+  const { cases = {}, key, ...recipe } = served.recipe;
   const params = pathParams(served.spec.path);
   const plan = (what: string, named: Named = 'own', over: Partial<Recipe> = {}): Plan => ({ served, what, named, recipe: { ...recipe, ...over } });
   const each = (of: 'other' | 'unknown') => (params.length > 1 ? params.map((p) => plan(`${of} {${p}}`, { of, params: [p] })) : []);
@@ -41,9 +41,18 @@ export function plansOf(served: Served): Plan[] {
     ...each('other'),
     ...(params.length ? [plan('unknown', { of: 'unknown', params })] : []),
     ...each('unknown'),
+    ...(key ? [plan('by its key', 'own', { key }), plan("by another's key", 'own', { key: foreignKey(recipe, key) })] : []),
     ...Object.entries(cases).map(([what, over]) => plan(what, 'own', over)),
   ];
 }
+
+/** A good key of the right kind, of something in another organization. */
+const foreignKey =
+  ({ make }: Recipe, key: NonNullable<Recipe['key']>): Recipe['key'] =>
+  async (kitchen) => {
+    const abroad = { ...kitchen, at: kitchen.foreigner, caller: kitchen.foreigner };
+    return key(abroad, await make?.(abroad));
+  };
 
 export async function computeRow(world: World, { served: { spec }, what, recipe, named }: Plan): Promise<Row> {
   const cells: Cell[] = [];
@@ -59,7 +68,7 @@ export async function computeRow(world: World, { served: { spec }, what, recipe,
     kept ??= await (recipe.make ?? recipe.lists)?.(kitchen);
     const params = named === 'own' ? (kept?.params ?? {}) : { ...kept!.params, ...strange(named, kept!, foreign) };
     const body = await recipe.body?.(kitchen, kept);
-    const caller = await asker.as(kept);
+    const caller = recipe.key ? callerWith(qd.url, await recipe.key(kitchen, kept)) : await asker.as(kept);
 
     const answer = await caller.request(spec.method, pathOf(spec, recipe.make ? params : {}, recipe.query), body);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);

@@ -19,7 +19,7 @@ export interface Kitchen {
   foreigner: Someone;
 }
 
-type Maker = (kitchen: Kitchen) => Promise<Thing>;
+export type Maker = (kitchen: Kitchen) => Promise<Thing>;
 
 /**
  * How to call one operation well: its path's things, its query and its body. From it follow the rows of the authorization
@@ -34,6 +34,8 @@ export interface Recipe {
   lists?: Maker;
   query?: Record<string, string>;
   body?: (kitchen: Kitchen, thing: Thing | undefined) => unknown;
+  /** For operations that ask for a key of their own kind (alert sources, send keys, scrapers): the key that opens the thing. */
+  key?: (kitchen: Kitchen, thing: Thing | undefined) => Promise<string>;
   /** Asking ends the caller's own rights: every cell gets a caller made for it. */
   spendsCaller?: true;
   /** Further rows, for what own, another organization's and unknown do not say. */

@@ -2,7 +2,7 @@ import type { Row } from './matrix.ts';
 import { type Subject, subjects } from './world.ts';
 
 const columnWidth = 5;
-const titles: Record<string, string> = { member: 'memb', viewer: 'view', editor: 'edit', narrowed: 'here', elsewhere: 'else', outsider: 'outs' };
+const titles: Record<string, string> = { owner: 'own', admin: 'adm', member: 'mem', viewer: 'view', editor: 'edit', narrowed: 'here', elsewhere: 'else', outsider: 'out' };
 
 interface Column {
   /** Stands above the first of its columns. */
@@ -34,7 +34,7 @@ export function render(rows: Row[]): string {
     '# Every served operation × what its path names × who asks → status. Rewritten with QUARTERDECK_UPDATE=1; read every line that changes.',
     '# own, other, unknown: a thing of the organization, of another one, of nobody. 200+: the list shows a thing that was made for the row.',
     '# Service roles are granted to plain members. narrowed: an owner’s token, narrowed to the very thing asked for (here) or to another',
-    '# one (else). strangers: no token at all; the owner of another organization (outs).',
+    '# one (else). strangers: no token at all; the owner of another organization (out); one whose organization is entitled to nothing (bare).',
     '#',
     line('#', '', groupLine()),
     line('# operation', 'named', cells(columns.map((c) => c.title))),

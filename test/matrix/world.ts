@@ -1,4 +1,5 @@
 import { builtinRoles } from '../../contract/permissions.ts';
+import { run } from '../../src/kernel/db.ts';
 import type { Caller, Quarterdeck, Someone } from '../harness/index.ts';
 import { made201, type Thing, unique } from './recipe.ts';
 
@@ -6,9 +7,10 @@ const serviceRoles = builtinRoles.filter((r) => r.service).map((r) => r.id);
 
 /**
  * Who asks. The service roles are each granted to somebody who is otherwise a plain member. `narrowed` is a token of an owner,
- * bound to the very thing that is asked for; `elsewhere` one that is bound to another thing. `outsider` owns another organization.
+ * bound to the very thing that is asked for; `elsewhere` one that is bound to another thing. `outsider` owns
+ * another organization, and `bare` one that is entitled to nothing.
  */
-export const subjects = ['owner', 'admin', 'member', ...serviceRoles, 'narrowed', 'elsewhere', 'none', 'outsider'] as const;
+export const subjects = ['owner', 'admin', 'member', ...serviceRoles, 'narrowed', 'elsewhere', 'none', 'outsider', 'bare'] as const;
 export type Subject = (typeof subjects)[number];
 
 /** Somebody who asks, and the person behind them as recipes know them. */
@@ -30,9 +32,10 @@ export interface World {
 }
 
 export async function makeWorld(qd: Quarterdeck): Promise<World> {
-  const [home, foreigner, outsider] = await Promise.all([qd.organization('home'), qd.organization('foreigners'), qd.organization('outsiders')]);
+  const [home, foreigner, outsider, bare] = await Promise.all([qd.organization('home'), qd.organization('foreigners'), qd.organization('outsiders'), qd.organization('bare-ones')]);
+  await qd.app.db.write((tx) => run(tx)`update identity.org set entitlements = '{}' where id = ${bare.orgId}`);
   const decoy: string = (await made201(home.post('/oncall/services', { name: unique('decoy') }))).id;
-  const secretsOf = new Map([home, foreigner, outsider].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]));
+  const secretsOf = new Map([home, foreigner, outsider, bare].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]));
 
   const boundTo = (person: Someone, id: string) =>
     qd.narrowed(
@@ -48,7 +51,8 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
       case 'none':
         return { person: home, as: async () => qd.anonymous };
       case 'outsider':
-        return { person: home, as: async () => outsider };
+      case 'bare':
+        return { person: home, as: async () => (subject === 'bare' ? bare : outsider) };
       case 'narrowed': {
         const person = await owner();
         return { person, as: (thing) => boundTo(person, thing?.narrowTo ?? decoy) };
@@ -75,7 +79,7 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
     home,
     foreigner,
     secretsOf,
-    orgOf: (subject) => (subject === 'outsider' ? outsider : home).orgId,
+    orgOf: (subject) => ({ outsider, bare }[subject as string] ?? home).orgId,
     asker: (subject, { fresh = false } = {}) => {
       if (fresh) return make(subject, true);
       const known = lasting.get(subject) ?? make(subject, false);

@@ -46,7 +46,9 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     const since = performance.now();
     unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
     try {
-      return await db.read((tx) => claimJobs(tx, { lane, kinds, limit, lease, unanswered: unanswered.map((u) => u.lease), holding: holding() }));
+      return await db.read((tx) =>
+        claimJobs(tx, { lane, kinds, limit, lease, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
+      );
     } catch (error) {
       unanswered.push({ lease, since });
       throw error;

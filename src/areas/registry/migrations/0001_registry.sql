@@ -59,7 +59,7 @@ create table manifest (
   artifact_type text,
   config_type   text,
   subject       text collate "C",
-  annotations   jsonb,
+  annotations   json,
   body          bytea not null,
   size          int not null,
   pushed_by     text,

@@ -17,7 +17,9 @@ test('an area with a queue of its own claims, renews and settles with the same f
   const queue = { table: sql`public.recipient`, idType: sql`text` };
   const Row = Type.Object({ id: Type.String(), attempts: Type.Integer(), lease: Type.String(), late_ms: Type.Number() });
   const take = (limit: number) =>
-    app.db.read((tx) => claim(tx, Row, queue, { which: sql`q.node = 'a'`, limit, lease: randomUUID(), leaseSeconds: 30, returning: sql`q.id, q.attempts` }));
+    app.db.read((tx) =>
+      claim(tx, Row, queue, { which: sql`q.node = 'a'`, limit, lease: randomUUID(), leaseSeconds: 30, returning: sql`q.id, q.attempts` }),
+    );
 
   const [first, second] = await Promise.all([take(2), take(2)]);
   assert.deepEqual([...first, ...second].map((r) => r.id).toSorted(), ['rcp_1', 'rcp_2', 'rcp_3', 'rcp_4'], 'each once, of one node only');

@@ -1,0 +1,26 @@
+import type { Tx } from '../kernel/db.ts';
+import { exitCodes, Stop } from '../kernel/errors.ts';
+import { type OrgRow, organizations } from './store.ts';
+
+/** What concerns no organization but the whole installation is audited under this one, which nobody's log shows but the operator's. */
+export const installation = '';
+
+/** The one that is named; without a name the only one. */
+export async function organizationNamed(tx: Tx, slug: string | undefined): Promise<OrgRow> {
+  const all = await organizations(tx);
+  const found = slug === undefined && all.length === 1 ? all[0] : all.find((o) => o.slug === slug);
+  if (found) return found;
+  if (slug === undefined && all.length > 1) throw new Stop(exitCodes.usage, `say which organization with --organization: ${listed(all)}`);
+  if (slug === undefined) throw new Stop(exitCodes.refused, 'there is no organization yet; make one with `quarterdeck admin organizations create`');
+  throw new Stop(exitCodes.refused, `there is no organization ${slug}; ${all.length ? `there ${all.length === 1 ? 'is' : 'are'} ${listed(all)}` : 'there is none at all'}`);
+}
+
+const shown = 10;
+
+const listed = (all: OrgRow[]) =>
+  all.length <= shown
+    ? all.map((o) => o.slug).join(', ')
+    : `${all
+        .slice(0, shown)
+        .map((o) => o.slug)
+        .join(', ')} and ${all.length - shown} more (\`quarterdeck admin organizations list\`)`;

@@ -1,0 +1,25 @@
+import { registry } from '../../../../contract/registry.ts';
+import { audit } from '../../../identity/audit.ts';
+import { created, operation } from '../../../identity/operation.ts';
+import { conflict, invalid, paymentRequired } from '../../../kernel/errors.ts';
+import { isReserved } from '../rules/slugs.ts';
+import * as store from '../store/registries.ts';
+import { registryView } from '../view.ts';
+
+const defaultQuotaBytes = 10 * 2 ** 30;
+
+export const createRegistry = operation(registry.createRegistry, async ({ ctx, body }) => {
+  const { slug, displayName = body.slug, region = ctx.app.config.region } = body;
+  if (region !== ctx.app.config.region) invalid(`region ${region} does not exist here; the only one is ${ctx.app.config.region}`);
+  if (isReserved(slug)) conflict(`the slug ${slug} is reserved; choose another one`);
+
+  return ctx.write(async (tx) => {
+    const active = await ctx.app.ports.payment.active(tx, ctx.principal.org);
+    if (!active) paymentRequired('the organization has no active payment method; add one first');
+    const made =
+      (await store.insertRegistry(tx, ctx.org, { slug, displayName, region, quotaBytes: defaultQuotaBytes })) ??
+      conflict(`the slug ${slug} is taken; slugs are unique everywhere, choose another one`);
+    await audit(tx, ctx, 'registry.registry.create', made, { slug });
+    return created(registryView(made), `/registry/registries/${slug}`);
+  });
+});

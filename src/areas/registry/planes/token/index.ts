@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { App } from '../../../../kernel/app.ts';
+import { DatabaseAway } from '../../../../kernel/db.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { readBody } from '../../../../kernel/http/body.ts';
+import type { RawHandler } from '../../../../kernel/http/server.ts';
+import { basicLogin, type Login } from '../../credentials/basic.ts';
+import type { Credentials } from '../../credentials/index.ts';
+import { granted, parseScopes, scopeText, slugOf } from './scope.ts';
+
+// The token service of the distribution project: GET with Basic (docker, skopeo, podman), POST as an OAuth 2.0 form (containerd).
+
+interface Asked {
+  login: Login | undefined;
+  scopes: string[];
+  /** Whether the client wants something to come back with, instead of the password. */
+  offline: boolean;
+}
+
+export function tokenHandler(app: App, credentials: Credentials): RawHandler {
+  return (request, response) => {
+    const path = request.url ?? '';
+    if (path !== '/token' && !path.startsWith('/token?')) return false;
+    answer(request, response, credentials).catch((error) => refuse(app, request, response, error));
+    return true;
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
+  const { login, scopes: texts, offline } = await asked(request);
+  const scopes = parseScopes(texts);
+  const opened = login && (await credentials.login(login, slugOf(scopes)));
+  if (!opened) {
+    const tooMany = login && credentials.failed(request);
+    if (tooMany) throw tooMany;
+    throw new Refusal(401, 'UNAUTHORIZED', login ? wrongLogin : noLogin, { headers: { 'www-authenticate': 'Basic realm="registry"' } });
+  }
+  const grants = granted(opened.access, scopes);
+  const issued = await credentials.bearers.issue({ hash: opened.hash, keyId: opened.access.keyId, scopes: grants });
+  send(response, 200, {
+    token: issued.token,
+    access_token: issued.token,
+    token_type: 'Bearer',
+    scope: scopeText(grants),
+    expires_in: issued.expiresIn,
+    issued_at: issued.issuedAt,
+    // What one comes back with is the credential itself: it ends, and is revoked, like any other use of it.
+    ...(offline && opened.hash && !isForeign(login!) ? { refresh_token: login!.password } : {}),
+  });
+}
+
+const isForeign = ({ username = '' }: Login) => username === 'oidc' || username.startsWith('oidc+');
+const wrongLogin = 'the user name and password are wrong, expired or revoked; mint a new registry key or log in again';
+const noLogin = 'log in first: every registry here needs a login, also for pulling';
+
+async function asked(request: IncomingMessage): Promise<Asked> {
+  if (request.method === 'GET') {
+    const query = new URL(request.url!, 'http://here').searchParams;
+    return { login: basicLogin(request.headers.authorization), scopes: query.getAll('scope'), offline: query.get('offline_token') === 'true' };
+  }
+  if (request.method !== 'POST') throw new Refusal(405, 'UNSUPPORTED', 'ask for a token with GET or POST', { headers: { allow: 'GET, POST' } });
+  const form = new URLSearchParams((await readBody(request, { maxBytes: 65_536, totalMs: 15_000 })).toString());
+  const scopes = form.getAll('scope');
+  const offline = form.get('access_type') === 'offline';
+  switch (form.get('grant_type')) {
+    case 'password':
+      return { login: { username: form.get('username') ?? '', password: form.get('password') ?? '' }, scopes, offline };
+    case 'refresh_token':
+      return { login: { username: undefined, password: form.get('refresh_token') ?? '' }, scopes, offline };
+    default:
+      throw new Refusal(400, 'unsupported_grant_type', 'grant_type must be password or refresh_token');
+  }
+}
+
+function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  response.end(text);
+}
+
+/** GET clients read `errors`, OAuth clients `error` and `error_description`: each finds its own. */
+function refuse(app: App, request: IncomingMessage, response: ServerResponse, error: unknown) {
+  if (response.headersSent || response.destroyed) return response.destroy();
+  const refusal =
+    error instanceof Refusal
+      ? error
+      : error instanceof DatabaseAway
+        ? new Refusal(503, 'UNAVAILABLE', 'the database is away; try again in a moment', { headers: { 'retry-after': '2' } })
+        : new Refusal(503, 'UNAVAILABLE', 'something went wrong on our side; try again');
+  if (refusal.status >= 500) app.log.error({ err: error, path: '/token' }, 'request failed');
+  if (!request.complete) response.setHeader('connection', 'close');
+  const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
+  const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
+  send(response, refusal.status, { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message }, refusal.headers);
+}

@@ -1,0 +1,79 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+
+export const BlobRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), storage_key: Type.String() });
+export type BlobRow = Static<typeof BlobRow>;
+
+/** What a repository's readers see under this digest. */
+export const linkedBlob = (tx: Tx, repositoryId: number, digest: string) => row(tx, BlobRow)`
+  select b.id, b.digest, b.size, b.storage_key
+    from registry.blob b join registry.repository_blob l on l.blob_id = b.id
+   where l.repository_id = ${repositoryId} and b.digest = ${digest} and b.state = 'live'`;
+
+/** Tells garbage collection that somebody relies on the link. False: it is gone. */
+export const touchLink = async (tx: Tx, repositoryId: number, blobId: number) =>
+  (await run(tx)`update registry.repository_blob set touched_at = kernel.now() where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
+
+/** The one live copy, held: garbage collection cannot begin to delete it before this transaction has ended. */
+export const holdBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
+  select id, digest, size, storage_key from registry.blob where digest = ${digest} and state = 'live' for share`;
+
+/** The id stands in the storage key, so it is needed before the row can be written. */
+export const nextBlobId = async (tx: Tx): Promise<number> =>
+  (await row(tx, Type.Object({ id: Type.Integer() }))`select nextval(pg_get_serial_sequence('registry.blob', 'id')) as id`)!.id;
+
+/** Undefined when another upload of the same content was faster. */
+export const insertBlob = (tx: Tx, blob: BlobRow) => row(tx, BlobRow)`
+  insert into registry.blob (id, digest, size, storage_key, created_at) overriding system value
+  values (${blob.id}, ${blob.digest}, ${blob.size}, ${blob.storage_key}, kernel.now())
+  on conflict (digest) where state = 'live' do nothing
+  returning id, digest, size, storage_key`;
+
+/** Links a held blob. True when the repository did not have it. */
+export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number) =>
+  (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
+    insert into registry.repository_blob (repository_id, registry_id, blob_id, touched_at)
+    values (${repositoryId}, ${registryId}, ${blobId}, kernel.now())
+    on conflict (repository_id, blob_id) do update set touched_at = excluded.touched_at
+    returning xmax::text = '0' as fresh`)!.fresh;
+
+/** Whether another repository of the registry links the blob too. Only sure under the registry's row lock. */
+export const linkedElsewhere = async (tx: Tx, registryId: string, repositoryId: number, blobId: number) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.repository_blob
+                    where blob_id = ${blobId} and registry_id = ${registryId} and repository_id <> ${repositoryId}) as yes`)!.yes;
+
+const SourceRow = Type.Object({ repository: Type.String(), registry_id: Type.String() });
+
+/** Repositories of these registries that hold the digest: where an anonymous mount may come from. */
+export const holdersOf = (tx: Tx, digest: string, registryIds: string[]) => rows(tx, SourceRow)`
+  select r.name as repository, r.registry_id
+    from registry.blob b join registry.repository_blob l on l.blob_id = b.id join registry.repository r on r.id = l.repository_id
+   where b.digest = ${digest} and b.state = 'live' and l.registry_id = any(${registryIds}::text[])
+   order by r.id limit 100`;
+
+const HeldRow = Type.Object({ digest: Type.String() });
+
+/** Which of these the repository links; the links are held, so that garbage collection waits for this transaction. */
+export const holdLinks = (tx: Tx, repositoryId: number, digests: string[]) => rows(tx, HeldRow)`
+  select b.digest from registry.repository_blob l join registry.blob b on b.id = l.blob_id and b.state = 'live'
+   where l.repository_id = ${repositoryId} and b.digest = any(${digests}::text[])
+   order by l.blob_id for share of l`;
+
+export const isReferenced = async (tx: Tx, repositoryId: number, digest: string) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.manifest_blob where repository_id = ${repositoryId} and digest = ${digest}) as yes`)!.yes;
+
+const LinkRow = Type.Object({ repository_id: Type.Integer(), blob_id: Type.Integer(), registry_id: Type.String(), digest: Type.String(), size: Type.Integer(), due: Type.Boolean(), due_at: Type.String() });
+export type LinkRow = Static<typeof LinkRow>;
+
+/** A link, locked against whoever wants to rely on it. `due`: nobody touched it for so long. */
+export const lockLink = (tx: Tx, repositoryId: number, blobId: number, delaySeconds: number) => row(tx, LinkRow)`
+  select l.repository_id, l.blob_id, l.registry_id, b.digest, b.size,
+         l.touched_at + make_interval(secs => ${delaySeconds}) as due_at,
+         l.touched_at + make_interval(secs => ${delaySeconds}) <= kernel.now() as due
+    from registry.repository_blob l join registry.blob b on b.id = l.blob_id
+   where l.repository_id = ${repositoryId} and l.blob_id = ${blobId} for update of l`;
+
+export const deleteLink = (tx: Tx, repositoryId: number, blobId: number) =>
+  run(tx)`delete from registry.repository_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;

@@ -1,0 +1,88 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import type { Manifest } from '../rules/manifest.ts';
+
+const MetaRow = Type.Object({ id: Type.Integer(), digest: Type.String(), media_type: Type.String(), size: Type.Integer() });
+export type MetaRow = Static<typeof MetaRow>;
+
+export const manifestByDigest = (tx: Tx, repositoryId: number, digest: string) => row(tx, MetaRow)`
+  select id, digest, media_type, size from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`;
+
+export const manifestByTag = (tx: Tx, repositoryId: number, tag: string) => row(tx, MetaRow)`
+  select m.id, m.digest, m.media_type, m.size
+    from registry.tag t join registry.manifest m on m.id = t.manifest_id
+   where t.repository_id = ${repositoryId} and t.name = ${tag}`;
+
+export const bodyOf = async (tx: Tx, id: number): Promise<Buffer | undefined> =>
+  (await row(tx, Type.Object({ body: Type.Unsafe<Buffer>({}) }))`select body from registry.manifest where id = ${id}`)?.body;
+
+const PutRow = Type.Object({ id: Type.Integer(), fresh: Type.Boolean() });
+
+/** The manifest's row, locked; fresh when it was not there. */
+export async function putManifest(
+  tx: Tx,
+  m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest },
+): Promise<{ id: number; fresh: boolean }> {
+  const { parsed } = m;
+  const put = (await row(tx, PutRow)`
+    insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, body, size, pushed_by, created_at)
+    values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
+            ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
+    on conflict (repository_id, digest) do update set media_type = excluded.media_type
+    returning id, xmax::text = '0' as fresh`)!;
+  if (!put.fresh) return put;
+  await run(tx)`
+    insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
+    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.blobs.map((b) => b.digest)}::text[], ${parsed.blobs.map((b) => b.size)}::bigint[])`;
+  await run(tx)`
+    insert into registry.manifest_child (parent_id, repository_id, digest, size)
+    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.children.map((c) => c.digest)}::text[], ${parsed.children.map((c) => c.size)}::bigint[])`;
+  return put;
+}
+
+/** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
+export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.manifest m join registry.repository r on r.id = m.repository_id
+                    where m.digest = ${digest} and r.registry_id = ${registryId} and r.id <> ${repositoryId}) as yes`)!.yes;
+
+const ReferrerRow = Type.Object({
+  id: Type.Integer(),
+  digest: Type.String(),
+  media_type: Type.String(),
+  size: Type.Integer(),
+  artifact_type: Type.Union([Type.String(), Type.Null()]),
+  config_type: Type.Union([Type.String(), Type.Null()]),
+  annotations: Type.Unsafe<Record<string, string> | null>({}),
+});
+
+export const referrersOf = (tx: Tx, repositoryId: number, subject: string, after: number, limit: number) => rows(tx, ReferrerRow)`
+  select id, digest, media_type, size, artifact_type, config_type, annotations
+    from registry.manifest where repository_id = ${repositoryId} and subject = ${subject} and id > ${after}
+   order by id limit ${limit}`;
+
+/** Marks pulls for retention and people, at most every so often for one manifest. */
+export const markPulled = (tx: Tx, ids: number[]) => run(tx)`update registry.manifest set pulled_at = kernel.now() where id = any(${ids}::bigint[])`;
+
+const TagRow = Type.Object({ name: Type.String() });
+
+export const tagNames = async (tx: Tx, repositoryId: number, after: string, limit: number) =>
+  (await rows(tx, TagRow)`
+    select name from registry.tag where repository_id = ${repositoryId} and name > ${after} order by name limit ${limit}`).map((t) => t.name);
+
+const MovedRow = Type.Object({ manifest_id: Type.Integer(), digest: Type.String() });
+
+/** What the tag pointed to; the tag is locked. */
+export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, MovedRow)`
+  select t.manifest_id, m.digest from registry.tag t join registry.manifest m on m.id = t.manifest_id
+   where t.repository_id = ${repositoryId} and t.name = ${name} for update of t`;
+
+/** True when the tag is new. */
+export const putTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
+  (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
+    insert into registry.tag (repository_id, name, manifest_id, updated_at) values (${repositoryId}, ${name}, ${manifestId}, kernel.now())
+    on conflict (repository_id, name) do update set manifest_id = excluded.manifest_id, updated_at = excluded.updated_at
+    returning xmax::text = '0' as fresh`)!.fresh;
+
+export const deleteTag = async (tx: Tx, repositoryId: number, name: string) =>
+  (await run(tx)`delete from registry.tag where repository_id = ${repositoryId} and name = ${name}`) > 0;

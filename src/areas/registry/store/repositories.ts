@@ -1,0 +1,50 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+
+export const RepositoryRow = Type.Object({
+  id: Type.Integer(),
+  org_id: Type.String(),
+  registry_id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  upstream_host: Type.Union([Type.String(), Type.Null()]),
+  immutable_tags: Type.Array(Type.String()),
+});
+export type RepositoryRow = Static<typeof RepositoryRow>;
+
+export const repositoryByName = (tx: Tx, registryId: string, name: string) => row(tx, RepositoryRow)`
+  select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
+    from registry.repository r join registry.registry g on g.id = r.registry_id
+   where r.registry_id = ${registryId} and r.name = ${name}`;
+
+/** The repository, made when it is not there: the first push is what creates one. Undefined when the registry is gone. */
+export async function ensureRepository(
+  tx: Tx,
+  { registryId, name, upstreamHost = null }: { registryId: string; name: string; upstreamHost?: string | null },
+): Promise<RepositoryRow | undefined> {
+  const known = await repositoryByName(tx, registryId, name);
+  if (known) return known;
+  await run(tx)`
+    insert into registry.repository (org_id, registry_id, name, upstream_host, created_at)
+    select org_id, id, ${name}, ${upstreamHost}, kernel.now() from registry.registry where id = ${registryId}
+    on conflict (registry_id, name) do nothing`;
+  return repositoryByName(tx, registryId, name);
+}
+
+const NameRow = Type.Object({ slug: Type.String(), name: Type.String() });
+
+/** A page of repositories that hold something, in the order of `<slug>/<name>`. */
+export const catalogOf = (tx: Tx, registryId: string, after: string, limit: number) => rows(tx, NameRow)`
+  select g.slug, r.name from registry.repository r join registry.registry g on g.id = r.registry_id
+   where r.registry_id = ${registryId} and r.name > ${after}
+     and exists (select from registry.manifest m where m.repository_id = r.id)
+   order by r.name limit ${limit}`;
+
+/** Repositories in which nothing is left and nothing is under way: an upload that was given up makes no ghost. */
+export const dropEmptyRepositories = (tx: Tx, olderThanSeconds: number) => rows(tx, Type.Object({ id: Type.Integer() }))`
+  delete from registry.repository r
+   where r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds})
+     and not exists (select from registry.manifest m where m.repository_id = r.id)
+     and not exists (select from registry.repository_blob b where b.repository_id = r.id)
+     and not exists (select from registry.upload u where u.repository_id = r.id)
+  returning r.id`;

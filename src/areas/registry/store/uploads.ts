@@ -1,0 +1,37 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+
+const UploadRow = Type.Object({
+  id: Type.String(),
+  repository_id: Type.Integer(),
+  registry_id: Type.String(),
+  node: Type.String(),
+  reserved: Type.Integer(),
+});
+export type UploadRow = Static<typeof UploadRow>;
+
+export const insertUpload = (tx: Tx, u: { id: string; org: string; repositoryId: number; node: string; keyId: string; ttlSeconds: number }) => run(tx)`
+  insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, created_at, expires_at)
+  values (${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds}))`;
+
+/** An upload of this repository that this node can go on with. */
+export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string) => row(tx, UploadRow)`
+  select u.id, u.repository_id, r.registry_id, u.node, u.reserved
+    from registry.upload u join registry.repository r on r.id = u.repository_id
+   where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now()`;
+
+/** What a slow sender keeps alive by sending. */
+export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) =>
+  run(tx)`update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) where id = ${id}`;
+
+/** Its row, gone: how much it had reserved. */
+export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`
+  delete from registry.upload where id = ${id} returning reserved`;
+
+export const addReservation = (tx: Tx, id: string, bytes: number) => run(tx)`update registry.upload set reserved = reserved + ${bytes} where id = ${id}`;
+
+/** Uploads that nobody continues any more, of this node: only it can reach their bytes. */
+export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
+  select u.id, u.repository_id, r.registry_id, u.node, u.reserved
+    from registry.upload u join registry.repository r on r.id = u.repository_id
+   where u.expires_at <= kernel.now() and u.node = ${node} order by u.expires_at limit ${limit}`;

@@ -1,0 +1,35 @@
+import type { App } from '../../kernel/app.ts';
+import type { KeyRow } from './store/keys.ts';
+import type { RegistryRow } from './store/registries.ts';
+
+/** The host that clients log in to: images are HOST/<slug>/<repository>. */
+export const dataPlaneHost = (app: App): string => new URL(app.publicUrl()).host;
+
+export const registryView = (r: RegistryRow) => ({
+  slug: r.slug,
+  displayName: r.display_name,
+  region: r.region,
+  storageQuotaBytes: r.quota_bytes,
+  createdAt: r.created_at,
+});
+
+export const registryDetail = (r: RegistryRow, repositoryCount: number) => ({
+  slug: r.slug,
+  region: r.region,
+  storageQuotaBytes: r.quota_bytes,
+  usedBytes: r.used_bytes,
+  repositoryCount,
+  createdAt: r.created_at,
+});
+
+export const keyView = (k: KeyRow) => ({
+  keyId: k.key_id,
+  name: k.name,
+  mode: k.mode,
+  repoPrefixes: k.prefixes,
+  mintedVia: k.minted_via,
+  createdAt: k.created_at,
+  ...(k.expires_at ? { expiresAt: k.expires_at } : {}),
+  ...(k.last_used_at ? { lastUsedAt: k.last_used_at } : {}),
+  ...(k.revoked_at ? { revokedAt: k.revoked_at } : {}),
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Caller, caller, quarterdeck } from '../harness/index.ts';
+import { urlOf } from '../harness/postgres.ts';
+import { eventually, scratch, serverProcess } from '../harness/process.ts';
+
+// Server A is in this process, server B is a process of its own; they share nothing but the database.
+
+async function twoServers(t: Parameters<typeof quarterdeck>[0]) {
+  const a = await quarterdeck(t);
+  const { dir } = await scratch(t);
+  // The same secret.key, as on two machines of one operator.
+  const b = serverProcess(t, { dir, dataDir: a.dataDir, env: { QUARTERDECK_DATABASE_URL: urlOf(a.connection) } });
+  return { a, b, urlB: await b.ready };
+}
+
+/** How long after the answer the other server last let the old rights through; it must stop within a second. */
+async function lastAccepted(ask: () => Promise<boolean>): Promise<number> {
+  const from = performance.now();
+  let accepted = 0;
+  await eventually(
+    async () => {
+      const sent = performance.now();
+      if (!(await ask())) return true;
+      accepted = sent - from;
+      return false;
+    },
+    { withinMs: 1_000, everyMs: 0 },
+  );
+  return accepted;
+}
+
+test('a revocation is seen by every server', async (t) => {
+  const { a, b, urlB } = await twoServers(t);
+
+  const delays: number[] = [];
+  for (let n = 0; n < 200; n++) {
+    const { id, key } = (await a.owner.post('/tokens', { name: `${n}` })).body;
+    const onB = caller(urlB, key);
+    assert.equal((await onB.get('/me')).status, 200); // remembered there from now on
+    assert.equal((await a.owner.delete(`/tokens/${id}`)).status, 204);
+    delays.push(await lastAccepted(async () => (await onB.get('/me')).status === 200));
+    assert.equal((await onB.get('/me')).status, 401);
+  }
+  delays.sort((x, y) => x - y);
+  t.diagnostic(`200 revocations on another server: p50 ${delays[100]!.toFixed(1)} ms, p99 ${delays[197]!.toFixed(1)} ms, worst ${delays[199]!.toFixed(1)} ms (promised: p99 50 ms)`);
+
+  const status = async (who: Caller, path: string) => (await who.get(path)).status;
+  const turns = async (what: string, who: Caller, path: string, act: () => Promise<{ status: number }>, from: number, to: number) => {
+    assert.equal(await status(who, path), from, `before: ${what}`);
+    assert.ok((await act()).status < 300, what);
+    await lastAccepted(async () => (await status(who, path)) !== to).catch(() => assert.fail(`not seen within a second: ${what}`));
+  };
+  const at = (someone: { key: string }) => caller(urlB, someone.key);
+
+  const member = await a.member(a.owner, 'admin');
+  await turns('a token is disabled', at(member), '/me', () => member.patch(`/tokens/${member.tokenId}`, { enabled: false }), 200, 401);
+  await turns('a token is enabled', at(member), '/me', () => a.app.db.write(async (tx) => {
+    await tx.query((await import('../../src/kernel/sql.ts')).sql`update identity.token set enabled = true where id = ${member.tokenId}`);
+    await a.app.caches.drop(tx, `credential ${member.tokenId}`);
+    return { status: 200 };
+  }), 401, 200);
+  await turns('a member is demoted', at(member), '/organization/audit', () => a.owner.patch(`/organization/members/${member.userId}`, { role: 'member' }), 200, 403);
+
+  const role = (await a.owner.post('/iam/roles', { name: 'Watchers', permissions: ['uptime.service.read'] })).body;
+  const grant = (await a.owner.post('/iam/grants', { subject: member.userId, role: role.id })).body;
+  await lastAccepted(async () => (await status(at(member), '/uptime/services')) !== 200);
+  await turns('a role is edited', at(member), '/uptime/services', () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['oncall.service.read'] }), 200, 403);
+  await turns('a role is edited back', at(member), '/uptime/services', () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['uptime.service.read'] }), 403, 200);
+  await turns('a grant is taken away', at(member), '/uptime/services', () => a.owner.delete(`/iam/grants/${grant.id}`), 200, 403);
+
+  const narrow = await a.narrowed(a.owner, [{ role: 'uptime.viewer' }]);
+  await turns('a token is narrowed further', at(narrow), '/uptime/services', () => a.owner.patch(`/tokens/${narrow.tokenId}`, { scope: [{ role: 'oncall.viewer' }] }), 200, 403);
+  await turns('a member is removed', at(member), '/me', () => a.owner.delete(`/organization/members/${member.userId}`), 200, 401);
+
+  // The list that B remembers is forgotten too when A changes it.
+  const names = async () => (await at(a.owner).get('/tokens')).body.tokens.map((x: { name: string }) => x.name);
+  assert.equal((await names()).includes('renamed'), false);
+  await a.owner.patch(`/tokens/${narrow.tokenId}`, { name: 'renamed' });
+  await lastAccepted(async () => !(await names()).includes('renamed'));
+  assert.equal(await b.stopped(), 0);
+});

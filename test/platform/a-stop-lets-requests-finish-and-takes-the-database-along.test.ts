@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { eventually, postgresOf, type ServerProcess, scratch, serverProcess } from '../harness/process.ts';
+
+/** A POST whose headers the server has taken (it says 100) and whose body is still with us. */
+async function underWay(server: ServerProcess, name: string) {
+  const { key } = await server.owner();
+  const body = JSON.stringify({ name });
+  const request = http.request(`${await server.ready}/api/v1/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length, expect: '100-continue' },
+  });
+  request.flushHeaders();
+  await once(request, 'continue');
+  return {
+    finish: async () => {
+      request.end(body);
+      const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    },
+    abandoned: once(request, 'error').then(([error]) => (error as NodeJS.ErrnoException).code),
+  };
+}
+
+const refusesNew = (url: string) =>
+  eventually(async () => {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    return once(socket, 'connect').then(
+      () => void socket.destroy(),
+      () => true,
+    );
+  });
+
+test('a stop lets requests finish and takes the database along', async (t) => {
+  const { dir, dataDir } = await scratch(t);
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const server = serverProcess(t, { dir });
+    const url = await server.ready;
+    const slow = await underWay(server, signal);
+    slow.abandoned.catch(() => {});
+    server.signal(signal);
+    server.signal(signal); // a terminal and npm each pass on the same Ctrl-C
+    await refusesNew(url);
+    assert.ok(await postgresOf(dataDir));
+    assert.equal(await slow.finish(), 201);
+    assert.deepEqual(await server.exited, { code: 0, signal: null });
+    assert.equal(await postgresOf(dataDir), undefined);
+    assert.match(server.stderr(), new RegExp(`^[^\n]*"signal":"${signal}","msg":"stopping"}\n$`));
+  }
+
+  const last = serverProcess(t, { dir });
+  const names = (await (await last.owner()).get('/tokens')).body.tokens.map((x: { name: string }) => x.name);
+  assert.deepEqual(names, ['SIGINT', 'SIGTERM', 'this machine']);
+
+  // Whoever takes for ever is cut off in the end.
+  const stuck = await underWay(last, 'never');
+  assert.equal(await last.stopped(), 0);
+  assert.equal(await stuck.abandoned, 'ECONNRESET');
+});
+
+test('a signal that comes while it starts stops what has started', async (t) => {
+  const { dir, dataDir } = await scratch(t);
+  const server = serverProcess(t, { dir });
+  await eventually(() => postgresOf(dataDir));
+  server.signal('SIGTERM');
+  assert.deepEqual(await server.exited, { code: 0, signal: null });
+  assert.equal(await postgresOf(dataDir), undefined);
+  assert.equal(server.stdout(), '');
+});
