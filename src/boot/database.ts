@@ -68,6 +68,8 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
           return watch(server);
         } catch (error) {
           log.error({ err: error }, 'the embedded PostgreSQL does not start');
+          // Another Quarterdeck has taken over: two on one directory is worse than none here, so we drain and go.
+          if (error instanceof Stop && error.exitCode === exitCodes.alreadyRunning) return process.kill(process.pid, 'SIGTERM');
           await new Promise((again) => setTimeout(again, wait));
         }
       }

@@ -23,6 +23,8 @@ export interface Binding {
 const bodyLimits = { maxBytes: 1_048_576, totalMs: 30_000 };
 const personal: ReadonlySet<Kind> = new Set(['pat']);
 const kindSets: Record<Credential, ReadonlySet<Kind>> = { mail: new Set(['mail']), src: new Set(['src']), scrape: new Set(['scrape']) };
+/** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
+const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 /** Wrong keys a minute from one address before it is made to wait. */
 const failuresPerMinute = 60;
 
@@ -40,6 +42,12 @@ export function bindOperations(server: FastifyInstance, operations: Operation[],
   const guard = guardian(binding, limit, failures);
   const answers = binding.app.caches.make<string>({ max: 5_000 });
 
+  // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
+  server.addHook('onRequest', (request, _reply, done) => {
+    const type = request.headers['content-type'];
+    if (type !== undefined && !mediaType.test(type)) delete request.headers['content-type'];
+    done();
+  });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', (request, payload, done) => {
     parseBody(request, payload as never).then((body) => done(null, body), done);

@@ -28,6 +28,8 @@ export interface Caches {
 
 const channel = 'qd_drop';
 export const everything = '*';
+/** What could not be kept cannot be dropped either: whoever leans on it is made to ask again this soon. */
+const unkeptMs = 1_000;
 
 /** For whoever remembers nothing itself, such as the operator's command line: every process forgets the topic once this commits. */
 export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
@@ -46,6 +48,9 @@ export function makeCaches(listener: Listener): Caches {
   const make = <V extends {}>({ max = 50_000, ttlMs = 60_000 } = {}): DropCache<V> => {
     const byTopic = new Map<string, Set<string>>();
     const droppers: ((value: V) => void)[] = [];
+    const tell = (value: V) => {
+      for (const act of droppers) act(value);
+    };
     const entries = new LRUCache<string, Entry<V>>({
       max,
       dispose: (entry, key) => {
@@ -53,7 +58,7 @@ export function makeCaches(listener: Listener): Caches {
           const keys = byTopic.get(topic);
           if (keys?.delete(key) && keys.size === 0) byTopic.delete(topic);
         }
-        for (const act of droppers) act(entry.value);
+        tell(entry.value);
       },
     });
     const filling = new Map<string, Promise<V | undefined>>();
@@ -71,16 +76,18 @@ export function makeCaches(listener: Listener): Caches {
       const before = drops;
       const filled = await fill();
       if (!filled) return undefined;
-      if (drops === before && listener.hearing) {
-        entries.set(key, {
-          value: filled.value,
-          topics: filled.topics,
-          staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs),
-        });
-        for (const topic of filled.topics) {
-          if (!byTopic.has(topic)) byTopic.set(topic, new Set());
-          byTopic.get(topic)!.add(key);
-        }
+      if (drops !== before || !listener.hearing) {
+        if (droppers.length) setTimeout(() => tell(filled.value), unkeptMs).unref();
+        return filled.value;
+      }
+      entries.set(key, {
+        value: filled.value,
+        topics: filled.topics,
+        staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs),
+      });
+      for (const topic of filled.topics) {
+        if (!byTopic.has(topic)) byTopic.set(topic, new Set());
+        byTopic.get(topic)!.add(key);
       }
       return filled.value;
     };
@@ -88,7 +95,8 @@ export function makeCaches(listener: Listener): Caches {
     const get: DropCache<V>['get'] = (key, fill) => {
       const known = peek(key);
       if (known !== undefined) return Promise.resolve(known);
-      // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth.
+      // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth. While deaf, any may.
+      if (!listener.hearing) return fillOnce(key, fill);
       const joined = `${drops} ${key}`;
       let running = filling.get(joined);
       if (!running) {

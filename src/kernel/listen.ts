@@ -42,7 +42,15 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
     void lost.end().catch(() => {});
   };
 
-  const connect = async () => {
+  // The driver takes one statement at a time: on a link that has gone dead, the next beat waits behind the one that hangs.
+  let queue: Promise<unknown> = Promise.resolve();
+  const ask = (on: pg.Client, text: string, values: string[] = []) => {
+    const asked = queue.then(() => on.query(text, values));
+    queue = asked.catch(() => {});
+    return asked;
+  };
+
+  const connect = async (): Promise<void> => {
     const fresh = new pg.Client({
       ...connection,
       connectionTimeoutMillis: 2_000,
@@ -58,17 +66,19 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
       for (const hear of channels.get(channel) ?? []) hear(payload ?? '');
     });
     await fresh.connect();
+    if (closed) return fresh.end(); // while we were reconnecting
     client = fresh;
-    for (const channel of [beat, ...channels.keys()]) await fresh.query(`listen "${channel}"`);
+    queue = Promise.resolve();
+    for (const channel of [beat, ...channels.keys()]) await ask(fresh, `listen "${channel}"`);
     // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
     lastHeard = performance.now();
-    await fresh.query('select pg_notify($1, $2)', [beat, '']);
+    await ask(fresh, 'select pg_notify($1, $2)', [beat, '']);
   };
 
   const timer = setInterval(() => {
     if (closed) return;
     if (client && performance.now() - lastHeard > deafAfterMs) return drop(client);
-    if (client) void client.query('select pg_notify($1, $2)', [beat, '']).catch(() => {});
+    if (client) void ask(client, 'select pg_notify($1, $2)', [beat, '']).catch(() => {});
     else void reconnect();
   }, beatMs);
   timer.unref();
@@ -90,7 +100,7 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
     on: (channel, hear) => {
       if (!channels.has(channel)) {
         channels.set(channel, []);
-        if (client) void client.query(`listen "${channel}"`).catch(() => {});
+        if (client) void ask(client, `listen "${channel}"`).catch(() => {});
       }
       channels.get(channel)!.push(hear);
     },

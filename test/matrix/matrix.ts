@@ -8,7 +8,7 @@ export interface Cell {
   subject: Subject;
   text: string;
   answer: Answer;
-  /** The answer with what the request itself named taken out: what is left must not tell the unknown from the foreign. */
+  /** The answer without ids and what the request itself named: what is left must not tell the unknown from the foreign. */
   blind: string;
 }
 
@@ -73,7 +73,7 @@ export async function computeRow(world: World, { served: { spec }, what, recipe,
     const answer = await caller.request(spec.method, pathOf(spec, recipe.make ? params : {}, recipe.query), body);
     const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
     const listed = recipe.lists && Object.values(kept!.params).every((word) => text.includes(word));
-    const blind = `${answer.status} ${answer.headers.get('x-error-code')} ${Object.values(params).reduce((t, word) => t.replaceAll(word, '…'), text)}`;
+    const blind = `${answer.status} ${answer.headers.get('x-error-code')} ${Object.values(params).reduce((t, word) => t.replaceAll(word, '…'), text).replaceAll(anId, '…')}`;
     cells.push({ subject, text: `${answer.status}${answer.status < 300 && listed ? '+' : ''}`, answer, blind });
     if (answer.status < 300 && spec.method !== 'GET') kept = undefined;
   }
@@ -83,6 +83,8 @@ export async function computeRow(world: World, { served: { spec }, what, recipe,
 const strange = ({ of, params }: Exclude<Named, 'own'>, own: Thing, foreign: Thing | undefined) =>
   Object.fromEntries(params.map((p) => [p, of === 'other' ? foreign!.params[p]! : neverWas(own.params[p]!)]));
 
+const anId = /\b[a-z]{2,8}_[0-9A-Z]{26}\b/g;
+
 /** Well-formed, and nobody’s. */
 const neverWas = (value: string) => (/^[a-z]+_[0-9A-Z]{26}$/.test(value) ? `${value.split('_')[0]}_00000000000000000000000000` : /^\d+$/.test(value) ? '2147483600' : 'never-was');
 
@@ -91,7 +93,12 @@ export async function computeMatrix(world: World, plans: Plan[], atOnce = 6): Pr
   const found: Row[] = [];
   let next = 0;
   const work = async () => {
-    for (let i = next++; i < plans.length; i = next++) found[i] = await computeRow(world, plans[i]!);
+    for (let i = next++; i < plans.length; i = next++) {
+      const plan = plans[i]!;
+      found[i] = await computeRow(world, plan).catch((error: Error) => {
+        throw new Error(`${plan.served.spec.id} ${plan.what}: ${error.message}`, { cause: error });
+      });
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return found;

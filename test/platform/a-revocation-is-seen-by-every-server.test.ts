@@ -33,18 +33,6 @@ async function lastAccepted(ask: () => Promise<boolean>): Promise<number> {
 test('a revocation is seen by every server', async (t) => {
   const { a, b, urlB } = await twoServers(t);
 
-  const delays: number[] = [];
-  for (let n = 0; n < 200; n++) {
-    const { id, key } = (await a.owner.post('/tokens', { name: `${n}` })).body;
-    const onB = caller(urlB, key);
-    assert.equal((await onB.get('/me')).status, 200); // remembered there from now on
-    assert.equal((await a.owner.delete(`/tokens/${id}`)).status, 204);
-    delays.push(await lastAccepted(async () => (await onB.get('/me')).status === 200));
-    assert.equal((await onB.get('/me')).status, 401);
-  }
-  delays.sort((x, y) => x - y);
-  t.diagnostic(`200 revocations on another server: p50 ${delays[100]!.toFixed(1)} ms, p99 ${delays[197]!.toFixed(1)} ms, worst ${delays[199]!.toFixed(1)} ms (promised: p99 50 ms)`);
-
   const status = async (who: Caller, path: string) => (await who.get(path)).status;
   const turns = async (what: string, who: Caller, path: string, act: () => Promise<{ status: number }>, from: number, to: number) => {
     assert.equal(await status(who, path), from, `before: ${what}`);
@@ -54,23 +42,48 @@ test('a revocation is seen by every server', async (t) => {
   const at = (someone: { key: string }) => caller(urlB, someone.key);
 
   const member = await a.member(a.owner, 'admin');
+  const second = await a.narrowed(member, []); // another token of the same person
   await turns('a token is disabled', at(member), '/me', () => member.patch(`/tokens/${member.tokenId}`, { enabled: false }), 200, 401);
-  await turns('a token is enabled', at(member), '/me', () => a.app.db.write(async (tx) => {
-    await tx.query((await import('../../src/kernel/sql.ts')).sql`update identity.token set enabled = true where id = ${member.tokenId}`);
-    await a.app.caches.drop(tx, `credential ${member.tokenId}`);
-    return { status: 200 };
-  }), 401, 200);
-  await turns('a member is demoted', at(member), '/organization/audit', () => a.owner.patch(`/organization/members/${member.userId}`, { role: 'member' }), 200, 403);
+  await turns('a token is enabled', at(member), '/me', () => second.patch(`/tokens/${member.tokenId}`, { enabled: true }), 401, 200);
+  await turns(
+    'a member is demoted',
+    at(member),
+    '/organization/audit',
+    () => a.owner.patch(`/organization/members/${member.userId}`, { role: 'member' }),
+    200,
+    403,
+  );
 
   const role = (await a.owner.post('/iam/roles', { name: 'Watchers', permissions: ['uptime.service.read'] })).body;
   const grant = (await a.owner.post('/iam/grants', { subject: member.userId, role: role.id })).body;
   await lastAccepted(async () => (await status(at(member), '/uptime/services')) !== 200);
-  await turns('a role is edited', at(member), '/uptime/services', () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['oncall.service.read'] }), 200, 403);
-  await turns('a role is edited back', at(member), '/uptime/services', () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['uptime.service.read'] }), 403, 200);
+  await turns(
+    'a role is edited',
+    at(member),
+    '/uptime/services',
+    () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['oncall.service.read'] }),
+    200,
+    403,
+  );
+  await turns(
+    'a role is edited back',
+    at(member),
+    '/uptime/services',
+    () => a.owner.patch(`/iam/roles/${role.id}`, { permissions: ['uptime.service.read'] }),
+    403,
+    200,
+  );
   await turns('a grant is taken away', at(member), '/uptime/services', () => a.owner.delete(`/iam/grants/${grant.id}`), 200, 403);
 
   const narrow = await a.narrowed(a.owner, [{ role: 'uptime.viewer' }]);
-  await turns('a token is narrowed further', at(narrow), '/uptime/services', () => a.owner.patch(`/tokens/${narrow.tokenId}`, { scope: [{ role: 'oncall.viewer' }] }), 200, 403);
+  await turns(
+    'a token is narrowed further',
+    at(narrow),
+    '/uptime/services',
+    () => a.owner.patch(`/tokens/${narrow.tokenId}`, { scope: [{ role: 'oncall.viewer' }] }),
+    200,
+    403,
+  );
   await turns('a member is removed', at(member), '/me', () => a.owner.delete(`/organization/members/${member.userId}`), 200, 401);
 
   // The list that B remembers is forgotten too when A changes it.
@@ -78,5 +91,20 @@ test('a revocation is seen by every server', async (t) => {
   assert.equal((await names()).includes('renamed'), false);
   await a.owner.patch(`/tokens/${narrow.tokenId}`, { name: 'renamed' });
   await lastAccepted(async () => !(await names()).includes('renamed'));
+
+  const delays: number[] = [];
+  for (let n = 0; n < 200; n++) {
+    const { id, key } = (await a.owner.post('/tokens', { name: `${n}` })).body;
+    const onB = caller(urlB, key);
+    assert.equal((await onB.get('/me')).status, 200); // remembered there from now on
+    assert.equal((await a.owner.delete(`/tokens/${id}`)).status, 204);
+    // 401, and after the sixtieth in a minute 429: so many failures from one address are made to wait.
+    delays.push(await lastAccepted(async () => (await onB.get('/me')).status === 200));
+    assert.notEqual((await onB.get('/me')).status, 200);
+  }
+  delays.sort((x, y) => x - y);
+  t.diagnostic(
+    `200 revocations on another server: p50 ${delays[100]!.toFixed(1)} ms, p99 ${delays[197]!.toFixed(1)} ms, worst ${delays[199]!.toFixed(1)} ms (promised: p99 50 ms)`,
+  );
   assert.equal(await b.stopped(), 0);
 });

@@ -67,7 +67,11 @@ test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
 
   const key = join(dataDir, 'secret.key');
   await rename(key, `${key}.away`);
-  await refused(start(), 8, /secret\.key is missing, and the database holds secrets sealed with it: restore the file from a backup; .* would be lost/);
+  await refused(
+    start(),
+    8,
+    /secret\.key is missing, and the database holds secrets sealed with it: restore the file from a backup; .* would be lost/,
+  );
   await writeFile(key, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
   await refused(start(), 8, /secret\.key is not the key of this database: put the right file back/);
   await rename(`${key}.away`, key);
@@ -83,7 +87,11 @@ test('a wrong setting: 9, before anything is started or bound', async (t) => {
   // Port 0 on every interface: a refusal that came after listening would still have bound one.
   const open = serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: '0.0.0.0:0' } });
   await refused(open, 9, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_TLS_CERT/);
-  await refused(serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: 'localhost' } }), 9, /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/);
+  await refused(
+    serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: 'localhost' } }),
+    9,
+    /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/,
+  );
   await writeFile(join(dir, 'quarterdeck.toml'), 'lisen = "127.0.0.1:8080"\n');
   await refused(serverProcess(t, { dir }), 9, /quarterdeck\.toml has an unknown setting "lisen"; `quarterdeck config` lists them all/);
   assert.equal(await postgresOf(dataDir), undefined);

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Caller } from '../harness/request.ts';
 import { postgresOf, scratch, serverProcess } from '../harness/process.ts';
+import type { Caller } from '../harness/request.ts';
 
 const writers = 4;
 
 /** Writes until the connection breaks; every 201 is a promise. */
 async function write(owner: Caller, round: number, writer: number, promised: Set<string>) {
   for (let n = 0; ; n++) {
-    const answer = await (n % 2 ? owner.post('/tokens', { name: `${round}-${writer}-${n}` }) : owner.post('/uptime/services', { name: `${round}-${writer}-${n}` })).catch(() => undefined);
+    const answer = await (n % 2
+      ? owner.post('/tokens', { name: `${round}-${writer}-${n}` })
+      : owner.post('/uptime/services', { name: `${round}-${writer}-${n}` })
+    ).catch(() => undefined);
     if (answer?.status !== 201) return;
     promised.add(answer.body.id);
   }
@@ -51,7 +54,13 @@ test('nothing acknowledged is lost when it is killed under load', async (t) => {
   }
   t.diagnostic(`${promised.size} acknowledged, ${kept.size} there after 4 kills`);
   assert.ok(promised.size > 20, `only ${promised.size} were written before the kills`);
-  assert.deepEqual([...promised].filter((id) => !kept.has(id)), []);
-  assert.deepEqual([...promised].filter((id) => !audited.has(id)), []);
+  assert.deepEqual(
+    [...promised].filter((id) => !kept.has(id)),
+    [],
+  );
+  assert.deepEqual(
+    [...promised].filter((id) => !audited.has(id)),
+    [],
+  );
   assert.equal(await last.stopped(), 0);
 });

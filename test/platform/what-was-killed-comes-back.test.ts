@@ -27,7 +27,10 @@ test('what was killed comes back: us, postgres, or both', async (t) => {
   });
   t.diagnostic(`serving again ${(performance.now() - killedAt).toFixed(0)} ms after kill -9 of postgres`);
   // Meanwhile it says that the backend is away; it never fails in another way.
-  assert.deepEqual([...seen].filter((status) => status !== 201 && status !== 502 && status !== 503), []);
+  assert.deepEqual(
+    [...seen].filter((status) => status !== 201 && status !== 502 && status !== 503),
+    [],
+  );
   assert.notEqual(await postgresOf(dataDir), database);
   assert.equal((await again.get('/me')).status, 200);
 

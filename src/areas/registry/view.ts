@@ -1,4 +1,6 @@
 import type { App } from '../../kernel/app.ts';
+import { attachmentsOf } from './rules/attachments.ts';
+import type { ManifestListRow, RepositoryListRow, TagListRow } from './store/images.ts';
 import type { KeyRow } from './store/keys.ts';
 import type { RegistryRow } from './store/registries.ts';
 
@@ -32,4 +34,17 @@ export const keyView = (k: KeyRow) => ({
   ...(k.expires_at ? { expiresAt: k.expires_at } : {}),
   ...(k.last_used_at ? { lastUsedAt: k.last_used_at } : {}),
   ...(k.revoked_at ? { revokedAt: k.revoked_at } : {}),
+});
+
+export const repositoryView = (r: RepositoryListRow) => ({ name: r.name, tagCount: r.tag_count, sizeBytes: r.size_bytes, createdAt: r.created_at });
+
+export const tagView = (t: TagListRow) => ({ name: t.name, digest: t.digest, manifestSize: t.manifest_size, updatedAt: t.updated_at });
+
+export const manifestView = (m: ManifestListRow) => ({
+  digest: m.digest,
+  mediaType: m.media_type,
+  sizeBytes: m.size_bytes,
+  tags: m.tags,
+  createdAt: m.created_at,
+  ...attachmentsOf(m.referrer_types, m.attached_tags),
 });

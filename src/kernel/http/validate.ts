@@ -19,7 +19,8 @@ export function checker(schema: TSchema, part: Part): Check {
   const trims = trimPaths(schema);
   return (value) => {
     validator ??= Compile(schema);
-    if (hasNul(value)) throw new Refusal(400, 'invalid', `the ${part} must not contain the NUL character`);
+    const wrong = unstorable(value);
+    if (wrong) throw new Refusal(400, 'invalid', `the ${part} must not contain ${wrong}`);
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
     for (const path of trims) trim(given, path);
     if (validator.Check(given)) return given;
@@ -106,12 +107,19 @@ function convert(schema: TSchema, value: Record<string, string>): Record<string,
   );
 }
 
-/** PostgreSQL's text cannot hold NUL; and what is nested deeper than this is an attack on a recursive reader, not a request. */
-function hasNul(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return value.includes('\0');
-  if (value === null || typeof value !== 'object') return false;
+/**
+ * PostgreSQL's text cannot hold NUL, nor its jsonb half of a surrogate pair; and what is nested deeper than this is an attack on a
+ * recursive reader, not a request.
+ */
+function unstorable(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') return value.includes('\0') ? 'the NUL character' : value.isWellFormed() ? undefined : 'half of a surrogate pair';
+  if (value === null || typeof value !== 'object') return undefined;
   if (depth > 32) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
-  return Object.entries(value).some(([k, v]) => k.includes('\0') || hasNul(v, depth + 1));
+  for (const [name, child] of Object.entries(value)) {
+    const wrong = unstorable(name) ?? unstorable(child, depth + 1);
+    if (wrong) return wrong;
+  }
+  return undefined;
 }
 
 /** Where the schema asks for trimming: paths of property names, `*` for the entries of a list. */

@@ -14,8 +14,8 @@ import { clockMoved, laneChannel } from './wake.ts';
 
 export interface WorkerEvents {
   /** `lateSeconds`: from when it was due until its handler began. */
-  started?(job: { lane: Lane; kind: string; attempt: number; lateSeconds: number }): void;
-  ended?(job: { lane: Lane; kind: string; attempt: number; seconds: number; outcome: Outcome['is'] | 'lost' }): void;
+  started?(job: { id: number; lane: Lane; kind: string; attempt: number; lateSeconds: number }): void;
+  ended?(job: { id: number; lane: Lane; kind: string; attempt: number; seconds: number; outcome: Outcome['is'] | 'lost' }): void;
 }
 
 export interface WorkerOptions {
@@ -87,12 +87,12 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
 
   const begin = async (lane: Lane, job: Claimed, claimedAt: number) => {
     const held = hold(job, lane, claimedAt);
-    const { kind, attempts: attempt } = job;
+    const { id, kind, attempts: attempt } = job;
     const startedAt = performance.now();
-    events.started?.({ lane, kind, attempt, lateSeconds: (job.late_ms + startedAt - claimedAt) / 1000 });
+    events.started?.({ id, lane, kind, attempt, lateSeconds: (job.late_ms + startedAt - claimedAt) / 1000 });
     const outcome = await runOnce(app, declared.get(kind)!, held);
     const seconds = (performance.now() - startedAt) / 1000;
-    const ended = (is: Outcome['is'] | 'lost') => events.ended?.({ lane, kind, attempt, seconds, outcome: is });
+    const ended = (is: Outcome['is'] | 'lost') => events.ended?.({ id, lane, kind, attempt, seconds, outcome: is });
     if (outcome) void end(held, outcome).then(ended);
     else {
       holds.remove(held);

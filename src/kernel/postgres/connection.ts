@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { role } from './initialize.ts';
-import { notUsable, type Place, placeIn } from './place.ts';
+import { exists, notUsable, type Place, placeIn, refuseOthers } from './place.ts';
 import { findPostmaster, type Postmaster } from './postmaster.ts';
 
 /** How to reach the embedded server; every field is named, so that no PG* variable of the environment has a say. */
@@ -24,7 +24,9 @@ export async function connectionTo(place: Place, server: Postmaster): Promise<Em
 /** For commands beside a running Quarterdeck: how to reach its server, or undefined when none answers here. */
 export async function connectRunning(dataDir: string): Promise<EmbeddedConnection | undefined> {
   const place = await placeIn(dataDir).catch(() => undefined);
-  const server = place && (await findPostmaster(place));
+  if (!place || !(await exists(place.dir))) return undefined;
+  await refuseOthers(place.dir);
+  const server = await findPostmaster(place);
   if (!server) return undefined;
   const connection = await connectionTo(place, server).catch((error) => Promise.reject(notUsable(dataDir, error)));
   return connection && (await answers(connection)) ? connection : undefined;

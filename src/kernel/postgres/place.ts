@@ -31,6 +31,9 @@ export async function settleIn(dataDir: string): Promise<Place> {
     if (await mkdir(dataDir, { recursive: true, mode: 0o711 })) await chmod(dataDir, 0o711);
     const place = await placeIn(dataDir);
     await mkdir(place.dir, { recursive: true, mode: 0o700 });
+    // As root we give this directory away; a link could make that any directory.
+    if ((await lstat(place.dir)).isSymbolicLink())
+      refuse(`${place.dir} is a link; set QUARTERDECK_DATA to the directory that really holds the data`);
     await refuseOthers(place.dir);
     await access(place.dir, constants.R_OK | constants.W_OK | constants.X_OK);
     await refuseForeign(place);
@@ -45,7 +48,7 @@ const refuse = (sentence: string): never => {
 };
 
 /** A start as root leaves files of `nobody`: an ordinary user who comes next should hear that, not "permission denied". */
-async function refuseOthers(dir: string): Promise<void> {
+export async function refuseOthers(dir: string): Promise<void> {
   const uid = process.getuid?.();
   const owner = (await stat(dir)).uid;
   if (uid === undefined || uid === 0 || owner === uid) return;
@@ -84,6 +87,7 @@ async function refuseForeign(place: Place): Promise<void> {
 
 /** The password is moved in as the last act before a new cluster gets its name, so a cluster without one was not made by us. */
 export async function clusterState(place: Place): Promise<'absent' | 'ours' | 'foreign' | 'other version'> {
+  if ((await lstat(place.cluster).catch(() => undefined))?.isSymbolicLink()) return 'foreign';
   const entries = await readdir(place.cluster).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     if (error.code === 'ENOTDIR') return ['not a directory'];

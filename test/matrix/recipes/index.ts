@@ -4,11 +4,12 @@ import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
 import { iam } from './iam.ts';
 import { organization } from './organization.ts';
+import { registry } from './registry.ts';
 import { services } from './services.ts';
 import { tokens } from './tokens.ts';
 
 /** One file for each area, one line here. */
-const recipes: Recipes = { ...tokens, ...iam, ...organization, ...services };
+const recipes: Recipes = { ...tokens, ...iam, ...organization, ...services, ...registry };
 
 export interface Served {
   spec: Op;

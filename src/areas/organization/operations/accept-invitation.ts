@@ -3,5 +3,8 @@ import { created, operation } from '../../../identity/operation.ts';
 import { join } from '../join.ts';
 
 export const acceptInvitation = operation(organization.acceptInvitation, async ({ ctx, body }) =>
-  ctx.write(async (tx) => created(await join(tx, ctx, body.secret, body.name))),
+  ctx.write(async (tx) => {
+    const joined = await join(tx, ctx, body.secret, body.name);
+    return created(joined, `/organization/members/${joined.userId}`);
+  }),
 );

@@ -180,6 +180,8 @@ create table gc_queue (
   kind         text not null check (kind in ('link', 'blob')),
   ref          text not null,
   review_after timestamptz(3) not null,
+  -- For how long a touch protects a link; null: as long as the operator has set.
+  grace_seconds int,
   tries        int not null default 0,
   primary key (kind, ref)
 );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { exitCodes, Stop } from '../../errors.ts';
@@ -55,6 +55,14 @@ const plantings: [name: string, plant: (dataDir: string) => Promise<unknown>, se
       await writeFile(join(dataDir, 'PG_VERSION'), '15\n');
     },
     /is itself the data directory of a PostgreSQL server; set QUARTERDECK_DATA/,
+  ],
+  [
+    'a link in place of our directory',
+    async (dataDir) => {
+      await mkdir(dataDir);
+      await symlink('/etc', join(dataDir, 'postgres'));
+    },
+    /data\/postgres is a link; set QUARTERDECK_DATA to the directory that really holds the data/,
   ],
   ['a file in place of the directory', (dataDir) => writeFile(dataDir, ''), /cannot be used: it is not a directory; set QUARTERDECK_DATA/],
 ];

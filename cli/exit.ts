@@ -1,0 +1,51 @@
+import { ApiError, UnreachableError } from '../sdk/index.ts';
+import { printable } from './printable.ts';
+
+/** Exit codes are an interface: scripts rely on them. 3 to 10 belong to the server. */
+export const exitCodes = { usage: 2, unauthenticated: 20, forbidden: 21, notFound: 22, conflict: 23, refused: 24, unavailable: 25 } as const;
+
+export const meanings: Record<number, string> = {
+  0: 'done',
+  1: 'unexpected',
+  2: 'wrong usage',
+  20: 'no valid token (401)',
+  21: 'not allowed (403)',
+  22: 'unknown (404)',
+  23: 'conflict (409)',
+  24: 'otherwise refused (4xx)',
+  25: 'unavailable (5xx, or no answer)',
+};
+
+/** What the command line ends with: one sentence and an exit code, no stack trace. */
+export class Failure extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, sentence: string) {
+    super(sentence);
+    this.name = 'Failure';
+    this.exitCode = exitCode;
+  }
+}
+
+export const usage = (sentence: string): never => {
+  throw new Failure(exitCodes.usage, sentence);
+};
+
+const byStatus: Record<number, number> = {
+  401: exitCodes.unauthenticated,
+  403: exitCodes.forbidden,
+  404: exitCodes.notFound,
+  409: exitCodes.conflict,
+};
+
+/** Says of a failed call what a person needs; anything else stays as it is. */
+export function explained(error: unknown, token: string): unknown {
+  if (error instanceof UnreachableError) return new Failure(exitCodes.unavailable, error.message);
+  if (!(error instanceof ApiError)) return error;
+  const { status, message, requestId } = error;
+  const code = byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.refused);
+  const hint = status === 401 ? `; the token used is ${token}` : '';
+  return new Failure(code, `${oneLine(message)}${hint}${requestId ? ` (request id ${requestId})` : ''}`);
+}
+
+const oneLine = (text: string) => printable(text).replaceAll(/\s+/g, ' ');

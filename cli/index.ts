@@ -1,0 +1,40 @@
+import type { Command as Commander } from 'commander';
+import { readCommands } from '../sdk/commands.ts';
+import { addCommand } from './command.ts';
+import { registerCompletion } from './completion.ts';
+import type { Here } from './connect.ts';
+import { meanings } from './exit.ts';
+import { registerJoin } from './join.ts';
+import { registerWhoami } from './whoami.ts';
+
+/** Everything a user of the API can type: `quarterdeck <area> <nouns…> <verb>`, and a few shortcuts. */
+export function registerUser(program: Commander, here: Here) {
+  program.commandsGroup('Start here:');
+  registerWhoami(program, here);
+  registerJoin(program, here);
+  registerCompletion(program);
+
+  program.commandsGroup('Areas:');
+  const { areas, commands } = readCommands();
+  for (const { name, description } of areas) group(program, name).description(description);
+  for (const command of commands) {
+    const groups = command.words.slice(0, -1);
+    addCommand(groups.reduce(group, program), command, here);
+  }
+  for (const { name } of areas) describe(group(program, name));
+  program.addHelpText('after', closing);
+}
+
+const closing = `
+Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, --body @file.json gives all at once.
+Exit codes: ${Object.entries(meanings).map(([code, meaning]) => `${code} ${meaning}`).join(' · ')}.`;
+
+const group = (parent: Commander, name: string): Commander => parent.commands.find((c) => c.name() === name) ?? parent.command(name).helpCommand(false);
+
+/** A group has no words of its own in the contract: its verbs say what it is. */
+function describe(parent: Commander) {
+  for (const child of parent.commands) {
+    if (!child.description()) child.description(child.commands.map((c) => c.name()).join(', '));
+    describe(child);
+  }
+}

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import type { Area } from '../../areas/area.ts';
+import { backupLock } from '../../kernel/backup-lock.ts';
+import type { Connection } from '../../kernel/db.ts';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { keyFile } from '../../kernel/secrets.ts';
+import type { Storage } from '../../kernel/storage/index.ts';
+import { migrationsOf } from '../../serve.ts';
+import { appliedMigrations } from '../release.ts';
+import { quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
+import { connectFor } from './connection.ts';
+import { copyBlobs, listBlobs } from './copy-blobs.ts';
+import { copyTables } from './copy-tables.ts';
+import { makeDirectory, writeHashed, writeSmall } from './files.ts';
+import { checksumFile, checksumOf, format, keyCopy, type Manifest, manifestFile, readManifest } from './manifest.ts';
+import { verifyBackup } from './verify.ts';
+
+export interface BackupOptions {
+  /** A directory that does not exist yet. */
+  target: string;
+  /** Not through a transaction pooler: locks and the snapshot belong to a session. */
+  connection: Connection;
+  areas: Area[];
+  dataDir: string;
+  release: string;
+  /** Absent: the objects are left out. */
+  storage?: Storage;
+  withKey?: boolean;
+  allowMissing?: boolean;
+}
+
+/** Online: the servers go on, and the backup shows the moment of its snapshot. */
+export const backup = (options: BackupOptions): Promise<Manifest> =>
+  makeDirectory(options.target, async (directory) => {
+    const client = await connectFor('backup', options.connection);
+    try {
+      // Before the snapshot: what it names cannot be removed from the storage from now on until we have copied it.
+      await client.query('select pg_advisory_lock_shared($1)', [backupLock]).catch(busy('something is being removed from the storage'));
+      const rows = await copyRows(client, options, directory);
+      const { storage, allowMissing = false } = options;
+      const manifest: Manifest = {
+        product: 'quarterdeck',
+        format,
+        release: options.release,
+        ...rows,
+        blobs: storage ? await copyBlobs(storage, directory, { allowMissing }) : null,
+        key: options.withKey ? await copyKey(options.dataDir, directory) : null,
+      };
+      await client.query('select 1'); // with the connection the lock would have gone, and perhaps an object with it
+      await seal(directory, manifest);
+      return manifest;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  });
+
+async function copyRows(client: pg.Client, { connection, areas, storage }: BackupOptions, directory: string) {
+  const schemas = migrationsOf(areas).map((m) => m.schema);
+  await client.query('begin isolation level repeatable read read only');
+  const { rows } = await client.query<{ snapshot: string; postgres: string; at: string }>(
+    `select pg_export_snapshot() as snapshot, current_setting('server_version') as postgres, kernel.now() as at`,
+  );
+  const { snapshot, postgres, at } = rows[0]!;
+  const tables = await tablesOf(client, schemas);
+  const migrations = [...(await appliedMigrations(client))].map(([id, checksum]) => ({ id, checksum }));
+  await holdShape(client, connection, tables, migrations.length);
+  const copied = await copyTables(connection, snapshot, tables, directory);
+  const sequences = await sequencesOf(client, schemas);
+  if (storage) await listBlobs(client, areas, directory);
+  await client.query('commit');
+  return { postgres, createdAt: at, migrations, tables: copied, sequences };
+}
+
+/** A migration must not change a table between the snapshot and its COPY: from here on it waits, and before here it is noticed. */
+async function holdShape(client: pg.Client, connection: Connection, tables: Table[], known: number) {
+  await client.query(`lock table ${tables.map(quoted).join(', ')} in access share mode`).catch(busy('the database is being migrated'));
+  const now = await connectFor('backup', connection);
+  const applied = await appliedMigrations(now).finally(() => now.end());
+  if (applied.size !== known) throw new Stop(exitCodes.backup, 'a new release migrated the database at this moment; make the backup again');
+}
+
+const busy = (what: string) => (error: { code?: string }) => {
+  if (error.code !== '55P03') throw error;
+  throw new Stop(exitCodes.backup, `${what} and does not end; make the backup again in a moment`, { cause: error });
+};
+
+async function copyKey(dataDir: string, directory: string) {
+  const file = keyFile(dataDir);
+  const key = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw new Stop(exitCodes.secretKey, `${file} cannot be read (${error.code}); run this where the server runs, or leave --with-key away`);
+  });
+  const { bytes, sha256 } = await writeHashed(join(directory, keyCopy), [key]);
+  return { bytes, sha256 };
+}
+
+/** The manifest last; then everything is read again as a restore would. */
+async function seal(directory: string, manifest: Manifest) {
+  const text = `${JSON.stringify(manifest, null, 1)}\n`;
+  await writeSmall(join(directory, manifestFile), text);
+  await writeSmall(join(directory, checksumFile), checksumOf(text));
+  await verifyBackup(directory, await readManifest(directory));
+}
+
+export const rowsIn = (manifest: Manifest): number => manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+export const bytesIn = (manifest: Manifest): number =>
+  manifest.tables.reduce((sum, table) => sum + table.bytes, 0) + (manifest.blobs?.total ?? 0);

@@ -1,0 +1,125 @@
+import pg from 'pg';
+import Type from 'typebox';
+import type { Sealed } from '../../areas/area.ts';
+import { audit, operator } from '../../identity/audit.ts';
+import { type Connection, type Db, row } from '../../kernel/db.ts';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { type KeyRing, keyFile, keyIdOf, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
+import { installation } from '../organization.ts';
+import { resealColumn, sealedOtherwise, writersEnded } from './reseal.ts';
+import { type Standing, standingOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
+
+export interface Rotation {
+  db: Db;
+  connection: Connection;
+  dataDir: string;
+  sealed: readonly Sealed[];
+  /** Until every server has read the key file again. */
+  settle(): Promise<void>;
+  say(sentence: string): void;
+}
+
+export const steps = ['add', 'promote', 'reseal', 'drop'] as const;
+export type Step = (typeof steps)[number];
+
+const rotationLock = 7_203_114_504;
+
+/** All steps that are left, each of which may be the last one before a kill; the next run goes on with the one after it. */
+export const rotateKey = (r: Rotation, { dropOld = false } = {}): Promise<void> =>
+  alone(r, async () => {
+    const began = await standing(r);
+    if (began !== 'settled') r.say(`going on with a rotation that was interrupted (its key is ${began})`);
+    if (began === 'settled') await add(r);
+    if (began !== 'promoted') {
+      await r.settle();
+      await promote(r);
+    }
+    await r.settle();
+    await reseal(r);
+    if (dropOld) await drop(r);
+  });
+
+/** One step alone, for installations of several machines, whose key files the operator copies between two steps. */
+export const rotateStep = (r: Rotation, step: Step): Promise<void> =>
+  alone(r, async () => {
+    const needed: Record<Step, Standing[]> = { add: ['settled'], promote: ['added'], reseal: ['promoted', 'settled'], drop: ['settled'] };
+    const found = await standing(r);
+    if (!needed[step].includes(found)) throw new Stop(exitCodes.refused, `the step ${step} is not next: ${next[found]}`);
+    await { add, promote, reseal, drop }[step](r);
+  });
+
+const next: Record<Standing, string> = {
+  settled: 'no rotation is under way, so the next is add',
+  added: 'a key was added, so copy secret.key to every machine and go on with promote',
+  promoted: 'the new key seals already, so copy secret.key to every machine and go on with reseal',
+};
+
+const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
+const read = (r: Rotation): Promise<KeyRing> => r.db.write((tx) => openRing(tx, r.dataDir));
+
+async function standing(r: Rotation): Promise<Standing> {
+  const ring = await read(r);
+  const canary = (await r.db.read((tx) => row(tx, SealedRow)`select sealed from kernel.canary`))!;
+  return standingOf(ring, keyIdOf(canary.sealed));
+}
+
+const change = async (r: Rotation, to: (ring: KeyRing) => KeyRing): Promise<KeyRing> => {
+  const ring = to(await read(r));
+  await writeKeys(keyFile(r.dataDir), ring);
+  return ring;
+};
+
+/** Behind the others: everybody can open with it before anybody seals with it. */
+async function add(r: Rotation) {
+  const ring = await change(r, withNewKey);
+  r.say(`added the key ${ring.keys.at(-1)!.id}; it opens, and does not seal yet`);
+}
+
+async function promote(r: Rotation) {
+  const ring = await change(r, withNewestFirst);
+  r.say(`${ring.keys[0]!.id} seals from now on`);
+}
+
+/** The canary last: while it is sealed with an old key, the rotation is known to be unfinished. */
+async function reseal(r: Rotation) {
+  const ring = await read(r);
+  await writersEnded(r.db);
+  let count = 0;
+  for (const where of r.sealed) count += await resealColumn(r.db, ring, where);
+  await r.db.write(async (tx) => {
+    await resealCanary(tx, ring);
+    await audit(tx, operator(installation), 'installation.key.rotate', { id: ring.keys[0]!.id }, { values: count });
+  });
+  r.say(`sealed ${count} values anew with ${ring.keys[0]!.id}`);
+}
+
+async function drop(r: Rotation) {
+  const ring = await read(r);
+  await writersEnded(r.db);
+  const old = ring.keys.slice(1).map((key) => key.id);
+  if (!old.length) return r.say('there is no old key to drop');
+  await r.db.write(async (tx) => {
+    for (const where of r.sealed) if (await sealedOtherwise(tx, ring, where)) throw stillUsed(where);
+    await audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old });
+  });
+  await writeKeys(keyFile(r.dataDir), withoutOld(ring));
+  r.say(`dropped ${old.join(', ')}; backups made before need the key file of their time`);
+}
+
+const stillUsed = ({ table, column }: Sealed) =>
+  new Stop(exitCodes.refused, `values of ${table}.${column} are sealed with an old key; run \`quarterdeck admin rotate-key --step reseal\` first`);
+
+/** Two rotations at once would each write the file without the other's key. */
+async function alone<T>({ connection }: Rotation, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000, application_name: 'quarterdeck rotate-key' });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [rotationLock]);
+    if (!rows[0]!.locked) throw new Stop(exitCodes.refused, 'another `quarterdeck admin rotate-key` is under way; let it end first');
+    return await work();
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+

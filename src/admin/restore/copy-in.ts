@@ -1,0 +1,50 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { fullName, quoted, type Table, tablesOf } from '../backup/catalog.ts';
+import { damaged, type Manifest, type TableFile, tableFile } from '../backup/manifest.ts';
+
+/** Fills the tables, which the caller's transaction has to itself. Whatever is wrong, the caller rolls all of it back. */
+export async function copyIn(client: pg.Client, schemas: readonly string[], manifest: Manifest, directory: string): Promise<void> {
+  const files = new Map(manifest.tables.map((file) => [fullName(file), file]));
+  const tables = await tablesOf(client, schemas);
+  for (const table of tables) requireSame(directory, table, files.get(fullName(table)));
+  const [unknown] = [...files.keys()].filter((name) => !tables.some((table) => fullName(table) === name));
+  if (unknown) throw damaged(directory, `it holds a table ${unknown} that its migrations do not make`);
+
+  await client.query('set constraints all deferred');
+  await client.query(`truncate ${tables.map(quoted).join(', ')}`); // rows that migrations made are in the backup too
+  for (const table of tables) await fill(client, table, files.get(fullName(table))!, directory);
+  for (const { schema, name, last } of manifest.sequences) {
+    if (last !== null) await client.query('select setval($1::regclass, $2::bigint)', [quoted({ schema, name }), last]);
+  }
+  await releaseLeases(client, tables);
+}
+
+function requireSame(directory: string, table: Table, file: TableFile | undefined): asserts file is TableFile {
+  const same = file && [...file.columns].sort().join() === [...table.columns].sort().join();
+  if (!same) throw damaged(directory, `it has not the table ${fullName(table)} that its migrations make`);
+}
+
+async function fill(client: pg.Client, table: Table, file: TableFile, directory: string): Promise<void> {
+  const there = new Set(table.partitions.map((p) => p.name));
+  for (const { name, bound } of file.partitions) {
+    if (there.has(name)) continue;
+    await client.query(`create table ${quoted({ schema: table.schema, name })} partition of ${quoted(table)} ${bound}`);
+  }
+  const columns = file.columns.map((c) => `"${c}"`).join(', ');
+  const target = client.query(copyFrom(`copy ${quoted(table)} (${columns}) from stdin`));
+  await pipeline(createReadStream(join(directory, tableFile(file)), { highWaterMark: 256 * 1024 }), target);
+  const { rows } = await client.query<{ count: number }>(`select count(*) as count from ${quoted(table)}`);
+  if (rows[0]!.count !== file.rows) throw damaged(directory, `${fullName(table)} came to ${rows[0]!.count} rows instead of ${file.rows}`);
+}
+
+/** Whoever held a job, a task or a queue's row when the backup was made does not hold it here. */
+async function releaseLeases(client: pg.Client, tables: readonly Table[]): Promise<void> {
+  for (const table of tables) {
+    if (!table.columns.includes('lease') || !table.columns.includes('lease_until')) continue;
+    await client.query(`update ${quoted(table)} set lease = null, lease_until = null where lease is not null`);
+  }
+}

@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Area } from '../../areas/area.ts';
+import type { Database } from '../../boot/database.ts';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { type Migration, migrate, migrationLock } from '../../kernel/migrate.ts';
+import type { Storage } from '../../kernel/storage/index.ts';
+import { migrationsOf } from '../../serve.ts';
+import { connectFor } from '../backup/connection.ts';
+import { blobFile, type Manifest, readManifest } from '../backup/manifest.ts';
+import { blobsIn, verifyBackup } from '../backup/verify.ts';
+import { appliedMigrations } from '../release.ts';
+import { copyIn } from './copy-in.ts';
+import { settleKey } from './key.ts';
+import { requireEmpty, requireKnown } from './target.ts';
+
+export interface Prepared {
+  manifest: Manifest;
+  directory: string;
+  placeKey(): Promise<void>;
+}
+
+/** Reads the whole backup and refuses what cannot be restored here, before a database is opened or made. */
+export async function prepare(directory: string, dataDir: string, migrations: Migration[]): Promise<Prepared> {
+  const manifest = await readManifest(directory);
+  await verifyBackup(directory, manifest);
+  requireKnown(manifest, migrations);
+  return { manifest, directory, placeKey: await settleKey(directory, manifest, dataDir) };
+}
+
+export interface Target {
+  database: Database;
+  storage: Storage;
+  dataDir: string;
+  areas: Area[];
+  migrations: Migration[];
+}
+
+export interface Restored {
+  /** What this release added to what the backup had. */
+  migrated: string[];
+  /** Waiting or dead at the moment of the backup; those that are due run at the next start. */
+  jobs: number;
+}
+
+/** Objects and the key before the rows: a kill at any moment leaves a database that a second try finds empty, or one that is whole. */
+export async function restore({ manifest, directory, placeKey }: Prepared, target: Target): Promise<Restored> {
+  const { database, storage, areas, migrations } = target;
+  const schemas = migrationsOf(areas).map((m) => m.schema);
+  const ids = new Set(manifest.migrations.map((m) => m.id));
+  const client = await connectFor('restore', database.direct);
+  try {
+    await requireEmpty(client, schemas, manifest);
+    await migrate(database.direct, migrations, ids);
+    if (manifest.blobs) await putBlobs(storage, directory);
+    await mkdir(target.dataDir, { recursive: true });
+    await placeKey();
+
+    await client.query('begin');
+    // A server that starts meanwhile waits here to migrate, and then finds everything.
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+    await requireEmpty(client, schemas, manifest);
+    if ((await appliedMigrations(client)).size !== ids.size) throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
+    await copyIn(client, schemas, manifest, directory);
+    await client.query('commit');
+    await client.query('analyze');
+    const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');
+    return { migrated: await migrate(database.direct, migrations), jobs: rows[0]!.jobs };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Under their keys again; one that is there already is replaced by the same bytes. */
+async function putBlobs(storage: Storage, directory: string): Promise<void> {
+  for await (const { key, sha256 } of blobsIn(directory)) {
+    await storage.put(key, createReadStream(join(directory, blobFile(key)), { highWaterMark: 1024 * 1024 }), { digest: `sha256:${sha256}` });
+  }
+}

@@ -1,0 +1,134 @@
+import { pipeline } from 'node:stream/promises';
+import { rangeOf } from '../../rules/range.ts';
+import { isDigest } from '../../rules/names.ts';
+import type { BlobRow } from '../../store/blobs.ts';
+import { isReferenced, linkedBlob, lockLink } from '../../store/blobs.ts';
+import { unlink } from '../../store/removal.ts';
+import type { RepositoryRow } from '../../store/repositories.ts';
+import { topics } from '../../topics.ts';
+import { type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
+import { OciError } from './errors.ts';
+import { sendStream } from './send.ts';
+import type { ReadableSource } from './upstream.ts';
+
+/** Configs and signatures: small, and asked for again and again. */
+const smallest = 64 * 1024;
+const presignedSeconds = 900;
+
+const blobUnknown = (digest: string): never => {
+  throw new OciError('BLOB_UNKNOWN', `the repository has no blob ${digest}`);
+};
+
+const checkDigest = (digest: string) => {
+  if (!isDigest(digest)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
+};
+
+export async function getBlob(call: Call, name: string, digest: string): Promise<void> {
+  const place = permit(call.plane, call.access, name, ['pull']);
+  checkDigest(digest);
+  const repository = await knownRepository(call, place);
+  const head = call.method === 'HEAD';
+  const blob = head ? await call.plane.places.relyOn(repository, digest) : await call.plane.places.blob(repository, digest);
+  if (!blob) return fromUpstream(call, place, repository, digest);
+  if (!prepare(call, blob.size, digest)) return;
+  if (head) return void call.response.end();
+  await sendBlob(call, place, repository, blob);
+}
+
+/** Headers and status for a content of this size. False: the answer has been sent already. */
+function prepare({ request, response }: Call, size: number, digest: string): boolean {
+  response.setHeader('Docker-Content-Digest', digest);
+  response.setHeader('ETag', `"${digest}"`);
+  response.setHeader('Cache-Control', 'max-age=31536000, immutable');
+  response.setHeader('Accept-Ranges', 'bytes');
+  response.setHeader('Content-Type', 'application/octet-stream');
+  response.setHeader('Content-Security-Policy', 'sandbox');
+  const match = request.headers['if-none-match'];
+  if (match !== undefined && (match.includes(digest) || match === '*')) {
+    response.statusCode = 304;
+    response.end();
+    return false;
+  }
+  const range = rangeOf(request.headers.range, size);
+  if (range === 'unsatisfiable') {
+    throw new OciError('SIZE_INVALID', `the blob has ${size} bytes; ask for a range within them`, { status: 416, headers: { 'Content-Range': `bytes */${size}` } });
+  }
+  if (range) {
+    response.statusCode = 206;
+    response.setHeader('Content-Range', `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`);
+  }
+  response.setHeader('Content-Length', range ? range.length : size);
+  return true;
+}
+
+async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
+  const { plane, request, response } = call;
+  const { storage, caches, db } = plane.app;
+  const asked = rangeOf(request.headers.range, blob.size);
+  const range = asked === 'unsatisfiable' ? undefined : asked;
+  const count = (bytes: number) => plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, bytes);
+
+  const remembered = plane.small.get(blob.digest);
+  if (remembered) {
+    response.end(range ? remembered.subarray(range.offset, range.offset + range.length) : remembered);
+    return count(range?.length ?? blob.size);
+  }
+  if (blob.size > smallest) {
+    const elsewhere = await storage.presign(blob.storage_key, presignedSeconds, { contentType: 'application/octet-stream' });
+    if (elsewhere) {
+      for (const header of ['Content-Length', 'Content-Range', 'Cache-Control']) response.removeHeader(header);
+      response.statusCode = 307;
+      response.setHeader('Location', elsewhere);
+      response.setHeader('Cache-Control', 'no-store');
+      response.end();
+      return count(range?.length ?? blob.size);
+    }
+  }
+  const whole = blob.size <= smallest;
+  const opened = await storage.open(blob.storage_key, whole ? undefined : range);
+  if (!opened) {
+    // Deleted since we remembered it; or it was never there, and then the operator must know.
+    await db.write((tx) => caches.drop(tx, topics.blob(repository.id, blob.digest)));
+    if (await db.read((tx) => linkedBlob(tx, repository.id, blob.digest))) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
+    for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest']) response.removeHeader(header);
+    return blobUnknown(blob.digest);
+  }
+  if (whole) {
+    const bytes = Buffer.concat(await opened.stream.toArray());
+    if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
+    response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
+  } else {
+    response.setTimeout(plane.idleMs(), () => response.destroy());
+    await sendStream(opened.stream, opened.length, response);
+  }
+  count(opened.length);
+}
+
+async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
+  const source: ReadableSource | undefined = repository.upstream_host ? await call.plane.cache?.blob(repository, digest) : undefined;
+  if (!source) return blobUnknown(digest);
+  if (!prepare(call, source.size, digest)) return;
+  if (call.method === 'HEAD') return void call.response.end();
+  const range = rangeOf(call.request.headers.range, source.size);
+  const stream = await source.open(typeof range === 'object' ? range : undefined);
+  await pipeline(stream, call.response);
+  call.plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, typeof range === 'object' ? range.length : source.size);
+}
+
+/** Refused while an image of the repository needs the blob: garbage collection takes it once none does. */
+export async function deleteBlob(call: Call, name: string, digest: string): Promise<void> {
+  const { plane, response } = call;
+  const place = permit(plane, call.access, name, ['delete']);
+  checkDigest(digest);
+  refuseCached(call, place);
+  const repository = (await repositoryAt(call, place)) ?? blobUnknown(digest);
+  await plane.app.db.write(async (tx) => {
+    const blob = (await linkedBlob(tx, repository.id, digest)) ?? blobUnknown(digest);
+    const link = (await lockLink(tx, repository.id, blob.id, 0)) ?? blobUnknown(digest);
+    if (await isReferenced(tx, repository.id, digest)) throw new OciError('UNSUPPORTED', `an image of ${name} needs the blob ${digest}; delete the image, and the blob goes by itself`);
+    await unlink(tx, plane.app.caches, link);
+  });
+  response.statusCode = 202;
+  response.setHeader('Content-Length', 0);
+  response.end();
+}

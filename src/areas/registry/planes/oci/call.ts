@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LRUCache } from 'lru-cache';
+import type { App } from '../../../../kernel/app.ts';
+import type { Access, Action, Authenticate } from '../../access.ts';
+import { may } from '../../access.ts';
+import { splitName } from '../../rules/names.ts';
+import type { RepositoryRow } from '../../store/repositories.ts';
+import { challenge } from './challenge.ts';
+import { OciError } from './errors.ts';
+import type { Metrics } from './metrics.ts';
+import type { Places } from './places.ts';
+import type { PullThrough } from './upstream.ts';
+import type { Hashes } from './hashes.ts';
+
+/** What every handler leans on, made once for a process. */
+export interface Plane {
+  app: App;
+  authenticate: Authenticate;
+  cache: PullThrough | undefined;
+  places: Places;
+  hashes: Hashes;
+  metrics: Metrics;
+  /** Small blobs by digest; who may see one was asked before. */
+  small: LRUCache<string, Buffer>;
+  /** Which machine's files uploads are in; with S3 all of them share one. */
+  node: () => Promise<string>;
+  idleMs: () => number;
+}
+
+/** One request. */
+export interface Call {
+  plane: Plane;
+  request: IncomingMessage;
+  response: ServerResponse;
+  method: string;
+  query: URLSearchParams;
+  access: Access;
+}
+
+/** A repository that the caller may do this to. It need not exist yet. */
+export interface Place {
+  name: string;
+  slug: string;
+  registryId: string;
+  repository: string;
+}
+
+export const nothing = new URLSearchParams();
+
+/** The caller's right to a repository; refused in the way that makes clients fetch a better token, if a better one can be had. */
+export function permit(plane: Plane, access: Access, name: string, actions: readonly Action[]): Place {
+  const parts = splitName(name);
+  if (!parts) throw new OciError('NAME_INVALID', 'a repository is named <registry>/<repository>, in lower-case letters, digits and . _ - between them');
+  const { slug, repository } = parts;
+  const reach = access.registries.get(slug);
+  for (const action of actions) {
+    if (reach && may(access, slug, repository, action)) continue;
+    const whole = { ...access, scopes: undefined };
+    if (access.scopes && may(whole, slug, repository, action)) throw challenge(plane.app, scopeOf(name, actions), true);
+    throw new OciError('DENIED', `this credential may not ${action} ${action === 'push' ? 'to' : action === 'pull' ? 'from' : 'in'} ${name}`);
+  }
+  return { name, slug, repository, registryId: reach!.registryId };
+}
+
+export const scopeOf = (name: string, actions: readonly Action[]) => `repository:${name}:${actions.join(',')}`;
+
+/** The repository behind a place, for reading. Cached upstreams make theirs on the first pull. */
+export async function repositoryAt({ plane, access }: Call, place: Place): Promise<RepositoryRow | undefined> {
+  const known = await plane.places.repository(place.registryId, place.repository);
+  if (known) return known;
+  if (!plane.cache?.hostOf(place.repository)) return undefined;
+  return plane.cache.repository(place.slug, place.registryId, access.org, place.repository);
+}
+
+export async function knownRepository(call: Call, place: Place): Promise<RepositoryRow> {
+  return (await repositoryAt(call, place)) ?? unknownName(place);
+}
+
+export const unknownName = ({ name }: Place): never => {
+  throw new OciError('NAME_UNKNOWN', `there is no repository ${name}`);
+};
+
+/** Nobody pushes to what caches an upstream. */
+export function refuseCached({ plane }: Call, place: Place) {
+  const host = plane.cache?.hostOf(place.repository);
+  if (host) throw new OciError('DENIED', `${place.name} is a cache of ${host}; push to another repository`);
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DatabaseAway } from '../../../../kernel/db.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import type { Logger } from '../../../../kernel/log.ts';
+import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
+import { OverQuota } from '../../quota.ts';
+import { ManifestInvalid } from '../../rules/manifest.ts';
+
+const statuses = {
+  BLOB_UNKNOWN: 404,
+  BLOB_UPLOAD_INVALID: 400,
+  BLOB_UPLOAD_UNKNOWN: 404,
+  DIGEST_INVALID: 400,
+  MANIFEST_BLOB_UNKNOWN: 404,
+  MANIFEST_INVALID: 400,
+  MANIFEST_UNKNOWN: 404,
+  NAME_INVALID: 400,
+  NAME_UNKNOWN: 404,
+  SIZE_INVALID: 400,
+  TAG_INVALID: 400,
+  UNAUTHORIZED: 401,
+  DENIED: 403,
+  UNSUPPORTED: 405,
+  TOOMANYREQUESTS: 429,
+  UNAVAILABLE: 503,
+} as const;
+export type OciCode = keyof typeof statuses;
+
+/** A refusal in the words that registry clients understand. */
+export class OciError extends Error {
+  readonly code: OciCode;
+  readonly status: number;
+  readonly detail: unknown;
+  readonly headers: Record<string, string>;
+
+  constructor(code: OciCode, sentence: string, options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {}) {
+    super(sentence, { cause: options.cause });
+    this.name = 'OciError';
+    this.code = code;
+    this.status = options.status ?? statuses[code];
+    this.detail = options.detail;
+    this.headers = options.headers ?? {};
+  }
+}
+
+const soon = { 'Retry-After': '2' };
+
+/** What went wrong, in the protocol's words. Undefined: nobody foresaw it. */
+export function asOciError(error: unknown): OciError | undefined {
+  if (error instanceof OciError) return error;
+  if (error instanceof OverQuota) return new OciError('DENIED', error.message, { detail: error.detail });
+  if (error instanceof ManifestInvalid) return new OciError('MANIFEST_INVALID', error.message);
+  if (error instanceof DigestMismatch) return new OciError('DIGEST_INVALID', error.message);
+  if (error instanceof UploadUnknown) return new OciError('BLOB_UPLOAD_UNKNOWN', error.message);
+  if (error instanceof UploadBusy) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 409 });
+  if (error instanceof OffsetMismatch || error instanceof RangeUnsatisfiable) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
+  if (error instanceof DatabaseAway) return new OciError('UNAVAILABLE', 'the database is away; try again in a moment', { headers: soon });
+  if (error instanceof Refusal) {
+    if (error.status === 413) return new OciError('SIZE_INVALID', error.message, { status: 413 });
+    return new OciError(error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED', error.message, { status: error.status, ...(error.status >= 500 ? { headers: soon } : {}) });
+  }
+  return undefined;
+}
+
+/** A sender that has been refused is heard out a little, so that it reads the answer instead of a reset; then the line is cut. */
+const patience = { bytes: 1024 * 1024, ms: 5_000 };
+
+export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, log: Logger) {
+  const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', 'something went wrong on our side; try again', { cause: thrown });
+  if (error.status >= 500) log.error({ err: thrown, method: request.method, url: request.url?.split('?')[0] }, 'registry request failed');
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const body = JSON.stringify({ errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }] });
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  response.setHeader('Content-Type', 'application/json');
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  if (!request.complete) hearOut(request, response);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+function hearOut(request: IncomingMessage, response: ServerResponse) {
+  response.setHeader('Connection', 'close');
+  let left = patience.bytes;
+  const cut = setTimeout(() => request.destroy(), patience.ms);
+  cut.unref();
+  request.once('close', () => clearTimeout(cut));
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
+}

@@ -1,0 +1,80 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db.ts';
+import { book } from '../../quota.ts';
+import { settingsOf } from '../../settings.ts';
+import { algorithmOf } from '../../rules/names.ts';
+import { type BlobRow, holdBlob, insertBlob, linkBlob, linkedElsewhere, nextBlobId } from '../../store/blobs.ts';
+import { linkRef, review } from '../../store/queue.ts';
+import { takeUpload } from '../../store/uploads.ts';
+import type { Hashes } from './hashes.ts';
+import { OciError } from './errors.ts';
+
+// How bytes become a blob. Where a crash can hit, and what it leaves:
+//   while bytes arrive          an upload that can be continued, or expires with its reservation
+//   after storage.commit        an object without a row: the scrub removes it a day later; the client, unanswered, pushes again
+//   after the transaction       the blob is there and linked; the client, unanswered, is told so by HEAD
+// Nothing is answered 201 before both the object is durable and the transaction has committed.
+
+/** `sha256/ab/<hex>.<row id>`: an old copy that is being deleted and a new one never share a key. */
+export const storageKey = (digest: string, id: number) => {
+  const hex = digest.slice(digest.indexOf(':') + 1);
+  return `${algorithmOf(digest)}/${hex.slice(0, 2)}/${hex}.${id}`;
+};
+
+/** Links a held blob into a repository, and books it. Registry row last. */
+export async function link(tx: Tx, app: App, repository: { id: number; registry_id: string }, blob: BlobRow, reserved = 0): Promise<void> {
+  const { id, registry_id } = repository;
+  const fresh = await linkBlob(tx, id, registry_id, blob.id);
+  // Until an image needs it, it may have been pushed in vain.
+  if (fresh) await review(tx, 'link', [linkRef(id, blob.id)], settingsOf(app).gcDelaySeconds);
+  if (fresh || reserved > 0) await book(tx, registry_id, { size: fresh ? blob.size : 0, sign: 1, reserved, elsewhere: () => linkedElsewhere(tx, registry_id, id, blob.id) });
+}
+
+export interface Finished {
+  /** Of the storage, and of the upload's row when there is one. */
+  uploadId: string;
+  digest: string;
+  size: number;
+}
+
+/** Turns a finished upload into a blob of the repository. */
+export async function commitBlob(app: App, hashes: Hashes, repository: { id: number; registry_id: string }, finished: Finished): Promise<void> {
+  const { uploadId, digest, size } = finished;
+  const { db, storage } = app;
+  const seen = hashes.digest(uploadId, algorithmOf(digest), size);
+  if (seen !== undefined && seen !== digest) {
+    throw new OciError('DIGEST_INVALID', `the content has the digest ${seen}, not ${digest}; send it again`);
+  }
+  const linkHeld = async (tx: Tx, blob: BlobRow) => {
+    const upload = await takeUpload(tx, uploadId);
+    await link(tx, app, repository, blob, upload?.reserved ?? 0);
+  };
+
+  // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.
+  if (seen !== undefined) {
+    const known = await db.write(async (tx) => {
+      const blob = await holdBlob(tx, digest);
+      if (blob) await linkHeld(tx, blob);
+      return blob;
+    });
+    if (known) {
+      hashes.forget(uploadId);
+      await storage.abort(uploadId).catch((error) => app.log.warn({ err: error, uploadId }, 'an upload could not be thrown away; the sweep will'));
+      return;
+    }
+  }
+
+  const id = await db.read(nextBlobId);
+  const key = storageKey(digest, id);
+  await storage.commit(uploadId, key, seen === undefined ? { digest } : {});
+  hashes.forget(uploadId);
+  const won = await db.write(async (tx) => {
+    const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
+    const blob = mine ?? (await holdBlob(tx, digest));
+    // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
+    if (!blob) throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
+    await linkHeld(tx, blob);
+    return Boolean(mine);
+  });
+  if (!won) await storage.remove(key).catch((error) => app.log.warn({ err: error, key }, 'a second copy could not be removed; the scrub will'));
+}

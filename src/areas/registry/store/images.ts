@@ -1,0 +1,64 @@
+import Type, { type Static } from 'typebox';
+import { rows, type Tx } from '../../../kernel/db.ts';
+import type { Page } from '../../../kernel/page.ts';
+
+// Lists of what a registry holds, for people and programs; the data plane has ways of its own.
+
+const RepositoryListRow = Type.Object({ name: Type.String(), tag_count: Type.Integer(), size_bytes: Type.Integer(), created_at: Type.String() });
+export type RepositoryListRow = Static<typeof RepositoryListRow>;
+
+/** Blobs and manifests are distinct inside a repository already: one link and one row for each digest. */
+export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Page) => rows(tx, RepositoryListRow)`
+  select r.name, r.created_at,
+         (select count(*) from registry.tag t where t.repository_id = r.id)::int as tag_count,
+         (select coalesce(sum(m.size), 0) from registry.manifest m where m.repository_id = r.id)::bigint
+         + (select coalesce(sum(b.size), 0) from registry.repository_blob l join registry.blob b on b.id = l.blob_id where l.repository_id = r.id)::bigint as size_bytes
+    from registry.repository r
+   where r.org_id = ${org} and r.registry_id = ${registryId} and (${after}::text is null or r.name > ${after})
+   order by r.name limit ${limit + 1}`;
+
+const TagListRow = Type.Object({ name: Type.String(), digest: Type.String(), manifest_size: Type.Integer(), updated_at: Type.String() });
+export type TagListRow = Static<typeof TagListRow>;
+
+export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Page) => rows(tx, TagListRow)`
+  select t.name, m.digest, m.size as manifest_size, t.updated_at
+    from registry.tag t join registry.manifest m on m.id = t.manifest_id
+   where t.repository_id = ${repositoryId} and (${after}::text is null or t.name > ${after})
+   order by t.name limit ${limit + 1}`;
+
+const ManifestListRow = Type.Object({
+  id: Type.Integer(),
+  digest: Type.String(),
+  media_type: Type.String(),
+  size_bytes: Type.Integer(),
+  tags: Type.Array(Type.String()),
+  referrer_types: Type.Array(Type.String()),
+  attached_tags: Type.Array(Type.String()),
+  created_at: Type.String(),
+});
+export type ManifestListRow = Static<typeof ManifestListRow>;
+
+/** Newest first. An index counts what it leads to, each manifest and each layer once, however many of its images share it. */
+export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
+  with recursive page as (
+    select id, digest, media_type, created_at from registry.manifest
+     where repository_id = ${repositoryId} and (${page.after}::bigint is null or id < ${page.after})
+     order by id desc limit ${page.limit + 1}
+  ), part (root, id) as (
+    select id, id from page
+    union
+    select p.root, m.id from part p
+      join registry.manifest_child c on c.parent_id = p.id
+      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest
+  ), manifests as (
+    select p.root, sum(m.size) as bytes from part p join registry.manifest m on m.id = p.id group by p.root
+  ), blobs as (
+    select root, sum(size) as bytes from (select distinct p.root, b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d group by root
+  )
+  select p.id, p.digest, p.media_type, p.created_at, (manifests.bytes + coalesce(blobs.bytes, 0))::bigint as size_bytes,
+         array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
+         array(select coalesce(m.artifact_type, m.config_type, '') from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest) as referrer_types,
+         array(select t.name from registry.tag t
+                where t.repository_id = ${repositoryId} and t.name = any(array[replace(p.digest, ':', '-') || '.sig', replace(p.digest, ':', '-') || '.sbom']))::text[] as attached_tags
+    from page p join manifests on manifests.root = p.id left join blobs on blobs.root = p.id
+   order by p.id desc`;

@@ -1,0 +1,44 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { wake } from '../../../kernel/jobs/index.ts';
+
+/** The task that works the queue off. */
+export const collectTask = 'registry.collect';
+
+export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
+
+/** Has garbage collection look at these, once they are due. Looking early costs nothing: it asks again whether anybody needs them. */
+export async function review(tx: Tx, kind: 'link' | 'blob', refs: string[], delaySeconds: number, graceSeconds: number | null = null) {
+  if (refs.length === 0) return;
+  await run(tx)`
+    insert into registry.gc_queue (kind, ref, review_after, grace_seconds)
+    select ${kind}, ref, kernel.now() + make_interval(secs => ${delaySeconds}), ${graceSeconds} from unnest(${refs}::text[]) ref order by ref
+    on conflict (kind, ref) do update
+       set review_after = least(gc_queue.review_after, excluded.review_after), grace_seconds = least(gc_queue.grace_seconds, excluded.grace_seconds)`;
+  if (delaySeconds === 0) wake(tx, collectTask);
+}
+
+const QueuedRow = Type.Object({ kind: Type.Union([Type.Literal('link'), Type.Literal('blob')]), ref: Type.String(), grace_seconds: Type.Union([Type.Integer(), Type.Null()]) });
+export type QueuedRow = Static<typeof QueuedRow>;
+
+/** The next due entry that nobody else looks at, locked until this transaction ends. */
+export const nextDue = (tx: Tx) => row(tx, QueuedRow)`
+  select kind, ref, grace_seconds from registry.gc_queue where review_after <= kernel.now()
+   order by review_after limit 1 for update skip locked`;
+
+export const done = (tx: Tx, { kind, ref }: QueuedRow) => run(tx)`delete from registry.gc_queue where kind = ${kind} and ref = ${ref}`;
+
+export const postpone = (tx: Tx, { kind, ref }: QueuedRow, until: string) =>
+  run(tx)`update registry.gc_queue set review_after = ${until}::timestamptz where kind = ${kind} and ref = ${ref}`;
+
+/** After a failure the entry comes back later and later, up to an hour. */
+export const backOff = (tx: Tx, { kind, ref }: Pick<QueuedRow, 'kind' | 'ref'>) => run(tx)`
+  update registry.gc_queue
+     set tries = tries + 1, review_after = kernel.now() + make_interval(secs => least(3600, 5 * power(2, least(tries, 10))))
+   where kind = ${kind} and ref = ${ref}`;
+
+const LateRow = Type.Object({ waiting: Type.Integer(), oldest_seconds: Type.Number() });
+export const queueFigures = async (tx: Tx) =>
+  (await rows(tx, LateRow)`
+    select count(*) as waiting, coalesce(extract(epoch from kernel.now() - min(review_after)), 0)::float8 as oldest_seconds
+      from registry.gc_queue where review_after <= kernel.now()`)[0]!;

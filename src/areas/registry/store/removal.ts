@@ -1,0 +1,117 @@
+import Type from 'typebox';
+import type { Caches } from '../../../kernel/cache.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { book, recount } from '../quota.ts';
+import { topics } from '../topics.ts';
+import { deleteLink, type LinkRow, linkedElsewhere } from './blobs.ts';
+import { manifestElsewhere } from './manifests.ts';
+import { linkRef, review } from './queue.ts';
+import type { RepositoryRow } from './repositories.ts';
+
+// How things leave a registry. Each keeps three promises in one transaction: the figures of the quota, what garbage collection must
+// look at, and what other processes have to forget. Locks: link or manifest first, the registry's row last.
+
+/** Takes a blob out of a repository. The lock on the link and the proof that no image needs it are the caller's. */
+export async function unlink(tx: Tx, caches: Caches, link: LinkRow) {
+  await deleteLink(tx, link.repository_id, link.blob_id);
+  await review(tx, 'blob', [String(link.blob_id)], 0);
+  await caches.drop(tx, topics.blob(link.repository_id, link.digest));
+  await book(tx, link.registry_id, {
+    size: link.size,
+    sign: -1,
+    elsewhere: () => linkedElsewhere(tx, link.registry_id, link.repository_id, link.blob_id),
+  });
+}
+
+const GoneRow = Type.Object({ id: Type.Integer(), size: Type.Integer() });
+const LinkIdRow = Type.Object({ blob_id: Type.Integer() });
+
+/** How soon what an image leaves behind may go: `grace` 0 takes at once what no upload under way can need. */
+export interface Leaving {
+  delaySeconds: number;
+  graceSeconds?: number;
+}
+
+/** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
+async function dropManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<number | undefined> {
+  const links = await rows(tx, LinkIdRow)`
+    select l.blob_id from registry.manifest m
+      join registry.manifest_blob n on n.manifest_id = m.id
+      join registry.blob b on b.digest = n.digest and b.state = 'live'
+      join registry.repository_blob l on l.repository_id = m.repository_id and l.blob_id = b.id
+     where m.repository_id = ${repository.id} and m.digest = ${digest}`;
+  const gone = await row(tx, GoneRow)`
+    delete from registry.manifest where repository_id = ${repository.id} and digest = ${digest} returning id, size`;
+  if (!gone) return undefined;
+  const refs = links.map((l) => linkRef(repository.id, l.blob_id));
+  await review(tx, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
+  // Its tags went with it: everything remembered of the repository's names is in doubt.
+  await caches.drop(tx, topics.repository(repository.id));
+  return gone.size;
+}
+
+const bookManifest = (tx: Tx, { id, registry_id }: RepositoryRow, digest: string, size: number) =>
+  book(tx, registry_id, { size, sign: -1, elsewhere: () => manifestElsewhere(tx, registry_id, id, digest) });
+
+/** One manifest with its tags. Its layers stay linked until garbage collection has looked at them. False: it is not there. */
+export async function removeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<boolean> {
+  const size = await dropManifest(tx, caches, repository, digest, leaving);
+  if (size !== undefined) await bookManifest(tx, repository, digest, size);
+  return size !== undefined;
+}
+
+export async function removeTag(tx: Tx, caches: Caches, repository: RepositoryRow, name: string): Promise<{ digest: string } | undefined> {
+  const gone = await row(tx, Type.Object({ digest: Type.String() }))`
+    delete from registry.tag t using registry.manifest m
+     where t.repository_id = ${repository.id} and t.name = ${name} and m.id = t.manifest_id returning m.digest`;
+  if (gone) await caches.drop(tx, topics.tag(repository.id, name));
+  return gone;
+}
+
+const DigestRow = Type.Object({ digest: Type.String() });
+
+/** An index that still lists the manifest, if any. */
+export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Promise<string | undefined> =>
+  (await row(tx, DigestRow)`
+    select p.digest from registry.manifest_child c join registry.manifest p on p.id = c.parent_id
+     where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`)?.digest;
+
+/** Whether a tag or an index keeps the manifest. */
+export const isKept = async (tx: Tx, repositoryId: number, digest: string): Promise<boolean> =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.tag t join registry.manifest m on m.id = t.manifest_id
+                    where m.repository_id = ${repositoryId} and m.digest = ${digest})
+        or exists (select from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}) as yes`)!.yes;
+
+/** The manifest, what refers to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
+ *  Returns the digests that went. */
+export async function purgeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<string[]> {
+  const gone = new Map<string, number>();
+  const waiting = [digest];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const children = await rows(tx, DigestRow)`
+      select c.digest from registry.manifest_child c join registry.manifest m on m.id = c.parent_id
+       where m.repository_id = ${repository.id} and m.digest = ${next} order by c.digest`;
+    const referrers = await rows(tx, DigestRow)`
+      select digest from registry.manifest where repository_id = ${repository.id} and subject = ${next} order by digest`;
+    const size = await dropManifest(tx, caches, repository, next, leaving);
+    if (size === undefined) continue;
+    gone.set(next, size);
+    for (const child of [...children, ...referrers]) if (!(await isKept(tx, repository.id, child.digest))) waiting.push(child.digest);
+  }
+  for (const [each, size] of gone) await bookManifest(tx, repository, each, size);
+  return [...gone.keys()];
+}
+
+/** A whole repository: manifests, tags, uploads and links. False: it is not there. */
+export async function removeRepository(tx: Tx, caches: Caches, registryId: string, name: string): Promise<boolean> {
+  const found = await row(tx, Type.Object({ id: Type.Integer() }))`
+    select id from registry.repository where registry_id = ${registryId} and name = ${name} for update`;
+  if (!found) return false;
+  const links = await rows(tx, LinkIdRow)`select blob_id from registry.repository_blob where repository_id = ${found.id}`;
+  await run(tx)`delete from registry.repository where id = ${found.id}`;
+  await review(tx, 'blob', links.map((l) => String(l.blob_id)), 0);
+  await caches.drop(tx, topics.repository(found.id));
+  await recount(tx, registryId);
+  return true;
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { type Config, readConfig, roles } from '../kernel/config.ts';
+import { version } from './version.ts';
+
+export function registerServe(program: Command) {
+  program
+    .command('serve')
+    .description('run the server, its embedded PostgreSQL included')
+    .option('--roles <list>', `which parts to run here: ${roles.join(',')}`)
+    .action(async (options: { roles?: string }) => {
+      const { config } = readConfig({ ...process.env, ...(options.roles ? { QUARTERDECK_ROLES: options.roles } : {}) }, process.cwd());
+      await runServer(config);
+    });
+}
+
+async function runServer(config: Config) {
+  // Loaded only here: every other command starts in a tenth of the time without them.
+  const [{ serve }, { areas }, { makeLog }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts'), import('../kernel/log.ts')]);
+  const log = makeLog(config.log_level);
+  const running = await serve({ config, log, areas });
+  banner(running.url, config);
+
+  let since: number | undefined;
+  const end = (signal: NodeJS.Signals) => {
+    // One Ctrl-C may arrive several times, from the terminal and from npm. Asked again later: do not wait for anybody.
+    if (since !== undefined) return performance.now() - since > 1_000 ? process.exit(130) : undefined;
+    since = performance.now();
+    log.info({ signal }, 'stopping');
+    running.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGINT', end).on('SIGTERM', end);
+}
+
+function banner(url: string, config: Config) {
+  const beside = config.listen.port === 8080 && !config.database_url;
+  console.log(`
+  Quarterdeck ${version} is ready at ${url}
+
+  Next:  npx quarterdeck whoami        ${beside ? 'who you are here (uses data/owner.token)' : 'with QUARTERDECK_URL and QUARTERDECK_TOKEN set'}
+         ${url}/docs     every operation, to read and to try
+  Stop:  Ctrl-C
+`);
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import pg from 'pg';
+import { cutLink } from '../../../test/fakes/cut-link.ts';
+import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
+import { eventually } from '../../../test/harness/process.ts';
+import type { Connection } from '../db.ts';
+import { listen } from '../listen.ts';
+
+after(stopOwnServer);
+
+const quick = { beatMs: 50, deafAfterMs: 250 };
+
+async function say(connection: Connection, text: string) {
+  const client = new pg.Client(connection);
+  await client.connect();
+  const { rows } = await client.query(text).finally(() => client.end());
+  return rows;
+}
+
+test('a link that goes dead without notice is noticed, and hearing comes back with it', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...quick });
+  t.after(() => listener.close());
+  const heard: string[] = [];
+  const changes: boolean[] = [];
+  listener.on('news', (payload) => heard.push(payload));
+  listener.onChange((hearing) => changes.push(hearing));
+  await eventually(async () => listener.hearing);
+  await eventually(async () => {
+    await say(connection, `select pg_notify('news', 'one')`); // until LISTEN has taken effect, this one may be missed
+    return heard.includes('one');
+  });
+
+  link.cut();
+  await eventually(async () => !listener.hearing, { withinMs: 2_000, everyMs: 1 });
+  await eventually(async () => changes.at(-1) === false, { withinMs: 2_000 });
+  await say(connection, `select pg_notify('news', 'missed')`);
+
+  link.mend();
+  await eventually(async () => listener.hearing);
+  assert.equal(changes.at(-1), true);
+  await say(connection, `select pg_notify('news', 'two')`);
+  await eventually(async () => heard.includes('two'));
+  assert.equal(heard.includes('missed'), false);
+});
+
+test('a connection that the server ends makes it deaf at once', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const listener = await listen({ connection, ...quick });
+  t.after(() => listener.close());
+  await eventually(async () => listener.hearing);
+  const deaf = new Promise<boolean>((resolve) => listener.onChange((hearing) => resolve(!hearing)));
+  await say(connection, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`);
+  assert.equal(await deaf, true);
+  await eventually(async () => listener.hearing);
+});
+
+test('after close it holds no connection, even when it was just reconnecting', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const listener = await listen({ connection, beatMs: 20, deafAfterMs: 100 });
+  await eventually(async () => listener.hearing);
+  await say(connection, `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`);
+  await eventually(async () => !listener.hearing, { everyMs: 1 });
+  await listener.close();
+  const left = () => say(connection, `select 1 from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`);
+  await eventually(async () => (await left()).length === 0, { withinMs: 3_000 });
+});

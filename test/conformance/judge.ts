@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { Compile, type Validator } from 'typebox/compile';
+import { contract } from '../../contract/index.ts';
+import { errorsOf, type Op } from '../../contract/shared.ts';
+import type { WireAnswer } from './wire.ts';
+
+/** What a request can get whatever it asks for: a query or a body that nobody asked for, or more bytes than we read. */
+const anyRequest = [400, 413];
+
+/** What is made by a POST to a collection is found below it, where the contract has such a path. */
+const hasItems = (spec: Op) => contract.some(({ path }) => path.startsWith(`${spec.path}/{`) && path.split('/').length === spec.path.split('/').length + 1);
+
+const validators = new Map<string, Validator>();
+
+/** Holds an answer against the contract: throws with a sentence about what is wrong with it. */
+export function judge(spec: Op, { status, headers, text }: WireAnswer) {
+  const declared = [...Object.keys(spec.responses), ...Object.keys(errorsOf(spec))].map(Number);
+  assert.ok(status < 500, `answered ${status}: ${text}`);
+  assert.ok(declared.includes(status) || anyRequest.includes(status), `answered ${status}, which the contract does not declare: ${text}`);
+  assert.match(String(headers['x-request-id']), /^[\w.-]{8,100}$/, 'X-Request-Id is missing');
+  if (status < 400) judgeSuccess(spec, status, headers, text);
+  else judgeRefusal(spec, status, headers, text);
+}
+
+function judgeSuccess(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {
+  const schema = spec.responses[status];
+  if (!schema) return assert.equal(text, '', `${status} came with a body`);
+  if (status === 201 && hasItems(spec)) assert.match(String(headers['location']), /^\/api\/v1\/.+\/[^/]+$/, '201 without Location, of what has a path of its own');
+  if (spec.produces) return assert.ok(String(headers['content-type']).startsWith(spec.produces), `came as ${headers['content-type']}`);
+  assert.match(String(headers['content-type']), /^application\/json\b/);
+  const key = `${spec.id} ${status}`;
+  const validator = validators.get(key) ?? Compile(schema);
+  validators.set(key, validator);
+  const body: unknown = JSON.parse(text);
+  assert.ok(validator.Check(body), `the answer is not what the contract says: ${JSON.stringify(validator.Errors(body))} in ${text}`);
+}
+
+function judgeRefusal(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {
+  const body = refusal({ status, headers, text });
+  if (status === 401) assert.ok(body.startsWith(spec.area.unauthenticated), `401 begins with other words than the specification: ${body}`);
+  if (status === 429) assert.match(String(headers['retry-after']), /^\d+$/, '429 without Retry-After');
+}
+
+/** The sentence of a refusal of exactly the shape that every refusal has. */
+export function refusal({ headers, text }: WireAnswer): string {
+  assert.match(String(headers['content-type']), /^application\/json\b/, `a refusal came as ${headers['content-type']}: ${text}`);
+  assert.match(String(headers['x-error-code']), /^[a-z_]+$/, `X-Error-Code is missing: ${text}`);
+  assert.match(String(headers['x-request-id']), /^[\w.-]{8,100}$/, `X-Request-Id is missing: ${text}`);
+  const body = JSON.parse(text) as { error: string };
+  assert.deepEqual(Object.keys(body), ['error'], 'a refusal is exactly { error }');
+  assert.ok(typeof body.error === 'string' && body.error.length > 0);
+  return body.error;
+}
