@@ -1,12 +1,10 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
-import type { Api } from '../sdk/index.ts';
 import { call, find, type Here, type Wanted } from './connect.ts';
+import { usage } from './exit.ts';
 import { placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
-import { print, type Shown, shownOptions } from './print.ts';
+import { print, printStream, type Shown, shownOptions } from './print.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
 type Given = Wanted & Shown & { body?: string; all?: boolean };
@@ -27,20 +25,26 @@ export function addCommand(parent: Commander, command: Command, here: Here) {
   const general = [
     ...(command.body ? [new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input')] : []),
     ...(command.paged ? [new Option('--all', 'every page, not only the first')] : []),
-    ...(command.streams ? [] : shownOptions()),
+    ...(command.streams || command.silent ? [] : shownOptions()),
     ...connectionOptions(),
   ].filter((option) => !fields.some((field) => field.flag === option.name()));
   for (const option of general) added.addOption(option);
 
   added.action(async (...args: unknown[]) => {
     const values = added.opts<Record<string, Raw>>();
-    const flags = new Map(options.flatMap(({ field, option }) => (values[option.attributeName()] === undefined ? [] : [[field.name, values[option.attributeName()]!] as const])));
+    const flags = new Map(
+      options.flatMap(({ field, option }) =>
+        values[option.attributeName()] === undefined ? [] : [[field.name, values[option.attributeName()]!] as const],
+      ),
+    );
     const own = Object.fromEntries(general.map((option) => [option.attributeName(), values[option.attributeName()]]));
     await run(command, args.slice(0, params.length) as string[], flags, { ...rootOptions(added), ...defined(own) }, here);
   });
 }
 
 async function run(command: Command, params: string[], flags: Map<string, Raw>, given: Given, here: Here) {
+  const odd = command.params.find((_, i) => ['', '.', '..'].includes(params[i]!));
+  if (odd) usage(`<${odd.flag}> names nothing`);
   const input = await inputOf(command, flags, given.body);
   const args = command.fields.length || command.body ? [...params, input] : params;
   const connection = await find(given, here);
@@ -48,7 +52,7 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
     const operation = (api as unknown as Record<string, Record<string, Call>>)[command.area]![command.operation]!;
     return given.all ? joined(operation.pages(...args), command) : operation(...args);
   });
-  if (answer instanceof Response) return pipeline(Readable.fromWeb(answer.body as never), process.stdout, { end: false });
+  if (answer instanceof Response) return printStream(answer);
   print(answer as Record<string, unknown> | undefined, command, given);
 }
 
@@ -90,4 +94,5 @@ export function rootOptions(command: Commander): Wanted {
   return command.parent ? rootOptions(command.parent) : command.opts();
 }
 
-export const defined = <T extends object>(options: T): Partial<T> => Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<T>;
+export const defined = <T extends object>(options: T): Partial<T> =>
+  Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)) as Partial<T>;

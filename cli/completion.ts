@@ -21,8 +21,9 @@ export function registerCompletion(program: Commander) {
 /** Every command with what follows it. Written into the script: asking us at every key press would take a process each time. */
 function places(command: Commander, at = ''): Place[] {
   const children = command.commands;
-  const flags = command.options.filter((o) => !o.hidden && o.long).map((o) => o.long!);
-  const here = { at, words: [...children.map((c) => c.name()), ...flags, '--help'], isLeaf: children.length === 0 };
+  const choices = command.registeredArguments.flatMap((a) => a.argChoices ?? []);
+  const flags = command.options.flatMap((o) => o.long ?? []);
+  const here = { at, words: [...children.map((c) => c.name()), ...choices, ...flags, '--help'], isLeaf: children.length === 0 };
   return [here, ...children.flatMap((child) => places(child, `${at} ${child.name()}`))];
 }
 
@@ -38,7 +39,7 @@ function bash(all: Place[]): string {
   done
   case "$at" in
 ${cases}  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}")
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _quarterdeck quarterdeck
 `;
@@ -60,7 +61,9 @@ compdef _quarterdeck quarterdeck
 }
 
 function fish(all: Place[]): string {
-  const cases = all.map((place) => `    case ${patterns(place).join(' ').replaceAll("'*", "*'")}\n      printf '%s\\n' ${place.words.join(' ')}\n`).join('');
+  const cases = all
+    .map((place) => `    case ${patterns(place).join(' ').replaceAll("'*", "*'")}\n      printf '%s\\n' ${place.words.join(' ')}\n`)
+    .join('');
   return `function __quarterdeck_words
   set -l at ''
   for word in (commandline -opc)[2..-1]

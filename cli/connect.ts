@@ -26,7 +26,8 @@ export interface Connection {
 /** Options first, then the environment, then what the server of this machine left here. */
 export async function find(wanted: Wanted, here: Here): Promise<Connection> {
   const given = wanted.url ?? here.env['QUARTERDECK_URL'];
-  if (given !== undefined && !/^https?:\/\//.test(URL.parse(given)?.href ?? '')) usage(`the server's URL must begin with http:// or https://, found "${given}"`);
+  if (given !== undefined && !/^https?:\/\//.test(URL.parse(given)?.href ?? ''))
+    usage(`the server's URL must begin with http:// or https://, found "${given}"`);
   if (wanted.token) return { url: given ?? (await here.server()).url, token: wanted.token, tokenFrom: 'the one of --token' };
   const fromEnv = here.env['QUARTERDECK_TOKEN'];
   if (fromEnv) return { url: given ?? (await here.server()).url, token: fromEnv, tokenFrom: 'QUARTERDECK_TOKEN' };
@@ -45,13 +46,19 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim() || undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') usage(`${file} is not yours to read; set QUARTERDECK_TOKEN to a token of your own`);
+    if ((error as NodeJS.ErrnoException).code === 'EACCES')
+      usage(`${file} is not yours to read; set QUARTERDECK_TOKEN to a token of your own`);
     return undefined;
   }
 }
 
 /** Calls the server and turns whatever it refuses into one sentence and an exit code. */
-export async function call<T>(connection: Connection, here: Here, options: { open?: boolean | undefined }, act: (api: Api) => Promise<T>): Promise<T> {
+export async function call<T>(
+  connection: Connection,
+  here: Here,
+  options: { open?: boolean | undefined },
+  act: (api: Api) => Promise<T>,
+): Promise<T> {
   const { url, token, tokenFrom } = connection;
   if (!token && !options.open) throw new Failure(exitCodes.unauthenticated, `no token for ${url}: set QUARTERDECK_TOKEN, or give --token`);
   try {

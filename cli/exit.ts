@@ -2,7 +2,15 @@ import { ApiError, UnreachableError } from '../sdk/index.ts';
 import { printable } from './printable.ts';
 
 /** Exit codes are an interface: scripts rely on them. 3 to 10 belong to the server. */
-export const exitCodes = { usage: 2, unauthenticated: 20, forbidden: 21, notFound: 22, conflict: 23, refused: 24, unavailable: 25 } as const;
+export const exitCodes = {
+  usage: 2,
+  unauthenticated: 20,
+  forbidden: 21,
+  notFound: 22,
+  conflict: 23,
+  refused: 24,
+  unavailable: 25,
+} as const;
 
 export const meanings: Record<number, string> = {
   0: 'done',

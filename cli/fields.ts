@@ -10,16 +10,18 @@ import { usage } from './exit.ts';
 
 export type Raw = string | string[] | boolean;
 
-export function valueOf(field: Field, raw: Raw): unknown {
+export function readValue(field: Field, raw: Raw): unknown {
   if (typeof raw === 'boolean') return raw;
   const texts = [raw].flat();
   if (field.nullable && texts.at(-1) === 'null') return null;
   if (field.list) return texts.flatMap((text) => (text.startsWith('[') ? json(field, text) : items(field, text)));
-  if (field.type === 'record') return Object.assign({}, ...texts.map((text) => (text.startsWith('{') ? json(field, text) : record(field, text))));
+  if (field.type === 'record')
+    return Object.assign({}, ...texts.map((text) => (text.startsWith('{') ? json(field, text) : record(field, text))));
   return one(field, texts.at(-1)!);
 }
 
-const items = (field: Field, text: string): unknown[] => (field.type === 'object' || field.type === 'record' ? [one(field, text)] : text.split(',').map((t) => one(field, t)));
+const items = (field: Field, text: string): unknown[] =>
+  field.type === 'object' || field.type === 'record' ? [one(field, text)] : text.split(',').map((t) => one(field, t));
 
 function one(field: Field, text: string): unknown {
   switch (field.type) {
@@ -60,16 +62,26 @@ function pairs(field: Field, text: string): Record<string, unknown> {
   for (const pair of text.split(',')) {
     const [name, ...rest] = pair.split('=');
     const key = keys.find((k) => k.name === name || k.flag === name);
-    if (!key || !rest.length) return usage(`--${field.flag} takes key=value pairs or JSON; its keys are ${keys.map((k) => k.name).join(', ')}; found "${pair}"`);
+    if (!key || !rest.length)
+      return usage(`--${field.flag} takes key=value pairs or JSON; its keys are ${keys.map((k) => k.name).join(', ')}; found "${pair}"`);
     if (key.type === 'object' || key.type === 'record') usage(`${key.name} lies too deep for key=value; give --${field.flag} as JSON`);
     found.set(key, [...(found.get(key) ?? []), rest.join('=')]);
   }
-  return Object.fromEntries([...found].map(([key, texts]) => [key.name, valueOf({ ...key, flag: `${field.flag} ${key.name}` }, texts)]));
+  return Object.fromEntries([...found].map(([key, texts]) => [key.name, readValue({ ...key, flag: `${field.flag} ${key.name}` }, texts)]));
 }
 
 /** How the value is written, for help. */
 export function placeholder({ type, list, choices, fields }: Field): string {
-  const one = choices ? choices.join('|') : { string: 'text', integer: 'number', number: 'number', boolean: 'true|false', record: 'key=value', object: `${fields?.[0]?.name ?? 'key'}=…` }[type];
+  const one = choices
+    ? choices.join('|')
+    : {
+        string: 'text',
+        integer: 'number',
+        number: 'number',
+        boolean: 'true|false',
+        record: 'key=value',
+        object: `${fields?.[0]?.name ?? 'key'}=…`,
+      }[type];
   if (!list) return one.length > 60 ? 'choice' : one;
   return type === 'object' ? one : choices ? 'list' : `${one},…`;
 }

@@ -27,9 +27,12 @@ export function registerUser(program: Commander, here: Here) {
 
 const closing = `
 Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, --body @file.json gives all at once.
-Exit codes: ${Object.entries(meanings).map(([code, meaning]) => `${code} ${meaning}`).join(' · ')}.`;
+Exit codes: ${Object.entries(meanings)
+  .map(([code, meaning]) => `${code} ${meaning}`)
+  .join(' · ')}.`;
 
-const group = (parent: Commander, name: string): Commander => parent.commands.find((c) => c.name() === name) ?? parent.command(name).helpCommand(false);
+const group = (parent: Commander, name: string): Commander =>
+  parent.commands.find((c) => c.name() === name) ?? parent.command(name).helpCommand(false);
 
 /** A group has no words of its own in the contract: its verbs say what it is. */
 function describe(parent: Commander) {

@@ -1,16 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { Command } from '../sdk/commands.ts';
-import { Failure, exitCodes, usage } from './exit.ts';
-import { type Raw, valueOf } from './fields.ts';
+import { exitCodes, Failure, usage } from './exit.ts';
+import { type Raw, readValue } from './fields.ts';
 
 /** The operation's input: what `--body` brings, then each flag over it. */
 export async function inputOf(command: Command, flags: Map<string, Raw>, body: string | undefined): Promise<Record<string, unknown>> {
   const whole = body === undefined ? undefined : await readBody(body);
   if (command.body === 'list') return { body: whole ?? usage('--body is missing: give the list as JSON, @file or - for standard input') };
-  const input = { ...(whole as object | undefined), ...Object.fromEntries([...flags].map(([name, raw]) => [name, valueOf(command.fields.find((f) => f.name === name)!, raw)])) };
+  const input = {
+    ...(whole as object | undefined),
+    ...Object.fromEntries([...flags].map(([name, raw]) => [name, readValue(command.fields.find((f) => f.name === name)!, raw)])),
+  };
   const missing = command.fields.filter((f) => f.required && !(f.name in input));
-  if (missing.length) usage(`${missing.map((f) => `--${f.flag}`).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing; see quarterdeck ${command.words.join(' ')} --help`);
+  if (missing.length)
+    usage(
+      `${missing.map((f) => `--${f.flag}`).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing; see quarterdeck ${command.words.join(' ')} --help`,
+    );
   return input;
 }
 

@@ -1,4 +1,7 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
+import { exitCodes, Failure } from './exit.ts';
 import { emptyLists, only, pretty } from './show.ts';
 
 export interface Shown {
@@ -19,9 +22,8 @@ interface Printed {
 /** The answer on standard output, remarks about it on standard error. */
 export function print(answer: Record<string, unknown> | undefined, { columns, secret }: Printed, options: Shown) {
   if (!answer) return;
-  // `quarterdeck … | head` ends by closing our output; that is no error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+  process.stdout.on('error', (error) => {
+    if (!isClosed(error)) throw error;
   });
   if (options.json) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
   else if (options.only) process.stdout.write(only(answer, columns, options.only));
@@ -32,3 +34,15 @@ export function print(answer: Record<string, unknown> | undefined, { columns, se
   }
   if (secret) console.error('the secret is shown only this once: keep it now');
 }
+
+/** An answer that is not JSON, as it comes. */
+export async function printStream({ body }: Response) {
+  try {
+    if (body) await pipeline(Readable.fromWeb(body as never), process.stdout, { end: false });
+  } catch (error) {
+    if (!isClosed(error)) throw new Failure(exitCodes.unavailable, 'the answer broke off: what was printed is not all of it');
+  }
+}
+
+/** `quarterdeck … | head` ends by closing our output; that is no error. */
+const isClosed = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EPIPE';

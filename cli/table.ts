@@ -21,7 +21,8 @@ export function table(head: string[], rows: string[][], { width = Number.POSITIV
   return [header(line(head)), ...rows.map(line), ''].join('\n');
 }
 
-const clip = (text: string, width: number) => (lengthOf(text) > width ? `${[...text].slice(0, width - 1).join('')}…` : text + ' '.repeat(width - lengthOf(text)));
+const clip = (text: string, width: number) =>
+  lengthOf(text) > width ? `${[...text].slice(0, width - 1).join('')}…` : text + ' '.repeat(width - lengthOf(text));
 
 /** The first column names the row, and is copied from here: it stays whole. */
 export function fit(natural: number[], available: number): number[] {

@@ -3,12 +3,14 @@ import { type Answer, type Prepared, send } from './send.ts';
 import type { CallOptions, ClientOptions, Operation } from './types.ts';
 
 type Input = Record<string, unknown>;
+export type Bound = ((...args: unknown[]) => Promise<unknown>) & { pages?(...args: unknown[]): AsyncGenerator<unknown, void> };
 
 /** An operation as a function: path parameters, then the input if it takes any, then options. */
-export function bind(client: ClientOptions, operation: Operation) {
+export function bind(client: ClientOptions, operation: Operation): Bound {
   const count = operation.path.split('{').length - 1;
   const inputs = operation.query || operation.body ? 1 : 0;
-  const split = (args: unknown[]) => [args.slice(0, count), inputs ? args[count] : undefined, args[count + inputs]] as [string[], Input?, CallOptions?];
+  const split = (args: unknown[]) =>
+    [args.slice(0, count), inputs ? args[count] : undefined, args[count + inputs]] as [string[], Input?, CallOptions?];
   const call = async (params: string[], input: Input = {}, options: CallOptions = {}) =>
     answerOf(client, operation, await send(client, prepare(client, operation, params, input, options), options.signal));
 
@@ -72,10 +74,15 @@ function answerOf(client: ClientOptions, { streams }: Operation, { response, tex
 
 function refusal({ status, headers }: Response, text: string | undefined): ApiError {
   const retryAfter = headers.get('retry-after');
-  return new ApiError(status, headers.get('x-error-code') ?? 'unknown', sentenceIn(text) ?? `the server answered ${status} without saying why`, {
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryAfter: retryAfter ? Number(retryAfter) : undefined,
-  });
+  return new ApiError(
+    status,
+    headers.get('x-error-code') ?? 'unknown',
+    sentenceIn(text) ?? `the server answered ${status} without saying why`,
+    {
+      requestId: headers.get('x-request-id') ?? undefined,
+      retryAfter: retryAfter ? Number(retryAfter) : undefined,
+    },
+  );
 }
 
 function sentenceIn(text: string | undefined): string | undefined {

@@ -13,6 +13,8 @@ export interface Command {
   /** Needs no token. */
   open?: boolean;
   paged?: boolean;
+  /** Answers with nothing: done is done. */
+  silent?: boolean;
   /** Answers with something else than JSON. */
   streams?: boolean;
   /** Answers with a secret that is never shown again. */

@@ -6,7 +6,12 @@ export class ApiError extends Error {
   /** Seconds to wait before another try, where the server said so. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: number, code: string, sentence: string, options: { requestId?: string | undefined; retryAfter?: number | undefined } = {}) {
+  constructor(
+    status: number,
+    code: string,
+    sentence: string,
+    options: { requestId?: string | undefined; retryAfter?: number | undefined } = {},
+  ) {
     super(sentence);
     this.name = 'ApiError';
     this.status = status;

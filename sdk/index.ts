@@ -3,9 +3,9 @@ import type { Api } from './generated/api.ts';
 import { operations } from './generated/operations.ts';
 import type { ClientOptions } from './types.ts';
 
-export type { CallOptions, ClientOptions, Paged } from './types.ts';
 export { ApiError, UnreachableError } from './errors.ts';
 export type * from './generated/api.ts';
+export type { CallOptions, ClientOptions, Paged } from './types.ts';
 
 /**
  * A client of one server, with one token: a function for every operation, by area.

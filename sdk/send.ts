@@ -36,7 +36,11 @@ export async function send(client: ClientOptions, request: Prepared, signal?: Ab
 /** 429 comes before anything is done; with 503 that is not certain. */
 const isMomentary = (status: number, { mayRepeat }: Prepared) => status === 429 || (status === 503 && mayRepeat);
 
-async function once({ fetch: ask = fetch, timeoutMs = 60_000, url }: ClientOptions, request: Prepared, signal?: AbortSignal): Promise<Answer> {
+async function once(
+  { fetch: ask = fetch, timeoutMs = 60_000, url }: ClientOptions,
+  request: Prepared,
+  signal?: AbortSignal,
+): Promise<Answer> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new UnreachableError(`${url} did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
   try {
@@ -55,7 +59,8 @@ function causeOf(error: unknown): { code?: string; message?: string } {
   return cause?.errors?.[0] ?? cause ?? (error as Error);
 }
 
-const neverArrived = (error: unknown) => ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(causeOf(error).code ?? '');
+const neverArrived = (error: unknown) =>
+  ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(causeOf(error).code ?? '');
 
 function unreachable(url: string, error: unknown): UnreachableError {
   if (error instanceof UnreachableError) return error;

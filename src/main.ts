@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { registerUser } from '../cli/index.ts';
+import { registerAdmin } from './admin/index.ts';
 import { registerConfig } from './commands/config.ts';
 import { ownServer } from './commands/own-server.ts';
 import { registerServe } from './commands/serve.ts';
@@ -20,6 +21,7 @@ const program = new Command('quarterdeck')
 
 registerServe(program);
 registerConfig(program);
+registerAdmin(program);
 registerUser(program, { env: process.env, version, server: ownServer });
 
 program.parseAsync().catch((error: { code?: string; exitCode?: number; message: string }) => {

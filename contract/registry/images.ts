@@ -23,7 +23,12 @@ const RegistryManifest = named(
     }),
     tags: Type.Array(Type.String(), { description: 'Empty: untagged' }),
     createdAt: DateTime,
-    signatures: Type.Optional(Type.Integer({ minimum: 0, description: 'Signatures attached to it (cosign, notation); whether they are good is for a client to verify' })),
+    signatures: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Signatures attached to it (cosign, notation); whether they are good is for a client to verify',
+      }),
+    ),
     sboms: Type.Optional(Type.Integer({ minimum: 0, description: 'Software bills of materials attached to it' })),
   }),
 );

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { oneOf } from '../shared.ts';
+import { input, oneOf } from '../shared.ts';
 
 // The grammars of the OCI distribution specification, so that what cannot exist is a 400 and not a 404.
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
@@ -17,3 +17,35 @@ export const digest = Type.String({
   description: '`sha256:…` or `sha512:…`',
 });
 export const mode = oneOf(['pull', 'readwrite']);
+
+const glob = (description: string, pattern: string) => Type.String({ minLength: 1, maxLength: 255, pattern, description });
+
+export const immutableTags = Type.Array(
+  glob(
+    'A tag, or repository:tag, where * stands for any run of characters: v*, team/app:release-*',
+    '^[a-zA-Z0-9._/*-]+(:[a-zA-Z0-9._*-]+)?$',
+  ),
+  { maxItems: 100, description: 'Tags that can neither move nor be deleted by clients; empty: none' },
+);
+
+const days = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, description }));
+
+export const Retention = input(
+  {
+    untaggedDays: days('Untagged images go so many days after they were pushed and last pulled'),
+    rules: Type.Optional(
+      Type.Array(
+        input({
+          repositories: Type.Optional(glob('Which repositories; * stands for any run of characters; absent: all', '^[a-z0-9._/*-]+$')),
+          tags: Type.Optional(glob('Which tags; absent: all', '^[a-zA-Z0-9._*-]+$')),
+          keepLast: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 10_000, description: 'The newest so many tags of a repository stay' }),
+          ),
+          keepDays: days('Tags pushed or pulled within so many days stay'),
+        }),
+        { maxItems: 50, description: 'The first rule that fits a tag decides; a tag that none fits stays' },
+      ),
+    ),
+  },
+  { description: 'Empty: everything stays' },
+);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { DateTime, input, Name, named, nextCursor, op, page } from '../shared.ts';
-import { repo } from './names.ts';
+import { immutableTags, Retention, repo } from './names.ts';
 
 const bytes = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -24,6 +24,9 @@ const RegistryDetail = named(
     usedBytes: bytes('Distinct bytes in the registry: what the quota counts'),
     repositoryCount: Type.Integer({ minimum: 0 }),
     createdAt: DateTime,
+    displayName: Type.Optional(Type.String()),
+    immutableTags: Type.Optional(immutableTags),
+    retention: Type.Optional(Retention),
   }),
 );
 
@@ -76,6 +79,18 @@ export const registryOps = {
     permission: 'registry.registry.read',
     scoped: true,
     responses: { 200: RegistryDetail },
+  }),
+  updateRegistry: op({
+    method: 'PATCH',
+    path: '/registry/registries/{slug}',
+    summary: 'Change a registry’s name and rules',
+    description:
+      'Immutable tags can neither move nor be deleted by clients. Retention removes old tags and untagged images. Both are replaced whole.',
+    permission: 'registry.registry.write',
+    scoped: true,
+    body: input({ displayName: Type.Optional(Name), immutableTags: Type.Optional(immutableTags), retention: Type.Optional(Retention) }),
+    responses: { 200: RegistryDetail },
+    extension: true,
   }),
   deleteRegistry: op({
     method: 'DELETE',

@@ -6,6 +6,8 @@ import { kebab, refuseAmbiguity, wordsOf } from './names.ts';
 export function commandTable(document: Document, ops: Op[], secrets: Set<string>): Commands {
   const commands = ops.map((op): Command => {
     const body = deref(document, op.body);
+    const columns = columnsOf(document, op.answer);
+    if (op.paged && Object.keys(columns).length !== 1) throw new Error(`${op.id} answers in pages, but not with one list of objects`);
     return {
       words: wordsOf(op),
       area: op.area,
@@ -17,9 +19,9 @@ export function commandTable(document: Document, ops: Op[], secrets: Set<string>
       ...(body ? { body: body.type === 'array' ? ('list' as const) : ('object' as const) } : {}),
       ...(op.open ? { open: true } : {}),
       ...(op.paged ? { paged: true } : {}),
-      ...(op.streams ? { streams: true } : {}),
+      ...(op.streams ? { streams: true } : op.answer ? {} : { silent: true }),
       ...(secrets.has(op.id) ? { secret: true } : {}),
-      columns: columnsOf(document, op.answer),
+      columns,
     };
   });
   refuseAmbiguity(commands.map(({ operation, words }) => ({ id: operation, words })));
@@ -35,7 +37,8 @@ const fieldsOf = (document: Document, schema: Schema | undefined): Field[] =>
 
 function field(document: Document, name: string, given: Schema, required: boolean): Field {
   const options = given.anyOf?.filter((s) => s.type !== 'null');
-  if (options && options.length !== 1) throw new Error(`${name} is a choice of types, which no flag can express; teach sdk/generate/commands.ts`);
+  if (options && options.length !== 1)
+    throw new Error(`${name} is a choice of types, which no flag can express; teach sdk/generate/commands.ts`);
   const schema = deref(document, options?.[0] ?? given)!;
   const list = schema.type === 'array';
   const one = list ? deref(document, schema.items)! : schema;

@@ -32,13 +32,17 @@ export function refuseAmbiguity(named: { id: string; words: string[] }[]) {
   const byName = new Map<string, string>();
   for (const { id, words } of named) {
     const name = words.join(' ');
-    if (byName.has(name)) throw new Error(`${id} and ${byName.get(name)} are both called "${name}"; give one of them a name in sdk/generate/names.ts`);
+    if (byName.has(name))
+      throw new Error(`${id} and ${byName.get(name)} are both called "${name}"; give one of them a name in sdk/generate/names.ts`);
     byName.set(name, id);
   }
   for (const { id, words } of named) {
     for (let n = 1; n < words.length; n++) {
       const group = byName.get(words.slice(0, n).join(' '));
-      if (group) throw new Error(`"${words.join(' ')}" (${id}) lies below the command of ${group}; give one of them a name in sdk/generate/names.ts`);
+      if (group)
+        throw new Error(
+          `"${words.join(' ')}" (${id}) lies below the command of ${group}; give one of them a name in sdk/generate/names.ts`,
+        );
     }
   }
 }

@@ -3,7 +3,13 @@ import { type Document, deref, type Op } from './document.ts';
 /** `generated/operations.ts`: what the client must know to send each operation, one line each. */
 export function operationTable(document: Document, ops: Op[]): string {
   const areas = [...new Set(ops.map((op) => op.area))];
-  const table = areas.map((area) => `  ${area}: {\n${ops.filter((op) => op.area === area).map((op) => line(document, op)).join('')}  },\n`);
+  const table = areas.map(
+    (area) =>
+      `  ${area}: {\n${ops
+        .filter((op) => op.area === area)
+        .map((op) => line(document, op))
+        .join('')}  },\n`,
+  );
   return `import type { Operation } from '../types.ts';\n\nexport const operations: Record<string, Record<string, Operation>> = {\n${table.join('')}};\n`;
 }
 

@@ -8,7 +8,9 @@ export function apiTypes(document: Document, ops: Op[]): string {
     return `${comment(description, 0)}export interface ${capital(name)}Api {\n${methods.join('\n')}}\n`;
   });
   const api = `export interface Api {\n${areas.map(({ name }) => `  ${name}: ${capital(name)}Api;\n`).join('')}}\n`;
-  const schemas = schemasOf(document, ops).map(([name, schema]) => `${comment(schema.description, 0)}export type ${name} = ${type(schema, 0)};\n`);
+  const schemas = schemasOf(document, ops).map(
+    ([name, schema]) => `${comment(schema.description, 0)}export type ${name} = ${type(schema, 0)};\n`,
+  );
   return [`import type { CallOptions, Paged } from '../types.ts';\n`, api, ...interfaces, ...schemas].join('\n');
 }
 

@@ -5,6 +5,7 @@ export interface Api {
   tokens: TokensApi;
   iam: IamApi;
   organization: OrganizationApi;
+  registry: RegistryApi;
   oncall: OncallApi;
   uptime: UptimeApi;
 }
@@ -202,8 +203,404 @@ export interface OrganizationApi {
   removeMember: (userId: string, options?: CallOptions) => Promise<void>;
 }
 
+/** Container image registries, their images, keys and logins, OIDC access for CI, and the pull-through cache */
+export interface RegistryApi {
+  /** Log in for an hour. One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. The password is returned only here. */
+  createRegistryLogin: (input?: {
+    /** The slug of the only registry it is for */
+    registry?: string;
+    pullOnly?: boolean;
+  }, options?: CallOptions) => Promise<RegistryLogin>;
+
+  /** Log out. Your own credential; somebody else’s needs registry.key.admin. */
+  revokeRegistryLogin: (keyId: string, options?: CallOptions) => Promise<void>;
+
+  /** Swap an OIDC ID token for a registry key. OAuth 2.0 Token Exchange (RFC 8693), as form or JSON. The key is listed among the registry’s keys and can be revoked there. */
+  exchangeRegistryOidcToken: (input: {
+    grant_type?: 'urn:ietf:params:oauth:grant-type:token-exchange';
+    /** The ID token */
+    subject_token: string;
+    subject_token_type?: 'urn:ietf:params:oauth:token-type:id_token' | 'urn:ietf:params:oauth:token-type:jwt';
+    /** The slug of the registry */
+    audience: string;
+    /** The most that the matching rules allow by default */
+    scope?: 'pull' | 'readwrite';
+  }, options?: CallOptions) => Promise<{
+    /** The same as `password` */
+    access_token: string;
+    issued_token_type: string;
+    token_type: string;
+    /** Seconds */
+    expires_in: number;
+    keyId: string;
+    username: string;
+    password: string;
+    /** ISO 8601, UTC, with milliseconds */
+    expiresAt: string;
+    /** The host to log in to */
+    registry: string;
+    mode: 'pull' | 'readwrite';
+    repoPrefixes: string[];
+  }>;
+
+  /** List registries */
+  listRegistries: (options?: CallOptions) => Promise<{
+    registries: Registry[];
+  }>;
+
+  /** Create a registry. Images are then HOST/<slug>/<repository>. The slug is unique everywhere and can never be changed. */
+  createRegistry: (input: {
+    /** 3 to 40 lower-case letters, digits and hyphens, no hyphen at the ends */
+    slug: string;
+    /** Trimmed; 1 to 100 characters */
+    displayName?: string;
+    /** The server’s own region by default */
+    region?: string;
+  }, options?: CallOptions) => Promise<Registry>;
+
+  /** One registry with quota and usage */
+  getRegistry: (slug: string, options?: CallOptions) => Promise<RegistryDetail>;
+
+  /** Change a registry’s name and rules. Immutable tags can neither move nor be deleted by clients. Retention removes old tags and untagged images. Both are replaced whole. */
+  updateRegistry: (slug: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    displayName?: string;
+    /** Tags that can neither move nor be deleted by clients; empty: none */
+    immutableTags?: string[];
+    /** Empty: everything stays */
+    retention?: {
+      /** Untagged images go so many days after they were pushed and last pulled */
+      untaggedDays?: number;
+      /** The first rule that fits a tag decides; a tag that none fits stays */
+      rules?: {
+        /** Which repositories; * stands for any run of characters; absent: all */
+        repositories?: string;
+        /** Which tags; absent: all */
+        tags?: string;
+        /** The newest so many tags of a repository stay */
+        keepLast?: number;
+        /** Tags pushed or pulled within so many days stay */
+        keepDays?: number;
+      }[];
+    };
+  }, options?: CallOptions) => Promise<RegistryDetail>;
+
+  /** Delete an empty registry */
+  deleteRegistry: (slug: string, options?: CallOptions) => Promise<void>;
+
+  /** List registry keys. Revoked and expired ones stay listed for 90 days. Secrets are never shown again. */
+  listRegistryKeys: (slug: string, options?: CallOptions) => Promise<{
+    keys: RegistryKey[];
+  }>;
+
+  /** Mint a registry key. A long-lived login: keyId and secret are user name and password. The secret is returned only here. */
+  createRegistryKey: (slug: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    mode: 'pull' | 'readwrite';
+    /** Whole path segments: `team` covers team and team/app, never teams; absent: every repository */
+    repoPrefixes?: string[];
+  }, options?: CallOptions) => Promise<{
+    keyId: string;
+    secret: string;
+  }>;
+
+  /** Revoke a registry key for good */
+  revokeRegistryKey: (slug: string, keyId: string, options?: CallOptions) => Promise<void>;
+
+  /** List a repository’s manifests. Tagged and untagged, newest first. */
+  listRegistryManifests: Paged<(slug: string, input: {
+    /** A repository’s name below the registry, such as team/app */
+    repo: string;
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    manifests: RegistryManifest[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Delete an image by digest. With its tags. Blobs that nothing else in the repository refers to are freed. */
+  deleteRegistryManifest: (slug: string, input: {
+    /** A repository’s name below the registry, such as team/app */
+    repo: string;
+    /** `sha256:…` or `sha512:…` */
+    digest: string;
+  }, options?: CallOptions) => Promise<void>;
+
+  /** List OIDC access rules */
+  listRegistryOidcRules: (slug: string, options?: CallOptions) => Promise<{
+    rules: RegistryOidcRule[];
+  }>;
+
+  /** Let CI log in by OIDC. A job that proves issuer, audience and subject by its ID token gets a registry key for at most an hour, without any stored secret. */
+  createRegistryOidcRule: (slug: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    /** https, exactly as in the token’s `iss` */
+    issuer: string;
+    audience: string;
+    /** The whole subject; `*` stays inside one `:`-separated part, `**` crosses: `repo:acme/app:ref:refs/heads/*` */
+    subjectPattern: string;
+    mode: 'pull' | 'readwrite';
+    /** Only these repositories, by whole path segments */
+    repoPrefixes?: string[];
+  }, options?: CallOptions) => Promise<RegistryOidcRule>;
+
+  /** Delete an OIDC access rule. Keys minted by it are revoked too. */
+  deleteRegistryOidcRule: (slug: string, id: number, options?: CallOptions) => Promise<void>;
+
+  /** List repositories. By name. */
+  listRegistryRepositories: Paged<(slug: string, input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    repositories: RegistryRepository[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Delete a repository. With every manifest, tagged or not, its tags and its blobs. */
+  deleteRegistryRepository: (slug: string, input: {
+    /** A repository’s name below the registry, such as team/app */
+    repo: string;
+  }, options?: CallOptions) => Promise<void>;
+
+  /** List a repository’s tags. By name. */
+  listRegistryTags: Paged<(slug: string, input: {
+    /** A repository’s name below the registry, such as team/app */
+    repo: string;
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    tags: RegistryTag[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too and its space reclaimed; `purged` says whether that happened. */
+  deleteRegistryTag: (slug: string, input: {
+    /** A repository’s name below the registry, such as team/app */
+    repo: string;
+    tag: string;
+    /** false by default */
+    purge?: 'true' | 'false';
+  }, options?: CallOptions) => Promise<{
+    purged: boolean;
+  }>;
+
+  /** List your upstream logins. User names only; passwords are never shown. */
+  listRegistryUpstreamCredentials: (slug: string, options?: CallOptions) => Promise<{
+    upstreamCredentials: RegistryUpstreamCredential[];
+  }>;
+
+  /** Bring your own login for an upstream. Tried with the upstream first; nothing is stored unless it takes it. Pulls then count against your limits there, and what is cached is only yours. */
+  setRegistryUpstreamCredential: (slug: string, host: string, input: {
+    username: string;
+    /** Kept sealed, never returned */
+    password: string;
+  }, options?: CallOptions) => Promise<{
+    upstream: string;
+    username: string;
+  }>;
+
+  /** Forget an upstream login */
+  deleteRegistryUpstreamCredential: (slug: string, host: string, options?: CallOptions) => Promise<void>;
+
+  /** What may be cached. The upstream registries that a pull goes through to and is cached from. */
+  listRegistryUpstreams: (options?: CallOptions) => Promise<{
+    upstreams: RegistryUpstream[];
+  }>;
+}
+
 /** Incidents, schedules, escalation policies, alert sources and who is paged how */
 export interface OncallApi {
+  /** List alert sources. Each is an Alertmanager-compatible entry point bound to one service. Tokens are never shown again. */
+  listAlertSources: (options?: CallOptions) => Promise<{
+    sources: OncallAlertSource[];
+  }>;
+
+  /** Create an alert source. Point a webhook receiver at /api/v1/oncall/alert-sources/{id}/alerts with the token as bearer. The token is returned only here. */
+  createAlertSource: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** The service whose incidents its alerts open */
+    serviceId: string;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    serviceId: string;
+    token: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  }>;
+
+  /** Revoke an alert source for good. Immediate: deliveries under way get 401. */
+  revokeAlertSource: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Deliver alerts (Alertmanager webhook, version 4). Answered only once the alerts are stored. State is kept for each fingerprint, so repeated deliveries change nothing and mixed groups are taken apart. */
+  receiveAlerts: (id: string, input: AlertmanagerWebhook, options?: CallOptions) => Promise<OncallIngest>;
+
+  /** Deliver alerts (Prometheus itself). For Prometheus without an Alertmanager: give it /api/v1/oncall/alert-sources/{id} as path_prefix of an alertmanager. */
+  receivePrometheusAlerts: (id: string, input: {
+    body: PrometheusAlert[];
+  }, options?: CallOptions) => Promise<OncallIngest>;
+
+  /** List escalation policies */
+  listEscalationPolicies: (options?: CallOptions) => Promise<{
+    policies: OncallEscalationPolicy[];
+  }>;
+
+  /** Create an escalation policy */
+  createEscalationPolicy: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Further passes through the steps after the first */
+    repeat: number;
+    /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
+    steps: OncallEscalationStepInput[];
+  }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
+
+  /** Change an escalation policy. Steps are replaced whole. Incidents under way keep the copy of the policy they opened with. */
+  updateEscalationPolicy: (id: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    /** Further passes through the steps after the first */
+    repeat?: number;
+    /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
+    steps?: OncallEscalationStepInput[];
+  }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
+
+  /** Delete an escalation policy */
+  deleteEscalationPolicy: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** List incidents. Newest first, at most 100. Without a status: the working set, open and acknowledged ones. */
+  listIncidents: (input?: {
+    status?: 'open' | 'acknowledged' | 'resolved';
+  }, options?: CallOptions) => Promise<{
+    incidents: OncallIncident[];
+  }>;
+
+  /** Open an incident by hand. Pages like one that an alert opened. While no alert attaches to it, it never resolves by itself. */
+  openIncident: (input: {
+    /** The service that is affected */
+    serviceId: string;
+    /** Trimmed; 1 to 200 characters */
+    title: string;
+    description?: string;
+  }, options?: CallOptions) => Promise<OncallIncident>;
+
+  /** One incident with its alerts and timeline */
+  getIncident: (id: string, options?: CallOptions) => Promise<OncallIncidentDetail>;
+
+  /** Acknowledge an incident. Stops the escalation: no further pages go out. Alerts keep attaching. Acknowledging an acknowledged incident changes nothing. */
+  acknowledgeIncident: (id: string, options?: CallOptions) => Promise<OncallIncident>;
+
+  /** Acknowledge an incident (the word in full). Stops the escalation: no further pages go out. Alerts keep attaching. Acknowledging an acknowledged incident changes nothing. */
+  acknowledgeIncidentAlias: (id: string, options?: CallOptions) => Promise<OncallIncident>;
+
+  /** Resolve an incident. Final: what fires after it opens a new incident. Pages not yet on their way are canceled. */
+  resolveIncident: (id: string, options?: CallOptions) => Promise<OncallIncident>;
+
+  /** Publish an update. The first one makes the incident visible on status pages that show its service; the timeline stays internal. Possible after resolution too. The author’s label comes from the session. */
+  publishIncidentUpdate: (id: string, input: {
+    /** Plain text, shown to the public */
+    body: string;
+  }, options?: CallOptions) => Promise<OncallUpdate>;
+
+  /** Retract an update. Deletes it from the public page for good. After the last one the incident disappears from status pages. */
+  retractIncidentUpdate: (id: string, uid: string, options?: CallOptions) => Promise<void>;
+
+  /** How you are paged */
+  getPagingSettings: (options?: CallOptions) => Promise<OncallPaging>;
+
+  /** Save how you are paged. Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. */
+  savePagingSettings: (input: {
+    /** In E.164 format, such as +33612345678 */
+    phone?: string;
+    rules: OncallNotificationRuleInput[];
+  }, options?: CallOptions) => Promise<OncallPaging>;
+
+  /** The SMS and voice provider. The organization’s own account, billed by the provider for the pages sent. The auth token is never shown. */
+  getProvider: (options?: CallOptions) => Promise<OncallProvider>;
+
+  /** Set the SMS and voice provider. The credentials are tried with the provider first; nothing is stored unless it takes them. */
+  setProvider: (input: {
+    /** A Twilio account: AC and 32 hex digits */
+    accountSid: string;
+    /** Kept sealed, never returned */
+    authToken: string;
+    /** A number of the account, in E.164 format */
+    fromNumber: string;
+  }, options?: CallOptions) => Promise<OncallProvider>;
+
+  /** Forget the SMS and voice provider. Afterwards each sms and voice page fails visibly for want of a credential; none is dropped silently. */
+  clearProvider: (options?: CallOptions) => Promise<void>;
+
+  /** List schedules and who is on call now. Each is one rotation with its overrides. `onCallNow` is computed as you read it; an active override wins outright. */
+  listSchedules: (options?: CallOptions) => Promise<{
+    schedules: OncallSchedule[];
+  }>;
+
+  /** Create a schedule. The first participant is on call from its creation until the first handoff. */
+  createSchedule: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** An IANA name, such as Europe/Paris */
+    timezone: string;
+    /** In the order in which they take turns; reordering shifts the rotation; empty: nobody is on call */
+    participants: OncallParticipantInput[];
+    handoff: OncallHandoffInput;
+  }, options?: CallOptions) => Promise<OncallSchedule>;
+
+  /** Change a schedule. Participants and handoff are replaced whole. With another time zone or handoff the person now on call keeps the current shift. */
+  updateSchedule: (id: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    /** An IANA name, such as Europe/Paris */
+    timezone?: string;
+    /** In the order in which they take turns; reordering shifts the rotation; empty: nobody is on call */
+    participants?: OncallParticipantInput[];
+    handoff?: OncallHandoffInput;
+  }, options?: CallOptions) => Promise<OncallSchedule>;
+
+  /** Delete a schedule */
+  deleteSchedule: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** The shifts as an iCalendar feed. From 28 days ago for a year, in UTC, with stable event ids, so that a calendar can subscribe to it. */
+  getScheduleCalendar: (id: string, options?: CallOptions) => Promise<Response>;
+
+  /** Put somebody on call for a while. A one-off substitution, resolved before escalation targets are computed. Where overrides overlap the one made last wins. */
+  addScheduleOverride: (id: string, input: {
+    /** A member of the organization */
+    userId: string;
+    /** How the person is shown; empty: their name in the directory */
+    label: string;
+    /** ISO 8601 with an offset or Z */
+    startsAt: string;
+    /** ISO 8601 with an offset or Z */
+    endsAt: string;
+  }, options?: CallOptions) => Promise<OncallOverride>;
+
+  /** Remove an override */
+  removeScheduleOverride: (id: string, oid: string, options?: CallOptions) => Promise<void>;
+
+  /** Who is on call when. The same computation that pages: rotation and overrides, oldest first. By default from now for 28 days; at most 366 days at once. */
+  listScheduleShifts: (id: string, input?: {
+    /** ISO 8601 with an offset or Z */
+    from?: string;
+    /** ISO 8601 with an offset or Z */
+    to?: string;
+  }, options?: CallOptions) => Promise<{
+    shifts: OncallShift[];
+  }>;
+
   /** List services and their escalation policies. The catalog is shared with uptime: both areas show the same services. */
   listOncallServices: (options?: CallOptions) => Promise<{
     services: OncallService[];
@@ -214,6 +611,24 @@ export interface OncallApi {
     /** Trimmed; 1 to 100 characters */
     name: string;
   }, options?: CallOptions) => Promise<OncallService>;
+
+  /** Attach or detach an escalation policy. Takes effect for incidents opened from now on: those under way keep the copy of the policy they opened with. */
+  setServicePolicy: (id: string, input: {
+    /** The id of an escalation policy; null detaches */
+    escalationPolicyId: string | null;
+  }, options?: CallOptions) => Promise<OncallService>;
+
+  /** Attach or detach an escalation policy (as PATCH). The same as PUT, except that an absent field changes nothing. */
+  updateOncallService: (id: string, input?: {
+    /** The id of an escalation policy; null detaches */
+    escalationPolicyId?: string | null;
+  }, options?: CallOptions) => Promise<OncallService>;
+
+  /** Who would be paged when. Walks the attached policy for an incident opened at that time that nobody acknowledges, with what is known now of schedules, overrides and paging settings. */
+  previewServiceEscalation: (id: string, input?: {
+    /** ISO 8601 with an offset or Z */
+    at?: string;
+  }, options?: CallOptions) => Promise<OncallPreview>;
 }
 
 /** Services, HTTP and TCP monitors, what the probes saw, and metrics for scrapers */
@@ -238,6 +653,28 @@ export interface UptimeApi {
   /** Delete a service. Deletes nothing else with it: detach or delete its monitors and alert sources and resolve its incidents first. */
   deleteUptimeService: (id: string, options?: CallOptions) => Promise<void>;
 }
+
+export type AlertmanagerWebhook = {
+  version?: string;
+  groupKey?: string;
+  truncatedAlerts?: number;
+  status?: string;
+  receiver?: string;
+  groupLabels?: Record<string, string>;
+  commonLabels?: Record<string, string>;
+  commonAnnotations?: Record<string, string>;
+  externalURL?: string;
+  alerts: {
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+    startsAt?: string;
+    /** `0001-01-01T00:00:00Z` while it fires; from Prometheus: when to think it stale */
+    endsAt?: string;
+    generatorURL?: string;
+    status?: string;
+    fingerprint?: string;
+  }[];
+};
 
 export type AuditEntry = {
   id: string;
@@ -308,6 +745,287 @@ export type Member = {
   joinedAt: string;
 };
 
+export type OncallActor = {
+  /** user, auto, system, source or provider */
+  kind: string;
+  /** The user or alert source; absent for the platform itself */
+  id?: string;
+  label: string;
+};
+
+export type OncallAlert = {
+  id: string;
+  /** What makes two deliveries the same alert */
+  fingerprint: string;
+  /** The alert source, or the monitor */
+  sourceId: string;
+  sourceName: string;
+  /** firing or resolved */
+  status: string;
+  title: string;
+  /** As delivered */
+  labels: Record<string, string>;
+  /** As delivered */
+  annotations: Record<string, string>;
+  generatorURL?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  firstReceivedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastReceivedAt: string;
+  /** How often this occurrence arrived */
+  deliveries: number;
+};
+
+export type OncallAlertSource = {
+  id: string;
+  name: string;
+  serviceId: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** null until the first delivery */
+  lastEventAt: string | null;
+};
+
+export type OncallEscalation = {
+  /** Absent: the service had no policy when the incident opened */
+  policyId?: string;
+  policyName?: string;
+  /** walking, acknowledged, resolved, exhausted, or none without a policy */
+  state: string;
+  /** From 0; `repeat` further ones follow the first */
+  pass: number;
+  /** The step that fired last, from 0 */
+  step: number;
+  /** ISO 8601, UTC, with milliseconds */
+  nextAt?: string;
+};
+
+export type OncallEscalationPolicy = {
+  id: string;
+  name: string;
+  repeat: number;
+  steps: OncallEscalationStep[];
+  /** How many services have it attached */
+  services: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type OncallEscalationStep = {
+  target: {
+    kind: 'schedule' | 'user';
+    id: string;
+    label: string;
+  };
+  waitSeconds: number;
+};
+
+export type OncallEscalationStepInput = {
+  target: {
+    kind: 'schedule' | 'user';
+    /** Of a schedule, or of a member */
+    id: string;
+    /** How the target is shown; empty: its own name */
+    label: string;
+  };
+  /** How long to wait for an acknowledgement before going on */
+  waitSeconds: number;
+};
+
+export type OncallHandoff = {
+  interval: 'daily' | 'weekly';
+  /** Day of the week, 0 and 7 Sunday; Monday when a weekly one has none; daily ignores it */
+  dow?: number;
+  /** `HH:MM` in the schedule’s time zone */
+  time: string;
+};
+
+export type OncallHandoffInput = {
+  interval: 'daily' | 'weekly';
+  /** Day of the week, 0 and 7 Sunday; Monday when a weekly one has none; daily ignores it */
+  dow?: number;
+  /** `HH:MM` in the schedule’s time zone */
+  time: string;
+};
+
+export type OncallIncident = {
+  id: string;
+  serviceId: string;
+  serviceName: string;
+  title: string;
+  status: 'open' | 'acknowledged' | 'resolved';
+  /** ISO 8601, UTC, with milliseconds */
+  openedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  acknowledgedAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  resolvedAt?: string;
+  /** Distinct alerts that fire now */
+  firingAlerts: number;
+};
+
+export type OncallIncidentDetail = {
+  id: string;
+  serviceId: string;
+  serviceName: string;
+  title: string;
+  status: 'open' | 'acknowledged' | 'resolved';
+  /** ISO 8601, UTC, with milliseconds */
+  openedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  acknowledgedAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  resolvedAt?: string;
+  /** Distinct alerts that fire now */
+  firingAlerts: number;
+  description?: string;
+  /** alert, manual or uptime */
+  origin: string;
+  acknowledgedBy?: OncallActor;
+  resolvedBy?: OncallActor;
+  alerts: OncallAlert[];
+  /** Oldest first; never public */
+  timeline: OncallTimelineEntry[];
+  /** What was published, oldest first */
+  updates: OncallUpdate[];
+  escalation: OncallEscalation;
+  /** Every page that was due, and how it ended */
+  pages: OncallPage[];
+};
+
+export type OncallIngest = {
+  /** Alerts taken in, known ones included */
+  accepted: number;
+  firing: number;
+  resolved: number;
+};
+
+export type OncallNotificationRule = {
+  channel: 'email' | 'sms' | 'voice';
+  /** After the step that pages you */
+  delaySeconds: number;
+};
+
+export type OncallNotificationRuleInput = {
+  channel: 'email' | 'sms' | 'voice';
+  /** After the step that pages you */
+  delaySeconds: number;
+};
+
+export type OncallNow = {
+  userId: string;
+  label: string;
+  /** ISO 8601, UTC, with milliseconds */
+  until: string;
+  /** Whether an override put them there */
+  override: boolean;
+};
+
+export type OncallOverride = {
+  id: string;
+  userId: string;
+  label: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt: string;
+};
+
+export type OncallPage = {
+  id: string;
+  userId: string;
+  label: string;
+  /** email, sms or voice */
+  channel: string;
+  /** queued, sending, sent, delivered, confirmed, failed or canceled */
+  state: string;
+  /** ISO 8601, UTC, with milliseconds */
+  dueAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  sentAt?: string;
+  /** Why it failed, in the provider’s words where there are some */
+  error?: string;
+  attempts: number;
+};
+
+export type OncallPaging = {
+  /** Your address here; it cannot be set */
+  email: string;
+  /** null while you have given none */
+  phone: string | null;
+  /** An email at once until you save others */
+  rules: OncallNotificationRule[];
+};
+
+export type OncallParticipant = {
+  userId: string;
+  label: string;
+};
+
+export type OncallParticipantInput = {
+  /** A member of the organization */
+  userId: string;
+  /** How the person is shown; empty: their name in the directory */
+  label: string;
+};
+
+export type OncallPreview = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  /** Absent: no policy is attached, so nobody would be paged */
+  escalationPolicyId?: string;
+  steps: {
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    pass: number;
+    step: number;
+    target: {
+      kind: string;
+      id: string;
+      label: string;
+    };
+    responder?: {
+      userId: string;
+      label: string;
+    };
+    pages: {
+      /** ISO 8601, UTC, with milliseconds */
+      at: string;
+      channel: string;
+      /** Why this page would fail */
+      problem?: string;
+    }[];
+    /** Why the step would reach nobody */
+    problem?: string;
+  }[];
+};
+
+export type OncallProvider = {
+  configured: boolean;
+  /** null while not configured */
+  accountSid: string | null;
+  /** null while not configured */
+  fromNumber: string | null;
+  /** null while not configured */
+  updatedAt: string | null;
+};
+
+export type OncallSchedule = {
+  id: string;
+  name: string;
+  timezone: string;
+  participants: OncallParticipant[];
+  handoff: OncallHandoff;
+  onCallNow?: OncallNow;
+  overrides: OncallOverride[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
 export type OncallService = {
   id: string;
   name: string;
@@ -315,6 +1033,39 @@ export type OncallService = {
   createdAt: string;
   /** Absent: detached, new incidents of the service page no one */
   escalationPolicyId?: string;
+};
+
+export type OncallShift = {
+  userId: string;
+  label: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt: string;
+  /** Present when an override put them there */
+  overrideId?: string;
+};
+
+export type OncallTimelineEntry = {
+  id: string;
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated */
+  kind: string;
+  /** One sentence for people */
+  message: string;
+  actor?: OncallActor;
+  /** The same for programs; depends on the kind */
+  data?: Record<string, unknown>;
+};
+
+export type OncallUpdate = {
+  id: string;
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  body: string;
+  /** Who wrote it, as readers see it */
+  byLabel: string;
 };
 
 export type Organization = {
@@ -361,6 +1112,148 @@ export type PersonalToken = {
     /** Empty: not narrowed to resources */
     resourceIds: string[];
   }[];
+};
+
+export type PrometheusAlert = {
+  labels: Record<string, string>;
+  annotations?: Record<string, string>;
+  startsAt?: string;
+  /** `0001-01-01T00:00:00Z` while it fires; from Prometheus: when to think it stale */
+  endsAt?: string;
+  generatorURL?: string;
+};
+
+export type Registry = {
+  slug: string;
+  displayName: string;
+  region: string;
+  /** What the registry may hold */
+  storageQuotaBytes: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type RegistryDetail = {
+  slug: string;
+  region: string;
+  /** What the registry may hold */
+  storageQuotaBytes: number;
+  /** Distinct bytes in the registry: what the quota counts */
+  usedBytes: number;
+  repositoryCount: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  displayName?: string;
+  /** Tags that can neither move nor be deleted by clients; empty: none */
+  immutableTags?: string[];
+  /** Empty: everything stays */
+  retention?: {
+    /** Untagged images go so many days after they were pushed and last pulled */
+    untaggedDays?: number;
+    /** The first rule that fits a tag decides; a tag that none fits stays */
+    rules?: {
+      /** Which repositories; * stands for any run of characters; absent: all */
+      repositories?: string;
+      /** Which tags; absent: all */
+      tags?: string;
+      /** The newest so many tags of a repository stay */
+      keepLast?: number;
+      /** Tags pushed or pulled within so many days stay */
+      keepDays?: number;
+    }[];
+  };
+};
+
+export type RegistryKey = {
+  /** The user name for docker login */
+  keyId: string;
+  name: string;
+  mode: 'pull' | 'readwrite';
+  /** Empty: not narrowed, every repository */
+  repoPrefixes: string[];
+  mintedVia: 'manual' | 'oidc';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsedAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  revokedAt?: string;
+};
+
+export type RegistryLogin = {
+  /** Also the keyId for revoking it */
+  username: string;
+  password: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  /** The host to log in to */
+  registry: string;
+  scope: {
+    /** A slug */
+    registry: string;
+    mode: 'pull' | 'readwrite';
+  }[];
+};
+
+export type RegistryManifest = {
+  digest: string;
+  mediaType: string;
+  /** Manifest, configuration and layers; of an index its own bytes and its distinct children */
+  sizeBytes: number;
+  /** Empty: untagged */
+  tags: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Signatures attached to it (cosign, notation); whether they are good is for a client to verify */
+  signatures?: number;
+  /** Software bills of materials attached to it */
+  sboms?: number;
+};
+
+export type RegistryOidcRule = {
+  id: number;
+  name: string;
+  issuer: string;
+  audience: string;
+  subjectPattern: string;
+  mode: 'pull' | 'readwrite';
+  /** Empty: not narrowed, every repository */
+  repoPrefixes: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type RegistryRepository = {
+  name: string;
+  tagCount: number;
+  /** Distinct bytes in the repository */
+  sizeBytes: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type RegistryTag = {
+  name: string;
+  digest: string;
+  /** Bytes of the manifest document itself */
+  manifestSize: number;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+};
+
+export type RegistryUpstream = {
+  /** The first part of a cached image’s name: HOST/<slug>/<host>/<path> */
+  host: string;
+  endpoint: string;
+};
+
+export type RegistryUpstreamCredential = {
+  upstream: string;
+  username: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
 };
 
 export type TokenScope = {

@@ -15,11 +15,11 @@ import { organizationNamed } from './organization.ts';
 const invitationDays = 7;
 const tokenDays = 90;
 
-interface Where {
+export interface Where {
   organization?: string;
 }
 
-interface Newcomer extends Where {
+export interface Newcomer extends Where {
   email: string;
   role: OrganizationRole;
 }
@@ -64,7 +64,7 @@ export async function inviteMember(tx: Tx, o: Newcomer, config: Config): Promise
   };
 }
 
-export async function addMember(tx: Tx, o: Newcomer): Promise<Added> {
+export async function joinMember(tx: Tx, o: Newcomer): Promise<Added> {
   const org = await locked(tx, o);
   const account =
     (await store.accountByEmail(tx, o.email)) ??

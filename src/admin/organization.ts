@@ -11,8 +11,12 @@ export async function organizationNamed(tx: Tx, slug: string | undefined): Promi
   const found = slug === undefined && all.length === 1 ? all[0] : all.find((o) => o.slug === slug);
   if (found) return found;
   if (slug === undefined && all.length > 1) throw new Stop(exitCodes.usage, `say which organization with --organization: ${listed(all)}`);
-  if (slug === undefined) throw new Stop(exitCodes.refused, 'there is no organization yet; make one with `quarterdeck admin organizations create`');
-  throw new Stop(exitCodes.refused, `there is no organization ${slug}; ${all.length ? `there ${all.length === 1 ? 'is' : 'are'} ${listed(all)}` : 'there is none at all'}`);
+  if (slug === undefined)
+    throw new Stop(exitCodes.refused, 'there is no organization yet; make one with `quarterdeck admin organizations create`');
+  throw new Stop(
+    exitCodes.refused,
+    `there is no organization ${slug}; ${all.length ? `there ${all.length === 1 ? 'is' : 'are'} ${listed(all)}` : 'there is none at all'}`,
+  );
 }
 
 const shown = 10;

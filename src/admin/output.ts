@@ -9,7 +9,7 @@ export const printJson = (value: unknown): void => console.log(JSON.stringify(va
 
 /** One line a row; columns as wide as their widest cell, the last one free to run on. */
 export function printTable(rows: readonly Record<string, Cell>[], nothing: string): void {
-  if (!rows.length) return console.log(nothing);
+  if (!rows.length) return void console.log(nothing);
   const columns = Object.keys(rows[0]!);
   const lines = [columns.map((c) => c.toUpperCase()), ...rows.map((row) => columns.map((c) => text(row[c])))];
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));

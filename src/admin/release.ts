@@ -7,7 +7,9 @@ import type { Migration } from '../kernel/migrate.ts';
 export async function appliedMigrations(client: pg.Client): Promise<Map<string, string>> {
   const { rows: found } = await client.query<{ there: boolean }>(`select to_regclass('kernel.migration') is not null as there`);
   if (!found[0]!.there) return new Map();
-  const { rows } = await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration order by applied_at, id');
+  const { rows } = await client.query<{ id: string; checksum: string }>(
+    'select id, checksum from kernel.migration order by applied_at, id',
+  );
   return new Map(rows.map((r) => [r.id, r.checksum]));
 }
 

@@ -19,22 +19,16 @@ export interface Session {
 
 export const readSettings = (): Config => readConfig(process.env, process.cwd()).config;
 
-/** For commander: opens the session, hands it to the command before its own arguments, and closes it again. */
-export const atDatabase =
-  <A extends unknown[]>(work: (session: Session, ...args: A) => Promise<void>) =>
-  async (...args: A): Promise<void> => {
-    const config = readSettings();
-    requireDatabase(config);
-    await withDatabase(config, async (database) => {
-      await requireThisRelease(database.connection, await readMigrations(migrationsOf(areas)));
-      const db = openDb({ connection: database.connection, max: 2 });
-      try {
-        await work({ config, database, db }, ...args);
-      } finally {
-        await db.end();
-      }
-    });
-  };
+/** Opens the database of this installation for one command, and closes it again. */
+export async function withSession(work: (session: Session) => Promise<void>): Promise<void> {
+  const config = readSettings();
+  requireDatabase(config);
+  await withDatabase(config, async (database) => {
+    await requireThisRelease(database.connection, await readMigrations(migrationsOf(areas)));
+    const db = openDb({ connection: database.connection, max: 2 });
+    await work({ config, database, db }).finally(() => db.end());
+  });
+}
 
 /** Only a start or a restore makes a database; a mistyped QUARTERDECK_DATA must not. */
 export const hasDatabase = (config: Config): boolean => config.database_url !== '' || existsSync(join(config.data, 'postgres'));

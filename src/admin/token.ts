@@ -1,11 +1,9 @@
-import type { Command } from 'commander';
 import { organizationStore } from '../areas/organization/index.ts';
 import { conflict } from '../kernel/errors.ts';
 import { mintToken } from './mint-token.ts';
-import { email, jsonOption, name, organizationOption, whole } from './options.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, type Shown } from './output.ts';
-import { atDatabase } from './session.ts';
+import type { Session } from './session.ts';
 import { firstOwner } from './store.ts';
 
 interface Wanted extends Shown {
@@ -15,29 +13,18 @@ interface Wanted extends Shown {
   days: number;
 }
 
-export function tokenCommand(admin: Command) {
-  admin
-    .command('token')
-    .description('mint a token for a member and print its key, which is shown only here')
-    .option('--email <address>', 'whose token; default: the first owner’s', email)
-    .option('--name <name>', 'what it is for', name, 'made by the operator')
-    .option('--days <days>', 'how long it lives', whole(1, 366), 90)
-    .addOption(organizationOption())
-    .addOption(jsonOption())
-    .action(
-      atDatabase(async ({ db }, o: Wanted) => {
-        const { org, member, ...token } = await db.write(async (tx) => {
-          const org = await organizationNamed(tx, o.organization);
-          await organizationStore.lockOrg(tx, org.id);
-          const user = o.email ? (await organizationStore.accountByEmail(tx, o.email))?.id : (await firstOwner(tx, org.id))?.user_id;
-          const member =
-            (user && (await organizationStore.member(tx, org.id, user))) ||
-            conflict(`${o.email} does not belong to ${org.slug}; add them with \`quarterdeck admin members add\``);
-          return { org, member, ...(await mintToken(tx, { org: org.id, user: member.user_id, name: o.name, days: o.days })) };
-        });
-        if (o.json) return printJson({ ...token, organization: org.slug, email: member.email, role: member.role });
-        console.error(`a token of ${member.email} (${member.role} of ${org.slug}), until ${token.expires}:`);
-        console.log(token.key);
-      }),
-    );
+/** The key alone goes to standard output, so that a script can take it from there. */
+export async function printToken({ db }: Session, o: Wanted) {
+  const { org, member, ...token } = await db.write(async (tx) => {
+    const org = await organizationNamed(tx, o.organization);
+    await organizationStore.lockOrg(tx, org.id);
+    const user = o.email ? (await organizationStore.accountByEmail(tx, o.email))?.id : (await firstOwner(tx, org.id))?.user_id;
+    const member =
+      (user && (await organizationStore.member(tx, org.id, user))) ||
+      conflict(`${o.email} does not belong to ${org.slug}; add them with \`quarterdeck admin members add\``);
+    return { org, member, ...(await mintToken(tx, { org: org.id, user: member.user_id, name: o.name, days: o.days })) };
+  });
+  if (o.json) return printJson({ ...token, organization: org.slug, email: member.email, role: member.role });
+  console.error(`a token of ${member.email} (${member.role} of ${org.slug}), until ${token.expires}:`);
+  console.log(token.key);
 }

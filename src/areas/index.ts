@@ -1,9 +1,10 @@
 import type { Area } from './area.ts';
 import { iam } from './iam/index.ts';
+import { oncall } from './oncall/index.ts';
 import { organization } from './organization/index.ts';
 import { registry } from './registry/index.ts';
 import { services } from './services/index.ts';
 import { tokens } from './tokens/index.ts';
 
 /** Every area of the product. A new one is a folder and a line here. */
-export const areas: Area[] = [tokens, iam, organization, services, registry];
+export const areas: Area[] = [tokens, iam, organization, services, registry, oncall];

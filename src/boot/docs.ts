@@ -20,7 +20,8 @@ export function docs(server: FastifyInstance, served: Op[], version: string) {
       pages ??= reference();
       const { routing } = await pages;
       reply.hijack();
-      reply.raw.setHeader('Content-Security-Policy', policy);
+      for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
+      reply.raw.setHeader('content-security-policy', policy);
       routing(request.raw, reply.raw);
     });
   }

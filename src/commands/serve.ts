@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, readConfig, roles } from '../kernel/config.ts';
 import { version } from './version.ts';
@@ -15,7 +16,11 @@ export function registerServe(program: Command) {
 
 async function runServer(config: Config) {
   // Loaded only here: every other command starts in a tenth of the time without them.
-  const [{ serve }, { areas }, { makeLog }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts'), import('../kernel/log.ts')]);
+  const [{ serve }, { areas }, { makeLog }] = await Promise.all([
+    import('../serve.ts'),
+    import('../areas/index.ts'),
+    import('../kernel/log.ts'),
+  ]);
   const log = makeLog(config.log_level);
   const running = await serve({ config, log, areas });
   banner(running.url, config);
@@ -35,12 +40,15 @@ async function runServer(config: Config) {
 }
 
 function banner(url: string, config: Config) {
-  const beside = config.listen.port === 8080 && !config.database_url;
+  const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
+  const next = config.database_url
+    ? 'npx quarterdeck admin token   a token to begin with'
+    : `npx quarterdeck whoami${at}   who you are here (uses ${relative(process.cwd(), config.data) || '.'}/owner.token)`;
   console.log(`
   Quarterdeck ${version} is ready at ${url}
 
-  Next:  npx quarterdeck whoami        ${beside ? 'who you are here (uses data/owner.token)' : 'with QUARTERDECK_URL and QUARTERDECK_TOKEN set'}
-         ${url}/docs     every operation, to read and to try
+  Next:  ${next}
+         ${url}/docs   every operation, to read and to try
   Stop:  Ctrl-C
 `);
 }

@@ -40,7 +40,8 @@ export function bindOperations(server: FastifyInstance, operations: Operation[],
   const limit = rateLimit(binding.app.config.rate_limit);
   const failures = rateLimit(failuresPerMinute);
   const guard = guardian(binding, limit, failures);
-  const answers = binding.app.caches.make<string>({ max: 5_000 });
+  // Bounded by size as well: one caller can ask for many pages of one list, and for large ones.
+  const answers = binding.app.caches.make<Buffer>({ max: 5_000, bytes: { of: (answer) => answer.length, most: 16 * 1024 * 1024 } });
 
   // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
   server.addHook('onRequest', (request, _reply, done) => {
@@ -114,7 +115,7 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
         throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
       }
       const named = request.headers['x-organization'];
-      if (named !== undefined && named !== principal.org.slug)
+      if (!open && named !== undefined && named !== principal.org.slug)
         throw new Refusal(
           403,
           'organization_mismatch',
@@ -122,8 +123,8 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
         );
       if (limit.perMinute && principal.user) {
         const { allowed, remaining, resetSeconds } = limit.take(principal.id);
-        reply.raw.setHeader('RateLimit-Policy', policy);
-        reply.raw.setHeader('RateLimit', `"default";r=${remaining};t=${resetSeconds}`);
+        reply.header('ratelimit-policy', policy);
+        reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
         if (!allowed) throw tooMany(`more than ${limit.perMinute} requests a minute with this token`, resetSeconds);
       }
       request.principal = principal;
@@ -133,10 +134,10 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
   };
 }
 
+/** The key, or undefined for none: another scheme is no key of ours. */
 function bearer(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization;
-  if (header === undefined) return undefined;
-  return /^bearer /i.test(header) ? header.slice(7).trim() : '';
+  return (header !== undefined && /^bearer /i.test(header) && header.slice(7).trim()) || undefined;
 }
 
 const unauthenticated = (spec: Op, why: string) =>
@@ -150,10 +151,15 @@ const tooMany = (what: string, seconds: number) =>
 async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
   const spec = request.routeOptions.config.spec;
   const bytes = await readBody(payload, { ...bodyLimits, maxBytes: spec?.bodyLimit ?? bodyLimits.maxBytes });
-  if (bytes.length === 0 || !spec) return undefined;
-  if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body');
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
-  if (spec.form && type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(bytes.toString()));
+  const form = () => Object.fromEntries(new URLSearchParams(bytes.toString()));
+  if (bytes.length === 0) return undefined;
+  if (!spec) return type === 'application/x-www-form-urlencoded' ? form() : undefined; // a page, or a provider's callback
+  if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body; send it without one');
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    throw new Refusal(415, 'unsupported_media_type', 'the body must not be compressed: send it without Content-Encoding');
+  if (spec.form && type === 'application/x-www-form-urlencoded') return form();
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
   try {
@@ -204,8 +210,8 @@ function send(spec: Op, given: AnyAnswer, reply: FastifyReply) {
 }
 
 /** The same caller asking the same again gets the same bytes, without SQL or serialization, until a topic is dropped. */
-async function remembered(
-  answers: DropCache<string>,
+function remembered(
+  answers: DropCache<Buffer>,
   { spec, remember }: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -213,12 +219,18 @@ async function remembered(
 ) {
   const principal = request.principal!;
   authorize(spec, principal);
-  const text = await answers.get(`${principal.id} ${request.url}`, async () => {
+  const place = `${principal.id} ${request.url}`;
+  const known = answers.peek(place);
+  if (known) return sendBytes(reply, known);
+  const filled = answers.get(place, async () => {
     const { status, body } = await ask();
-    return { value: reply.code(status).serialize(body) as string, topics: remember!(principal) };
+    return { value: Buffer.from(reply.code(status).serialize(body) as string), topics: remember!(principal) };
   });
-  return reply.code(200).header('content-type', 'application/json; charset=utf-8').send(text);
+  return filled.then((bytes) => sendBytes(reply, bytes!));
 }
+
+const sendBytes = (reply: FastifyReply, bytes: Buffer) =>
+  reply.code(200).header('content-type', 'application/json; charset=utf-8').send(bytes);
 
 function checkParams(checks: Checks, given: Record<string, string>): unknown {
   for (const value of Object.values(given)) if (value.includes('\0')) throw new Refusal(404, 'not_found', 'unknown path');

@@ -18,12 +18,16 @@ export function lastRequests(app: App, everyMs = 5_000): LastRequests {
     if (!seen.size) return;
     const ids = [...seen].sort(); // one order everywhere: two processes never deadlock
     seen = new Set();
-    await app.db.write(async (tx) => {
+    const write = app.db.write(async (tx) => {
       const owners = await rows(tx, OwnerRow)`
         with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for update)
         update identity.token t set last_request = kernel.now() from touched where t.org_id = touched.org_id and t.id = touched.id
         returning t.org_id, t.user_id`;
       for (const topic of new Set(owners.map((o) => topics.tokensOf(o.org_id, o.user_id)))) await app.caches.drop(tx, topic);
+    });
+    await write.catch((error) => {
+      for (const id of ids) seen.add(id); // the database is away: they are written when it is back
+      throw error;
     });
   };
   const timer = setInterval(() => void flush().catch((error) => app.log.debug({ err: error }, 'lastRequest not written')), everyMs);

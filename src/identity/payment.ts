@@ -11,6 +11,8 @@ export const noPayment: Payment = {
   setBillingEmail: async () => {},
 };
 
+const away = () => unreachable('the payment provider is unreachable; try again in a moment');
+
 /** A provider's adapter over HTTP: `GET /organizations/{slug}` → { active }, `PUT /organizations/{slug}/billing-email` → 204 or 409. */
 export function httpPayment(url: string): Payment {
   const call = async (method: string, path: string, body?: unknown): Promise<Response> => {
@@ -25,10 +27,14 @@ export function httpPayment(url: string): Payment {
     } catch {
       // told below, the same way as an answer that makes no sense
     }
-    return unreachable('the payment provider is unreachable; try again in a moment');
+    return away();
   };
   return {
-    active: async (_tx, org) => ((await (await call('GET', `/organizations/${org.slug}`)).json()) as { active?: unknown }).active === true,
+    active: async (_tx, org) => {
+      const answer = await call('GET', `/organizations/${org.slug}`);
+      const said = (await answer.json().catch(() => undefined)) as { active?: unknown } | null | undefined;
+      return typeof said?.active === 'boolean' ? said.active : away();
+    },
     setBillingEmail: async (org, email) => {
       const answer = await call('PUT', `/organizations/${org.slug}/billing-email`, { email });
       await answer.body?.cancel();

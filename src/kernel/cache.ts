@@ -18,9 +18,16 @@ export interface DropCache<V extends {}> {
   onDrop(act: (value: V) => void): void;
 }
 
+export interface CacheOptions<V> {
+  max?: number;
+  ttlMs?: number;
+  /** For values of very different size: their bytes, and how many all of them together may have. */
+  bytes?: { of(value: V): number; most: number };
+}
+
 /** Everything this process remembers of the database and must forget when another process changes it. */
 export interface Caches {
-  make<V extends {}>(options?: { max?: number; ttlMs?: number }): DropCache<V>;
+  make<V extends {}>(options?: CacheOptions<V>): DropCache<V>;
   /** Forget a topic in every process once this transaction commits; in this one before the answer leaves. */
   drop(tx: Tx, topic: string): Promise<void>;
   dropAll(): void;
@@ -45,7 +52,7 @@ export function makeCaches(listener: Listener): Caches {
   listener.on(channel, forget);
   listener.onChange(() => forget(everything));
 
-  const make = <V extends {}>({ max = 50_000, ttlMs = 60_000 } = {}): DropCache<V> => {
+  const make = <V extends {}>({ max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V> = {}): DropCache<V> => {
     const byTopic = new Map<string, Set<string>>();
     const droppers: ((value: V) => void)[] = [];
     const tell = (value: V) => {
@@ -53,6 +60,7 @@ export function makeCaches(listener: Listener): Caches {
     };
     const entries = new LRUCache<string, Entry<V>>({
       max,
+      ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : {}),
       dispose: (entry, key) => {
         for (const topic of entry.topics) {
           const keys = byTopic.get(topic);
@@ -76,15 +84,13 @@ export function makeCaches(listener: Listener): Caches {
       const before = drops;
       const filled = await fill();
       if (!filled) return undefined;
-      if (drops !== before || !listener.hearing) {
+      const staleAt = performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
+      if (drops === before && listener.hearing) entries.set(key, { value: filled.value, topics: filled.topics, staleAt });
+      // Not kept, because something was dropped meanwhile, because we are deaf, or because it alone is too big.
+      if (entries.peek(key)?.value !== filled.value) {
         if (droppers.length) setTimeout(() => tell(filled.value), unkeptMs).unref();
         return filled.value;
       }
-      entries.set(key, {
-        value: filled.value,
-        topics: filled.topics,
-        staleAt: performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs),
-      });
       for (const topic of filled.topics) {
         if (!byTopic.has(topic)) byTopic.set(topic, new Set());
         byTopic.get(topic)!.add(key);

@@ -57,6 +57,26 @@ const oneOf =
     return found as T[];
   };
 
+/** `host=endpoint`, or a host alone that answers at https://host. */
+const upstreams: Parse<{ host: string; endpoint: string }[]> = (v, key) =>
+  list(v, key).map((entry) => {
+    const [host = '', endpoint = `https://${host}`] = entry.split('=', 2);
+    if (!/^[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(host) || !host.includes('.'))
+      bad(key, `"${host}" cannot stand in an image's name; write a host such as ghcr.io`);
+    if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint)) bad(key, `"${endpoint}" is not the URL of a registry`);
+    return { host, endpoint: endpoint.replace(/\/$/, '') };
+  });
+const publicRegistries = [
+  'docker.io=https://registry-1.docker.io',
+  'ghcr.io',
+  'quay.io',
+  'registry.k8s.io',
+  'gcr.io',
+  'public.ecr.aws',
+  'registry.gitlab.com',
+  'mcr.microsoft.com',
+];
+
 export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
 export type Role = (typeof roles)[number];
 
@@ -86,10 +106,17 @@ const settings = {
   s3_region: setting('us-east-1', text, 'the S3 region'),
   s3_access_key: setting('', text, 'S3 access key id', { secret: true }),
   s3_secret_key: setting('', text, 'S3 secret access key', { secret: true }),
+  heartbeat_url: setting('', url, 'asked every 30 s while pages go out in time, so that an outside watcher notices when they do not'),
+  twilio_url: setting('https://api.twilio.com', url, 'the SMS and voice provider’s API'),
   payment_url: setting('', url, 'the payment provider’s adapter; without it, every organization counts as paying'),
   rate_limit: setting(600, integer(0, 1_000_000), 'requests a minute for a token on /api/v1; 0 turns it off'),
   entitlements: setting<('email' | 'uptime')[]>(['email', 'uptime'], oneOf('email', 'uptime'), 'what a new organization is enabled for'),
   region: setting('local', text, 'the name of this place, shown on registries'),
+  registry_upstreams: setting(
+    upstreams(publicRegistries.join(','), ''),
+    upstreams,
+    'registries that pulls go through to and are cached from: hosts, or host=https://endpoint; empty: none',
+  ),
   roles: setting<Role[]>([...roles], oneOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(

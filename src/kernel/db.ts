@@ -64,7 +64,8 @@ export function openDb(options: DbOptions): Db {
     options: startupOptions(options.settings),
     application_name: 'quarterdeck',
   });
-  pool.on('error', (error) => options.onError?.(error));
+  let ending = false; // from then on a connection that the server ends first is no news
+  pool.on('error', (error) => ending || options.onError?.(error));
   // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
   pool.on('connect', (client) => client.on('error', () => {}));
   const wakers: ((channel: string) => void)[] = [];
@@ -129,7 +130,11 @@ export function openDb(options: DbOptions): Db {
     }
   };
 
-  return { read, write, onWake: (act) => wakers.push(act), pool, end: () => pool.end() };
+  const end = () => {
+    ending = true;
+    return pool.end();
+  };
+  return { read, write, onWake: (act) => wakers.push(act), pool, end };
 }
 
 const startupOptions = (settings: Record<string, string> = {}) =>

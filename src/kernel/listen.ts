@@ -91,16 +91,25 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
     return connecting;
   };
 
+  // Until its LISTEN has taken effect a channel is not heard, whatever the beat says.
+  let joining = 0;
+  const join = async (on: pg.Client, channel: string) => {
+    joining++;
+    await ask(on, `listen "${channel}"`).catch(() => {});
+    joining--;
+    for (const act of changes) act(hearing);
+  };
+
   await connect();
   return {
     get hearing() {
       // Between two ticks the clock alone may already say that we are deaf.
-      return hearing && performance.now() - lastHeard <= deafAfterMs;
+      return hearing && joining === 0 && performance.now() - lastHeard <= deafAfterMs;
     },
     on: (channel, hear) => {
       if (!channels.has(channel)) {
         channels.set(channel, []);
-        if (client) void ask(client, `listen "${channel}"`).catch(() => {});
+        if (client) void join(client, channel);
       }
       channels.get(channel)!.push(hear);
     },

@@ -2,6 +2,19 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
+/** What helps, and nothing that hangs on it: the database driver puts its whole connection on its errors. */
+const errorFields = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, code, cause } = error as Error & { code?: unknown };
+  return {
+    type: name,
+    message,
+    ...(code === undefined ? {} : { code }),
+    stack,
+    ...(cause === undefined ? {} : { cause: errorFields(cause) }),
+  };
+};
+
 /** Lines are events with fields, for the operator at 3 a.m. Credentials never appear, wherever they hide in an object. */
 export const makeLog = (level: string, destination?: NodeJS.WritableStream): Logger =>
   pino(
@@ -9,6 +22,7 @@ export const makeLog = (level: string, destination?: NodeJS.WritableStream): Log
       level,
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: errorFields },
       redact: {
         paths: ['*.authorization', '*.password', '*.secret', '*.token', '*.key', 'authorization', 'password', 'secret', 'token'],
         censor: '(hidden)',

@@ -1,7 +1,7 @@
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import Type from 'typebox';
 import type { App } from './app.ts';
-import { job } from './jobs/declare.ts';
+import { GiveUp, job } from './jobs/declare.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. The email area takes this port over when it sends itself. */
 export interface Mail {
@@ -33,10 +33,12 @@ export class NotDelivered extends Error {
 export interface RelaySettings {
   relay: string;
   from: string;
+  /** How long the relay may take to greet us; three times that for each further answer. */
+  patienceMs?: number;
 }
 
 /** Through the operator's relay. Without one nothing leaves, and everybody who tries is told so. */
-export function relayMail({ relay, from }: RelaySettings): Mail {
+export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): Mail {
   if (!relay) {
     return {
       deliver: async () => {
@@ -44,26 +46,32 @@ export function relayMail({ relay, from }: RelaySettings): Mail {
       },
     };
   }
-  const transport = createTransport(relay, { from, disableFileAccess: true, disableUrlAccess: true });
-  Object.assign(transport.options, { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 });
+  let transport: Promise<Transporter> | undefined;
+  const open = async () => {
+    const { createTransport } = await import('nodemailer'); // 4 MiB, for those who send
+    const patience = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: 3 * patienceMs };
+    return createTransport({ url: relay, ...patience, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
+  };
   return {
     deliver: async ({ to, subject, text, html, id, headers }) => {
       try {
-        const { response } = await transport.sendMail({
+        transport ??= open();
+        const { response } = await (await transport).sendMail({
           from,
           to,
           subject,
           text,
           html,
           headers,
-          messageId: `<${id}@${from.split('@')[1] ?? 'quarterdeck.invalid'}>`,
+          messageId: `<${id.replaceAll(/[^\w.-]/g, '.')}@${from.split('@')[1] ?? 'quarterdeck.invalid'}>`,
         });
-        return { response };
+        return { response: response ?? '' };
       } catch (error) {
         const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
         throw new NotDelivered(
-          `the mail relay did not take the message for ${to}: ${response ?? code ?? 'no answer'}`,
-          (responseCode ?? 0) >= 500,
+          `the mail relay did not take the message for ${to}: ${response ?? `${code ?? 'no answer'}; check QUARTERDECK_SMTP_RELAY`}`,
+          // Refused for what it is. A refused login (EAUTH, 535) is the operator's to mend, and the message can wait for that.
+          (code === 'EENVELOPE' || code === 'EMESSAGE') && (responseCode ?? 0) >= 500,
           { cause: error },
         );
       }
@@ -84,6 +92,8 @@ export const sendMail = job(
   'kernel.send-mail',
   { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
   async ({ app, payload, key }: { app: App; payload: Omit<Message, 'id'>; key: string }) => {
-    await app.mail.deliver({ ...payload, id: key });
+    await app.mail.deliver({ ...payload, id: key }).catch((error) => {
+      throw error instanceof NotDelivered && error.permanent ? new GiveUp(error.message, { cause: error }) : error;
+    });
   },
 );

@@ -40,7 +40,10 @@ export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
     case 'object':
       return objects(schema);
     case 'array':
-      return fc.array(valuesOf(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: Math.min(schema.maxItems ?? 4, Math.max(4, schema.minItems ?? 0)) });
+      return fc.array(valuesOf(schema.items ?? {}), {
+        minLength: schema.minItems ?? 0,
+        maxLength: Math.min(schema.maxItems ?? 4, Math.max(4, schema.minItems ?? 0)),
+      });
     case 'string':
       return strings(schema);
     case 'integer':
@@ -57,7 +60,9 @@ export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 function objects({ properties = {}, required = [], patternProperties }: Schema): fc.Arbitrary<unknown> {
-  const fields = fc.record(Object.fromEntries(Object.entries(properties).map(([name, s]) => [name, valuesOf(s)])), { requiredKeys: required });
+  const fields = fc.record(Object.fromEntries(Object.entries(properties).map(([name, s]) => [name, valuesOf(s)])), {
+    requiredKeys: required,
+  });
   const [entries] = Object.values(patternProperties ?? {});
   return entries ? fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), valuesOf(entries), { maxKeys: 3 }) : fields;
 }

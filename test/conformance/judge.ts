@@ -8,7 +8,8 @@ import type { WireAnswer } from './wire.ts';
 const anyRequest = [400, 413];
 
 /** What is made by a POST to a collection is found below it, where the contract has such a path. */
-const hasItems = (spec: Op) => contract.some(({ path }) => path.startsWith(`${spec.path}/{`) && path.split('/').length === spec.path.split('/').length + 1);
+const hasItems = (spec: Op) =>
+  contract.some(({ path }) => path.startsWith(`${spec.path}/{`) && path.split('/').length === spec.path.split('/').length + 1);
 
 const validators = new Map<string, Validator>();
 
@@ -17,7 +18,7 @@ export function judge(spec: Op, { status, headers, text }: WireAnswer) {
   const declared = [...Object.keys(spec.responses), ...Object.keys(errorsOf(spec))].map(Number);
   assert.ok(status < 500, `answered ${status}: ${text}`);
   assert.ok(declared.includes(status) || anyRequest.includes(status), `answered ${status}, which the contract does not declare: ${text}`);
-  assert.match(String(headers['x-request-id']), /^[\w.-]{8,100}$/, 'X-Request-Id is missing');
+  requestId(headers);
   if (status < 400) judgeSuccess(spec, status, headers, text);
   else judgeRefusal(spec, status, headers, text);
 }
@@ -25,9 +26,10 @@ export function judge(spec: Op, { status, headers, text }: WireAnswer) {
 function judgeSuccess(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {
   const schema = spec.responses[status];
   if (!schema) return assert.equal(text, '', `${status} came with a body`);
-  if (status === 201 && hasItems(spec)) assert.match(String(headers['location']), /^\/api\/v1\/.+\/[^/]+$/, '201 without Location, of what has a path of its own');
-  if (spec.produces) return assert.ok(String(headers['content-type']).startsWith(spec.produces), `came as ${headers['content-type']}`);
-  assert.match(String(headers['content-type']), /^application\/json\b/);
+  if (status === 201 && hasItems(spec))
+    assert.match(header(headers, 'location'), /^\/api\/v1\/.+\/[^/]+$/, '201 without Location, of what has a path of its own');
+  if (spec.produces) return assert.ok(header(headers, 'content-type').startsWith(spec.produces), `came as ${headers['content-type']}`);
+  assert.match(header(headers, 'content-type'), /^application\/json\b/);
   const key = `${spec.id} ${status}`;
   const validator = validators.get(key) ?? Compile(schema);
   validators.set(key, validator);
@@ -38,14 +40,18 @@ function judgeSuccess(spec: Op, status: number, headers: WireAnswer['headers'], 
 function judgeRefusal(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {
   const body = refusal({ status, headers, text });
   if (status === 401) assert.ok(body.startsWith(spec.area.unauthenticated), `401 begins with other words than the specification: ${body}`);
-  if (status === 429) assert.match(String(headers['retry-after']), /^\d+$/, '429 without Retry-After');
+  if (status === 429) assert.match(header(headers, 'retry-after'), /^\d+$/, '429 without Retry-After');
 }
+
+const header = (headers: WireAnswer['headers'], name: string) => String(headers[name] ?? '');
+const requestId = (headers: WireAnswer['headers']) =>
+  assert.match(header(headers, 'x-request-id'), /^[\w.-]{8,100}$/, 'X-Request-Id is missing');
 
 /** The sentence of a refusal of exactly the shape that every refusal has. */
 export function refusal({ headers, text }: WireAnswer): string {
-  assert.match(String(headers['content-type']), /^application\/json\b/, `a refusal came as ${headers['content-type']}: ${text}`);
-  assert.match(String(headers['x-error-code']), /^[a-z_]+$/, `X-Error-Code is missing: ${text}`);
-  assert.match(String(headers['x-request-id']), /^[\w.-]{8,100}$/, `X-Request-Id is missing: ${text}`);
+  assert.match(header(headers, 'content-type'), /^application\/json\b/, `a refusal came as ${headers['content-type']}: ${text}`);
+  assert.match(header(headers, 'x-error-code'), /^[a-z_]+$/, `X-Error-Code is missing: ${text}`);
+  requestId(headers);
   const body = JSON.parse(text) as { error: string };
   assert.deepEqual(Object.keys(body), ['error'], 'a refusal is exactly { error }');
   assert.ok(typeof body.error === 'string' && body.error.length > 0);

@@ -80,7 +80,7 @@ const bytes = (json: string): Buffer[] => [
   Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28, 0xed, 0xa0, 0x80]), Buffer.from('"}')]),
   Buffer.from(json, 'utf16le'),
   Buffer.from('['.repeat(20_000)),
-  Buffer.from('{"a":'.repeat(5_000) + '1' + '}'.repeat(5_000)),
+  Buffer.from(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`),
   Buffer.from('1'.repeat(5_000)),
   Buffer.alloc(1_048_577, 0x20),
   gzipSync(json),

@@ -22,13 +22,16 @@ export function wire(url: string) {
   const send = ({ method, path, headers = {}, body }: Wire): Promise<WireAnswer> =>
     new Promise((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-      const request = http.request({ agent, hostname, port, method, path, headers: { ...length, ...headers }, timeout: 20_000 }, (response) => {
-        const chunks: Buffer[] = [];
-        response
-          .on('data', (chunk: Buffer) => chunks.push(chunk))
-          .on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(chunks).toString() }))
-          .on('error', reject);
-      });
+      const request = http.request(
+        { agent, hostname, port, method, path, headers: { ...length, ...headers }, timeout: 20_000 },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response
+            .on('data', (chunk: Buffer) => chunks.push(chunk))
+            .on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(chunks).toString() }))
+            .on('error', reject);
+        },
+      );
       request.on('timeout', () => request.destroy(new Error(`no answer to ${method} ${path} in 20 s`))).on('error', reject);
       request.end(body);
     });

@@ -2,42 +2,50 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { pathParams } from '../../contract/shared.ts';
-import { quarterdeck } from '../harness/index.ts';
 import { computeMatrix, plansOf, type Row } from './matrix.ts';
-import { servedOperations } from './recipes/index.ts';
+import { quarterdeckOutside } from './outside.ts';
+import { servedAreas } from './recipes/index.ts';
 import { render } from './render.ts';
 import { makeWorld, type World } from './world.ts';
 
-const file = new URL('./authorization.txt', import.meta.url);
+// QUARTERDECK_UPDATE=1 rewrites the committed files; QUARTERDECK_AREA=registry computes one area alone.
+const update = process.env.QUARTERDECK_UPDATE;
+const only = process.env.QUARTERDECK_AREA;
 
 test('every operation answers each caller as the committed matrix says', async (t) => {
-  const plans = servedOperations().flatMap(plansOf);
-  const world = await makeWorld(await quarterdeck(t));
-  const rows = await computeMatrix(world, plans);
+  const world = await makeWorld(await quarterdeckOutside(t));
+  for (const area of servedAreas().filter((a) => !only || a.name === only)) {
+    await t.test(area.name, async (t) => {
+      const rows = await computeMatrix(world, area.operations().flatMap(plansOf));
+      await t.test('nobody reads a word of another organization', () => refuseLeaks(world, rows));
+      await t.test("the unknown and another organization's look the same", () => refuseTells(rows));
+      await t.test('strangers are refused', () => refuseStrangers(rows));
+      await compare(area.name, render(rows));
+    });
+  }
+});
 
-  await t.test('nobody reads a word of another organization', () => refuseLeaks(world, rows));
-  await t.test("the unknown and another organization's look the same", () => refuseTells(rows));
-  await t.test('strangers are refused', () => refuseStrangers(rows));
-
-  const now = render(rows);
-  if (process.env['QUARTERDECK_UPDATE']) await writeFile(file, now);
+async function compare(area: string, now: string) {
+  const file = new URL(`./authorization/${area}.txt`, import.meta.url);
+  if (update) await writeFile(file, now);
   const committed = await readFile(file, 'utf8').catch(() => '');
   const before = new Set(committed.split('\n'));
   const changed = now.split('\n').filter((line) => !before.has(line));
   assert.ok(
     committed === now,
-    `test/matrix/authorization.txt says otherwise. If the change is meant, run with QUARTERDECK_UPDATE=1 and commit the file. Now:\n${changed.join('\n') || '(lines are gone)'}`,
+    `test/matrix/authorization/${area}.txt says otherwise. If the change is meant, run again with QUARTERDECK_UPDATE=1, read what changed, and commit it. Now:\n${changed.join('\n') || '(lines are gone)'}`,
   );
-});
+}
 
 /** Every good answer, searched for what belongs to organizations that its caller is no part of. */
 function refuseLeaks({ orgOf, secretsOf }: World, rows: Row[]) {
   for (const { spec, what, cells } of rows) {
     for (const { subject, answer } of cells) {
       if (answer.status >= 300) continue;
-      const text = JSON.stringify(answer.body) ?? '';
       for (const [org, words] of secretsOf) {
-        if (org !== orgOf(subject)) for (const word of words) assert.ok(!text.includes(word), `${spec.id} ${what} told ${subject} of ${word}, of another organization`);
+        if (org !== orgOf(subject))
+          for (const word of words)
+            assert.ok(!answer.text.includes(word), `${spec.id} ${what} told ${subject} of ${word}, of another organization`);
       }
     }
   }
@@ -60,7 +68,8 @@ function refuseStrangers(rows: Row[]) {
       if (subject === 'none') assert.equal(answer.status, 401, where);
       if (named !== 'own') assert.ok(answer.status >= 400, `${where} answered ${answer.status}`);
       if (subject === 'bare' && spec.entitlement) assert.equal(answer.status, 403, where);
-      if ((subject === 'outsider' || subject === 'bare') && pathParams(spec.path).length) assert.ok([403, 404].includes(answer.status), `${where} answered ${answer.status}`);
+      if ((subject === 'outsider' || subject === 'bare') && pathParams(spec.path).length)
+        assert.ok([403, 404].includes(answer.status), `${where} answered ${answer.status}`);
     }
   }
 }

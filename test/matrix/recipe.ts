@@ -1,8 +1,10 @@
 import type { Op } from '../../contract/shared.ts';
 import type { Quarterdeck, Someone } from '../harness/index.ts';
+import type { Fakes } from './outside.ts';
 
 /** Something that a path names. */
 export interface Thing {
+  /** Its path parameters, and other words that it is known by. */
   params: Record<string, string>;
   /** The resource id that a role is narrowed to in order to reach it; for what no role can be narrowed to, absent. */
   narrowTo?: string;
@@ -11,6 +13,7 @@ export interface Thing {
 /** Where a recipe works. */
 export interface Kitchen {
   qd: Quarterdeck;
+  fakes: Fakes;
   /** The owner of the organization in which to make things. */
   at: Someone;
   /** Who is going to ask, when they belong to that organization: for things that belong to a person. */
@@ -30,9 +33,11 @@ export interface Recipe {
   make?: Maker;
   /** `make` makes something of the caller's own: nothing is shared between callers. */
   perCaller?: true;
-  /** For lists: makes something that then must be in the answer of whoever may see it. A cell with `+` says that it was. */
+  /** For lists, instead of `make`: makes something that must be in the answer of whoever may see it. A cell with `+` says that it was. */
   lists?: Maker;
-  query?: Record<string, string>;
+  /** Path parameters that name an entry of a catalog which all organizations share. */
+  shared?: string[];
+  query?: (thing: Thing | undefined) => Record<string, string>;
   body?: (kitchen: Kitchen, thing: Thing | undefined) => unknown;
   /** For operations that ask for a key of their own kind (alert sources, send keys, scrapers): the key that opens the thing. */
   key?: (kitchen: Kitchen, thing: Thing | undefined) => Promise<string>;
@@ -46,9 +51,9 @@ export interface Recipe {
 export type Recipes = Record<string, Recipe>;
 
 let made = 0;
-/** Names that collide with no other. */
-export const unique = (what: string) => `${what} ${++made}`;
-export const uniqueEmail = () => `person-${++made}@example.com`;
+/** Names that collide with no other, and of which none is the beginning of another. */
+export const unique = (what: string) => `${what} ${String(++made).padStart(5, '0')}`;
+export const uniqueEmail = () => `${unique('person').replace(' ', '-')}@example.com`;
 
 export const byId = (id: string): Thing => ({ params: { id } });
 /** Something that roles can be narrowed to. */
@@ -61,6 +66,10 @@ export async function made201(answer: Promise<{ status: number; body: any }>): P
   if (status !== 201) throw new Error(`a recipe could not make its thing: ${status} ${JSON.stringify(body)}`);
   return body;
 }
+
+/** What a recipe leaves to be made before it is used. */
+export const make = (recipe: Recipe, kitchen: Kitchen): Promise<Thing | undefined> => (recipe.lists ?? recipe.make ?? nothing)(kitchen);
+const nothing = async () => undefined;
 
 /** A path of an operation with its parameters and query filled in. */
 export function pathOf(spec: Op, params: Record<string, string>, query: Record<string, string> = {}): string {

@@ -2,7 +2,16 @@ import type { Row } from './matrix.ts';
 import { type Subject, subjects } from './world.ts';
 
 const columnWidth = 5;
-const titles: Record<string, string> = { owner: 'own', admin: 'adm', member: 'mem', viewer: 'view', editor: 'edit', narrowed: 'here', elsewhere: 'else', outsider: 'out' };
+const titles: Record<string, string> = {
+  owner: 'own',
+  admin: 'adm',
+  member: 'mem',
+  viewer: 'view',
+  editor: 'edit',
+  narrowed: 'here',
+  elsewhere: 'else',
+  outsider: 'out',
+};
 
 interface Column {
   /** Stands above the first of its columns. */
@@ -12,7 +21,13 @@ interface Column {
 
 const columns: Column[] = subjects.map((subject: Subject) => {
   const [service, tier] = subject.split('.') as [string, string | undefined];
-  const group = tier ? service : ['owner', 'admin', 'member'].includes(subject) ? 'organization' : subject === 'narrowed' || subject === 'elsewhere' ? 'narrowed' : 'strangers';
+  const group = tier
+    ? service
+    : ['owner', 'admin', 'member'].includes(subject)
+      ? 'organization'
+      : subject === 'narrowed' || subject === 'elsewhere'
+        ? 'narrowed'
+        : 'strangers';
   return { group, title: titles[tier ?? service] ?? tier ?? service };
 });
 

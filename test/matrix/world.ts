@@ -1,6 +1,7 @@
 import { builtinRoles } from '../../contract/permissions.ts';
 import { run } from '../../src/kernel/db.ts';
-import type { Caller, Quarterdeck, Someone } from '../harness/index.ts';
+import type { Quarterdeck, Someone } from '../harness/index.ts';
+import type { Fakes, Outside } from './outside.ts';
 import { made201, type Thing, unique } from './recipe.ts';
 
 const serviceRoles = builtinRoles.filter((r) => r.service).map((r) => r.id);
@@ -17,11 +18,13 @@ export type Subject = (typeof subjects)[number];
 export interface Asker {
   /** Whose things are theirs; the owner where nobody asks, or an outsider does. */
   person: Someone;
-  as(thing: Thing | undefined): Promise<Caller>;
+  /** The token to ask with; undefined for none. */
+  keyFor(thing: Thing | undefined): Promise<string | undefined>;
 }
 
 export interface World {
   qd: Quarterdeck;
+  fakes: Fakes;
   home: Someone;
   foreigner: Someone;
   asker(subject: Subject, options?: { fresh?: boolean }): Promise<Asker>;
@@ -31,17 +34,23 @@ export interface World {
   secretsOf: Map<string, Set<string>>;
 }
 
-export async function makeWorld(qd: Quarterdeck): Promise<World> {
-  const [home, foreigner, outsider, bare] = await Promise.all([qd.organization('home'), qd.organization('foreigners'), qd.organization('outsiders'), qd.organization('bare-ones')]);
+export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
+  const [home, foreigner, outsider, bare] = await Promise.all([
+    qd.organization('home'),
+    qd.organization('foreigners'),
+    qd.organization('outsiders'),
+    qd.organization('bare-ones'),
+  ]);
   await qd.app.db.write((tx) => run(tx)`update identity.org set entitlements = '{}' where id = ${bare.orgId}`);
   const decoy: string = (await made201(home.post('/oncall/services', { name: unique('decoy') }))).id;
-  const secretsOf = new Map([home, foreigner, outsider, bare].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]));
+  const secretsOf = new Map(
+    [home, foreigner, outsider, bare].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]),
+  );
 
-  const boundTo = (person: Someone, id: string) =>
-    qd.narrowed(
-      person,
-      serviceRoles.filter((r) => r.endsWith('.admin')).map((role) => ({ role, resourceIds: [id] })),
-    );
+  const boundTo = async (person: Someone, id: string) => {
+    const everything = serviceRoles.filter((r) => r.endsWith('.admin')).map((role) => ({ role, resourceIds: [id] }));
+    return (await qd.narrowed(person, everything)).key;
+  };
 
   const make = async (subject: Subject, fresh: boolean): Promise<Asker> => {
     const owner = async () => (fresh ? qd.member(home, 'owner', `${unique('owner').replace(' ', '-')}@example.com`) : home);
@@ -49,18 +58,18 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
       case 'owner':
         return plain(await owner());
       case 'none':
-        return { person: home, as: async () => qd.anonymous };
+        return { person: home, keyFor: async () => undefined };
       case 'outsider':
       case 'bare':
-        return { person: home, as: async () => (subject === 'bare' ? bare : outsider) };
+        return { person: home, keyFor: async () => (subject === 'bare' ? bare : outsider).key };
       case 'narrowed': {
         const person = await owner();
-        return { person, as: (thing) => boundTo(person, thing?.narrowTo ?? decoy) };
+        return { person, keyFor: (thing) => boundTo(person, thing?.narrowTo ?? decoy) };
       }
       case 'elsewhere': {
         const person = await owner();
         const token = await boundTo(person, decoy);
-        return { person, as: async () => token };
+        return { person, keyFor: async () => token };
       }
       case 'admin':
       case 'member':
@@ -76,10 +85,11 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
   const lasting = new Map<Subject, Promise<Asker>>();
   return {
     qd,
+    fakes,
     home,
     foreigner,
     secretsOf,
-    orgOf: (subject) => ({ outsider, bare }[subject as string] ?? home).orgId,
+    orgOf: (subject) => (({ outsider, bare })[subject as string] ?? home).orgId,
     asker: (subject, { fresh = false } = {}) => {
       if (fresh) return make(subject, true);
       const known = lasting.get(subject) ?? make(subject, false);
@@ -89,4 +99,4 @@ export async function makeWorld(qd: Quarterdeck): Promise<World> {
   };
 }
 
-const plain = (person: Someone): Asker => ({ person, as: async () => person });
+const plain = (person: Someone): Asker => ({ person, keyFor: async () => person.key });

@@ -102,7 +102,3 @@ async function seal(directory: string, manifest: Manifest) {
   await writeSmall(join(directory, checksumFile), checksumOf(text));
   await verifyBackup(directory, await readManifest(directory));
 }
-
-export const rowsIn = (manifest: Manifest): number => manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-export const bytesIn = (manifest: Manifest): number =>
-  manifest.tables.reduce((sum, table) => sum + table.bytes, 0) + (manifest.blobs?.total ?? 0);

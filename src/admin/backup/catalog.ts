@@ -46,7 +46,8 @@ function inOrder(tables: Table[]): Table[] {
   const ours = new Set(tables.map(fullName));
   for (let left = tables; left.length; ) {
     const ready = left.filter((table) => table.refersTo.every((name) => done.has(name) || !ours.has(name)));
-    if (!ready.length) throw new Error(`the tables ${left.map(fullName).join(', ')} refer to each other in a circle, which a restore cannot fill`);
+    if (!ready.length)
+      throw new Error(`the tables ${left.map(fullName).join(', ')} refer to each other in a circle, which a restore cannot fill`);
     for (const table of ready) {
       ordered.push(table);
       done.add(fullName(table));

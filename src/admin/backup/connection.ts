@@ -14,7 +14,13 @@ const plain = {
 };
 
 export async function connectFor(purpose: string, connection: Connection): Promise<pg.Client> {
-  const client = new pg.Client({ ...connection, types, connectionTimeoutMillis: 5_000, keepAlive: true, application_name: `quarterdeck ${purpose}` });
+  const client = new pg.Client({
+    ...connection,
+    types,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    application_name: `quarterdeck ${purpose}`,
+  });
   client.on('error', () => {}); // told by the query that meets it
   await client.connect();
   for (const [name, value] of Object.entries(plain)) await client.query('select set_config($1, $2, false)', [name, value]);

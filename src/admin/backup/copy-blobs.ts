@@ -7,8 +7,8 @@ import type pg from 'pg';
 import type { Area } from '../../areas/area.ts';
 import { txOn } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { checkKey } from '../../kernel/storage/keys.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
+import { checkKey } from '../../kernel/storage/keys.ts';
 import { type Written, writeHashed } from './files.ts';
 import { blobFile, blobList } from './manifest.ts';
 

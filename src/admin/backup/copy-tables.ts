@@ -11,7 +11,12 @@ import { type TableFile, tableFile } from './manifest.ts';
 const width = 2;
 
 /** All tables as one snapshot sees them, the largest first, two at a time on connections of their own. */
-export async function copyTables(connection: Connection, snapshot: string, tables: readonly Table[], directory: string): Promise<TableFile[]> {
+export async function copyTables(
+  connection: Connection,
+  snapshot: string,
+  tables: readonly Table[],
+  directory: string,
+): Promise<TableFile[]> {
   await mkdir(join(directory, 'tables'), { mode: 0o700 });
   const queue = [...tables].sort((a, b) => b.bytes - a.bytes);
   const copied = new Map<Table, TableFile>();

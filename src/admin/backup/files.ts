@@ -94,7 +94,8 @@ function isAlive(pid: number): boolean {
 
 /** Names of files are durable once their directory is. */
 async function syncTree(directory: string): Promise<void> {
-  for (const entry of await readdir(directory, { withFileTypes: true })) if (entry.isDirectory()) await syncTree(join(directory, entry.name));
+  for (const entry of await readdir(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) await syncTree(join(directory, entry.name));
   await syncDirectory(directory);
 }
 
@@ -107,7 +108,9 @@ function notWritable(target: string, error: unknown): unknown {
     EROFS: 'it is on a read-only file system',
     ENOTDIR: 'a part of its path is not a directory',
   }[(error as NodeJS.ErrnoException)?.code ?? ''];
-  return why ? new Stop(exitCodes.backup, `the backup cannot be written to ${target}: ${why}; name another place`, { cause: error }) : error;
+  return why
+    ? new Stop(exitCodes.backup, `the backup cannot be written to ${target}: ${why}; name another place`, { cause: error })
+    : error;
 }
 
 export const writeSmall = async (path: string, text: string): Promise<void> => {

@@ -51,6 +51,8 @@ export type Manifest = Static<typeof Manifest>;
 export type TableFile = Static<typeof Table>;
 export type Partition = Static<typeof Partition>;
 
+export const rowsIn = (manifest: Manifest): number => manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+
 export const manifestFile = 'manifest.json';
 export const checksumFile = 'manifest.sha256';
 export const blobList = 'blobs.txt';
@@ -67,7 +69,10 @@ export const damaged = (directory: string, what: string): Stop =>
 export async function readManifest(directory: string): Promise<Manifest> {
   const text = await readFile(join(directory, manifestFile)).catch((error: NodeJS.ErrnoException) => {
     if (!['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) throw error;
-    throw new Stop(exitCodes.backup, `${directory} is not a backup: it has no ${manifestFile}; name the directory that \`quarterdeck admin backup\` made`);
+    throw new Stop(
+      exitCodes.backup,
+      `${directory} is not a backup: it has no ${manifestFile}; name the directory that \`quarterdeck admin backup\` made`,
+    );
   });
   const checksum = await readFile(join(directory, checksumFile), 'utf8').catch(() => '');
   if (checksum !== checksumOf(text)) throw damaged(directory, `${manifestFile} is not what ${checksumFile} says`);
@@ -76,7 +81,10 @@ export async function readManifest(directory: string): Promise<Manifest> {
 
 function parse(directory: string, found: { product?: unknown; format?: unknown }): Manifest {
   if (found.product === 'quarterdeck' && typeof found.format === 'number' && found.format > format) {
-    throw new Stop(exitCodes.backup, `the backup in ${directory} has format ${found.format}, and this release knows ${format}; restore it with the release that made it, or a newer one`);
+    throw new Stop(
+      exitCodes.backup,
+      `the backup in ${directory} has format ${found.format}, and this release knows ${format}; restore it with the release that made it, or a newer one`,
+    );
   }
   if (!Compile(Manifest).Check(found)) throw damaged(directory, `${manifestFile} is not one that \`quarterdeck admin backup\` writes`);
   return found;

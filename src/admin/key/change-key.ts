@@ -1,41 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
 import { areas } from '../../areas/index.ts';
 import type { Db } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { atDatabase } from '../session.ts';
+import { keyFile } from '../../kernel/secrets.ts';
+import type { Session } from '../session.ts';
 import { servers } from '../store.ts';
-import { type Rotation, rotateKey, rotateStep, type Step, steps } from './rotate-key.ts';
+import { type Rotation, rotateKey, rotateStep, type Step } from './rotate-key.ts';
 
 /** Servers look at the key file once a second. */
 const settleMs = 3_000;
 
-export function rotateKeyCommand(admin: Command) {
-  admin
-    .command('rotate-key')
-    .description('make a new key in secret.key and seal every secret anew with it, while the server runs')
-    .option('--drop-old', 'take the old keys out of the file at the end; backups made before then need a copy of them')
-    .addOption(new Option('--step <step>', 'one step only; with servers on several machines, copy secret.key to all of them after add and after promote').choices([...steps]))
-    .action(
-      atDatabase(async ({ config, database, db }, o: { dropOld?: true; step?: Step }) => {
-        if (o.step && o.dropOld) throw new Stop(exitCodes.usage, '--drop-old and --step do not go together; use --step drop');
-        const rotation: Rotation = {
-          db,
-          connection: database.direct,
-          dataDir: config.data,
-          sealed: areas.flatMap((area) => area.sealed ?? []),
-          // Beside the embedded database everybody is to be seen; who may be hidden behind a pooler is waited for.
-          settle: async () => {
-            if (!database.embedded || (await db.read(servers)).length) await sleep(settleMs);
-          },
-          say: (sentence) => console.log(sentence),
-        };
-        if (o.step) return rotateStep(rotation, o.step);
-        await refuseOthers(db);
-        await rotateKey(rotation, o);
-        console.log(`keep a copy of ${config.data}/secret.key apart from the backups`);
-      }),
-    );
+export async function changeKey({ config, database, db }: Session, o: { dropOld?: true; step?: Step }) {
+  if (o.step && o.dropOld) throw new Stop(exitCodes.usage, '--drop-old and --step do not go together; use --step drop');
+  const rotation: Rotation = {
+    db,
+    connection: database.direct,
+    dataDir: config.data,
+    sealed: areas.flatMap((area) => area.sealed ?? []),
+    // Beside the embedded database everybody is to be seen; who may be hidden behind a pooler is waited for.
+    settle: async () => {
+      if (!database.embedded || (await db.read(servers)).length) await sleep(settleMs);
+    },
+    say: (sentence) => console.log(sentence),
+  };
+  if (o.step) return rotateStep(rotation, o.step);
+  await refuseOthers(db);
+  await rotateKey(rotation, o);
+  console.log(`keep a copy of ${keyFile(config.data)} apart from the backups`);
 }
 
 async function refuseOthers(db: Db) {
@@ -43,6 +34,6 @@ async function refuseOthers(db: Db) {
   if (!elsewhere.length) return;
   throw new Stop(
     exitCodes.refused,
-    `servers on other machines (${elsewhere.join(', ')}) have key files of their own: rotate with --step add, promote, reseal, and copy secret.key to all of them after add and after promote`,
+    `servers on other machines (${elsewhere.join(', ')}) have key files of their own: use --step add, promote and reseal, and copy secret.key to all of them after add and after promote`,
   );
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import type { Sealed } from '../../areas/area.ts';
-import { type Db, row, rows, type Tx, run } from '../../kernel/db.ts';
+import { type Db, row, rows, run, type Tx } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, seal, unseal } from '../../kernel/secrets.ts';
 import { Sql, sql } from '../../kernel/sql.ts';
@@ -29,7 +29,10 @@ export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promis
     if (!(await db.read((tx) => sealedOtherwise(tx, ring, where)))) return done;
     // What is left is being changed by somebody at this moment.
     if (performance.now() > until) {
-      throw new Stop(exitCodes.refused, `rows of ${where.table} stay locked by others; run \`quarterdeck admin rotate-key\` again, which goes on from here`);
+      throw new Stop(
+        exitCodes.refused,
+        `rows of ${where.table} stay locked by others; run \`quarterdeck admin rotate-key\` again, which goes on from here`,
+      );
     }
     await sleep(100);
   }
@@ -52,7 +55,11 @@ function opened(ring: KeyRing, sealed: Buffer, place: string): Buffer {
   try {
     return unseal(ring, sealed, place);
   } catch (error) {
-    throw new Stop(exitCodes.secretKey, `${place} cannot be opened with any key of secret.key: ${(error as Error).message}; put the missing key back, or delete that row`, { cause: error });
+    throw new Stop(
+      exitCodes.secretKey,
+      `${place} cannot be opened with any key of secret.key: ${(error as Error).message}; put the missing key back, or delete that row`,
+      { cause: error },
+    );
   }
 }
 
@@ -68,7 +75,10 @@ export async function writersEnded(db: Db): Promise<void> {
   const until = performance.now() + patienceMs;
   while (!(await db.read((tx) => row(tx, EndedRow)`select pg_snapshot_xmin(pg_current_snapshot()) > ${xid}::xid8 as ended`))!.ended) {
     if (performance.now() > until) {
-      throw new Stop(exitCodes.refused, 'a transaction has been open for a minute; end it, then run `quarterdeck admin rotate-key` again, which goes on from here');
+      throw new Stop(
+        exitCodes.refused,
+        'a transaction has been open for a minute; end it, then run `quarterdeck admin rotate-key` again, which goes on from here',
+      );
     }
     await sleep(100);
   }

@@ -19,8 +19,7 @@ export interface Rotation {
   say(sentence: string): void;
 }
 
-export const steps = ['add', 'promote', 'reseal', 'drop'] as const;
-export type Step = (typeof steps)[number];
+export type Step = 'add' | 'promote' | 'reseal' | 'drop';
 
 const rotationLock = 7_203_114_504;
 
@@ -107,7 +106,10 @@ async function drop(r: Rotation) {
 }
 
 const stillUsed = ({ table, column }: Sealed) =>
-  new Stop(exitCodes.refused, `values of ${table}.${column} are sealed with an old key; run \`quarterdeck admin rotate-key --step reseal\` first`);
+  new Stop(
+    exitCodes.refused,
+    `values of ${table}.${column} are sealed with an old key; run \`quarterdeck admin rotate-key --step reseal\` first`,
+  );
 
 /** Two rotations at once would each write the file without the other's key. */
 async function alone<T>({ connection }: Rotation, work: () => Promise<T>): Promise<T> {
@@ -122,4 +124,3 @@ async function alone<T>({ connection }: Rotation, work: () => Promise<T>): Promi
     await client.end().catch(() => {});
   }
 }
-

@@ -61,7 +61,8 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     // A server that starts meanwhile waits here to migrate, and then finds everything.
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
     await requireEmpty(client, schemas, manifest);
-    if ((await appliedMigrations(client)).size !== ids.size) throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
+    if ((await appliedMigrations(client)).size !== ids.size)
+      throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
     await copyIn(client, schemas, manifest, directory);
     await client.query('commit');
     await client.query('analyze');
@@ -75,6 +76,8 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
 /** Under their keys again; one that is there already is replaced by the same bytes. */
 async function putBlobs(storage: Storage, directory: string): Promise<void> {
   for await (const { key, sha256 } of blobsIn(directory)) {
-    await storage.put(key, createReadStream(join(directory, blobFile(key)), { highWaterMark: 1024 * 1024 }), { digest: `sha256:${sha256}` });
+    await storage.put(key, createReadStream(join(directory, blobFile(key)), { highWaterMark: 1024 * 1024 }), {
+      digest: `sha256:${sha256}`,
+    });
   }
 }

@@ -8,8 +8,16 @@ import { appliedMigrations } from '../release.ts';
 export function requireKnown(manifest: Manifest, migrations: Migration[]): void {
   const ours = new Map(migrations.map((m) => [m.id, m.checksum]));
   for (const { id, checksum } of manifest.migrations) {
-    if (!ours.has(id)) throw new Stop(exitCodes.databaseNewer, `the backup was made by a newer release (${manifest.release}, migration ${id}); restore it with that release or a newer one`);
-    if (ours.get(id) !== checksum) throw new Stop(exitCodes.databaseNewer, `the backup was made by another edition of this program (${manifest.release}): its migration ${id} has another text; restore it with the release that made it`);
+    if (!ours.has(id))
+      throw new Stop(
+        exitCodes.databaseNewer,
+        `the backup was made by a newer release (${manifest.release}, migration ${id}); restore it with that release or a newer one`,
+      );
+    if (ours.get(id) !== checksum)
+      throw new Stop(
+        exitCodes.databaseNewer,
+        `the backup was made by another edition of this program (${manifest.release}): its migration ${id} has another text; restore it with the release that made it`,
+      );
   }
 }
 
@@ -38,6 +46,9 @@ export async function requireEmpty(client: pg.Client, schemas: readonly string[]
     const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
     if (!rows[0]!.there) continue;
     const { rowCount } = await client.query(`select from ${table} limit 1`);
-    if (rowCount) refuse('the database is not empty: it belongs to a Quarterdeck that has been started; restore into an empty database, or an empty QUARTERDECK_DATA');
+    if (rowCount)
+      refuse(
+        'the database is not empty: it belongs to a Quarterdeck that has been started; restore into an empty database, or an empty QUARTERDECK_DATA',
+      );
   }
 }

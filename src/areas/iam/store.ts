@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { isUniqueViolation, row, rows, run, type Tx } from '../../kernel/db.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const RoleRow = Type.Object({ id: Type.String(), name: Type.String(), description: Type.String(), permissions: Type.Array(Type.String()) });
@@ -21,13 +21,13 @@ export const insertRole = async (tx: Tx, org: string, r: { name: string; descrip
     values (${org}, kernel.new_id('rol'), ${r.name}, ${r.description}, ${r.permissions}, kernel.now())
     on conflict do nothing returning id, name, description, permissions`;
 
-export const nameTaken = async (tx: Tx, org: string, name: string, except: string) =>
-  (await run(tx)`select 1 from identity.custom_role where org_id = ${org} and lower(name) = lower(${name}) and id <> ${except}`) > 0;
-
-export const updateRole = async (tx: Tx, org: string, r: { id: string; name: string; description: string; permissions: string[] }) =>
-  (await row(tx, RoleRow)`
+/** Undefined when the name is taken. The unique index says so, not a look beforehand: two may ask for one name at once. */
+export const updateRole = (tx: Tx, org: string, r: { id: string; name: string; description: string; permissions: string[] }) =>
+  row(tx, RoleRow)`
     update identity.custom_role set name = ${r.name}, description = ${r.description}, permissions = ${r.permissions}
-     where org_id = ${org} and id = ${r.id} returning id, name, description, permissions`)!;
+     where org_id = ${org} and id = ${r.id} returning id, name, description, permissions`.catch((error) =>
+    isUniqueViolation(error) ? undefined : Promise.reject(error),
+  );
 
 export const deleteRole = (tx: Tx, org: string, id: string) =>
   run(tx)`delete from identity.custom_role where org_id = ${org} and id = ${id}`;

@@ -26,7 +26,8 @@ export type Authenticate = (request: IncomingMessage) => Access | undefined | Pr
 
 /** What a key's prefix covers: whole path segments, so `team/app` is not `team/application`. A trailing slash means children only. */
 export const covers = (prefixes: readonly string[], repository: string): boolean =>
-  prefixes.length === 0 || prefixes.some((p) => (p.endsWith('/') ? repository.startsWith(p) : repository === p || repository.startsWith(`${p}/`)));
+  prefixes.length === 0 ||
+  prefixes.some((p) => (p.endsWith('/') ? repository.startsWith(p) : repository === p || repository.startsWith(`${p}/`)));
 
 /** Whether the credential may do this to `<slug>/<repository>`; a bearer token also needs the scope it was issued for. */
 export function may(access: Access, slug: string, repository: string, action: Action): boolean {

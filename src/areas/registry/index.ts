@@ -1,4 +1,5 @@
 import type { App } from '../../kernel/app.ts';
+import { task } from '../../kernel/jobs/index.ts';
 import { defineArea } from '../area.ts';
 import { makeClock } from './credentials/clock.ts';
 import { makeCredentials } from './credentials/index.ts';
@@ -7,14 +8,38 @@ import { loadKey } from './credentials/loader.ts';
 import { createRegistry } from './operations/create-registry.ts';
 import { createRegistryKey } from './operations/create-registry-key.ts';
 import { createRegistryLogin } from './operations/create-registry-login.ts';
+import { createRegistryOidcRule } from './operations/create-registry-oidc-rule.ts';
 import { deleteRegistry } from './operations/delete-registry.ts';
+import { deleteRegistryManifest } from './operations/delete-registry-manifest.ts';
+import { deleteRegistryOidcRule } from './operations/delete-registry-oidc-rule.ts';
+import { deleteRegistryRepository } from './operations/delete-registry-repository.ts';
+import { deleteRegistryTag } from './operations/delete-registry-tag.ts';
+import { deleteRegistryUpstreamCredential } from './operations/delete-registry-upstream-credential.ts';
+import { exchangeRegistryOidcToken } from './operations/exchange-registry-oidc-token.ts';
 import { getRegistry } from './operations/get-registry.ts';
 import { listRegistries } from './operations/list-registries.ts';
 import { listRegistryKeys } from './operations/list-registry-keys.ts';
+import { listRegistryManifests } from './operations/list-registry-manifests.ts';
+import { listRegistryOidcRules } from './operations/list-registry-oidc-rules.ts';
+import { listRegistryRepositories } from './operations/list-registry-repositories.ts';
+import { listRegistryTags } from './operations/list-registry-tags.ts';
+import { listRegistryUpstreamCredentials } from './operations/list-registry-upstream-credentials.ts';
+import { listRegistryUpstreams } from './operations/list-registry-upstreams.ts';
 import { revokeRegistryKey } from './operations/revoke-registry-key.ts';
 import { revokeRegistryLogin } from './operations/revoke-registry-login.ts';
+import { setRegistryUpstreamCredential } from './operations/set-registry-upstream-credential.ts';
+import { updateRegistry } from './operations/update-registry.ts';
+import { ociHandler } from './planes/oci/index.ts';
+import { registerMetrics } from './planes/oci/metrics.ts';
+import { oidcOf } from './planes/oidc/index.ts';
 import { tokenHandler } from './planes/token/index.ts';
+import { makePullThrough } from './planes/upstream/index.ts';
+import { forgetOldKeys } from './store/keys.ts';
 import { registriesOf } from './store/registries.ts';
+import { tasks } from './tasks.ts';
+
+/** Keys that nobody lists any more. */
+const forgetKeys = task('registry.forget-keys', { everySeconds: 3_600, deadlineSeconds: 60 }, ({ app }) => app.db.write(forgetOldKeys));
 
 /** What the data plane of a running process began and must end. */
 const running = new WeakMap<App, LastUsed>();
@@ -25,14 +50,33 @@ export const registry = defineArea({
     listRegistries,
     createRegistry,
     getRegistry,
+    updateRegistry,
     deleteRegistry,
     createRegistryLogin,
     revokeRegistryLogin,
     listRegistryKeys,
     createRegistryKey,
     revokeRegistryKey,
+    deleteRegistryTag,
+    deleteRegistryManifest,
+    deleteRegistryRepository,
+    listRegistryTags,
+    listRegistryManifests,
+    listRegistryRepositories,
+    listRegistryOidcRules,
+    createRegistryOidcRule,
+    deleteRegistryOidcRule,
+    exchangeRegistryOidcToken,
+    listRegistryUpstreams,
+    listRegistryUpstreamCredentials,
+    setRegistryUpstreamCredential,
+    deleteRegistryUpstreamCredential,
   ],
   migrations: { schema: 'registry', folder: new URL('./migrations/', import.meta.url) },
+  sealed: [
+    { table: 'registry.signing_key', column: 'sealed', id: 'id' },
+    { table: 'registry.upstream_credential', column: 'password', id: "registry_id || '/' || host" },
+  ],
   resources: [
     {
       service: 'registry',
@@ -41,12 +85,15 @@ export const registry = defineArea({
     },
   ],
   loaders: { reg: loadKey },
+  tasks: [...tasks, forgetKeys],
   raw: (app, principals) => {
     const lastUsed = makeLastUsed(app);
     running.set(app, lastUsed);
-    const credentials = makeCredentials({ app, principals, clock: makeClock(app), lastUsed });
+    const credentials = makeCredentials({ app, principals, clock: makeClock(app), lastUsed, foreign: oidcOf(app).login });
     const token = tokenHandler(app, credentials);
-    return (request, response) => token(request, response);
+    const oci = ociHandler({ app, authenticate: credentials.authenticate, cache: makePullThrough(app) });
+    return (request, response) => oci(request, response) || token(request, response);
   },
+  metrics: registerMetrics,
   start: async (app) => ({ stop: async () => running.get(app)?.stop() }),
 });

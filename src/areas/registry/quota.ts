@@ -39,7 +39,9 @@ export async function reserve(tx: Tx, registryId: string, wanted: number, least:
 }
 
 export const release = (tx: Tx, registryId: string, bytes: number) =>
-  bytes === 0 ? Promise.resolve(0) : run(tx)`update registry.registry set reserved_bytes = greatest(0, reserved_bytes - ${bytes}) where id = ${registryId}`;
+  bytes === 0
+    ? Promise.resolve(0)
+    : run(tx)`update registry.registry set reserved_bytes = greatest(0, reserved_bytes - ${bytes}) where id = ${registryId}`;
 
 /** Books what a transaction brought or took, under the row lock that makes `elsewhere` sure. Call it last. */
 export async function book(

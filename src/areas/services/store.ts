@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { isUniqueViolation, row, rows, run, type Tx } from '../../kernel/db.ts';
 import { sql, type Visible, within } from '../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
@@ -20,14 +20,11 @@ export const insertService = (tx: Tx, org: string, name: string) => row(tx, Serv
   insert into services.service (org_id, id, name, created_at) values (${org}, kernel.new_id('svc'), ${name}, kernel.now())
   on conflict do nothing returning id, name, created_at`;
 
-export const nameTaken = async (tx: Tx, org: string, name: string, except: string) =>
-  (await run(tx)`select 1 from services.service where org_id = ${org} and lower(name) = lower(${name}) and id <> ${except}`) > 0;
-
-export const renameService = async (tx: Tx, org: string, id: string, name: string) =>
-  (await row(
-    tx,
-    ServiceRow,
-  )`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`)!;
+/** Undefined when the name is taken. The unique index says so, not a look beforehand: two may ask for one name at once. */
+export const renameService = (tx: Tx, org: string, id: string, name: string) =>
+  row(tx, ServiceRow)`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`.catch(
+    (error) => (isUniqueViolation(error) ? undefined : Promise.reject(error)),
+  );
 
 export const deleteService = (tx: Tx, org: string, id: string) =>
   run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;

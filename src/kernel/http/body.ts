@@ -10,7 +10,10 @@ export interface BodyLimits {
 /** Reads a request's body, bounded in size and time. */
 export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLimits): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  if (declared > maxBytes) {
+    discard(request);
+    return Promise.reject(tooLarge(maxBytes));
+  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -25,7 +28,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
       clearTimeout(timer);
       request.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onError).removeListener('close', onClose);
       if (!error) return resolve(Buffer.concat(chunks));
-      request.resume(); // let the answer out; the connection is closed after it
+      discard(request);
       reject(error);
     };
     const onData = (chunk: Buffer) => {
@@ -40,5 +43,20 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
   });
 }
 
-const tooLarge = (maxBytes: number) =>
-  new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`, { headers: { connection: 'close' } });
+const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
+
+const discarded = new WeakSet<IncomingMessage>();
+const linger = { maxBytes: 67_108_864, ms: 5_000 };
+
+/** Whoever is cut off while still sending never reads why (RFC 9112, 9.6): so the rest is read and thrown away, within bounds. */
+export function discard(request: IncomingMessage) {
+  if (request.complete || discarded.has(request)) return;
+  discarded.add(request);
+  let left = linger.maxBytes;
+  const timer = setTimeout(() => request.destroy(), linger.ms).unref();
+  request.once('close', () => clearTimeout(timer));
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
+}

@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { DatabaseAway } from '../db.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { discard } from './body.ts';
 import { isTrusted } from './proxies.ts';
 
 /** Speaks raw HTTP on the same port, for protocols that stream (the registry's /v2). True: it took the request. */
@@ -24,10 +25,25 @@ const nodeOptions = {
   keepAliveTimeout: 72_000, // longer than the 60 s of common proxies, so that they are the ones to close
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16_384,
+  requireHostHeader: false, // node would answer without a word; we refuse it below
 };
 
+const maxParamLength = 512;
+
 /** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
-const newRequestId = () => `req_${randomBytes(12).toString('base64url')}`;
+const newRequestId = () => `req_${random(12).toString('base64url')}`;
+
+// Random bytes from a supply: asking the system for a few at a time costs more than all else about an id.
+let supply = Buffer.alloc(0);
+let taken = 0;
+function random(bytes: number): Buffer {
+  if (taken + bytes > supply.length) {
+    supply = randomBytes(6_000);
+    taken = 0;
+  }
+  taken += bytes;
+  return supply.subarray(taken - bytes, taken);
+}
 
 export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): FastifyInstance {
   const trusts = isTrusted(trustedProxies);
@@ -41,37 +57,43 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
         : newRequestId();
     },
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512 },
+    routerOptions: { maxParamLength },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     serverFactory: (handler) => {
       const listener = (request: IncomingMessage, response: ServerResponse) => {
+        if (request.headers.host === undefined && request.httpVersion === '1.1')
+          return refuseEarly(response, new Refusal(400, 'invalid', 'the Host header is missing; HTTP/1.1 needs one'));
         for (const take of raw) if (take(request, response)) return;
         handler(request, response);
       };
-      return (
+      const made = (
         tls
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener)
           : http.createServer(nodeOptions, listener)
       ) as http.Server;
+      return made.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
+        refuseEarly(
+          response,
+          new Refusal(417, 'expectation_failed', 'the Expect header asks for what is not offered; only 100-continue is'),
+        ),
+      );
     },
     clientErrorHandler: refuseMalformed,
     frameworkErrors: (error, request, reply) => {
-      const refusal = new Refusal(400, 'invalid', 'the URL is not valid');
-      log.debug({ error: error.message, requestId: request.id }, 'malformed URL');
+      const why =
+        error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+          ? `a part of the path has more than ${maxParamLength} characters`
+          : 'the path is not valid percent-encoded UTF-8';
+      const refusal = new Refusal(400, 'invalid', why);
       const answer = reply as FastifyReply;
+      guardHeaders(request, answer);
       answer.code(400).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
     },
   });
 
   server.addHook('onRequest', (request, reply, done) => {
-    reply.raw.setHeader('X-Request-Id', request.id);
-    reply.raw.setHeader('X-Content-Type-Options', 'nosniff');
-    reply.raw.setHeader('Referrer-Policy', 'no-referrer');
-    reply.raw.setHeader('X-Frame-Options', 'DENY');
-    reply.raw.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
-    reply.raw.setHeader('Cache-Control', 'no-store');
-    if (request.protocol === 'https') reply.raw.setHeader('Strict-Transport-Security', 'max-age=31536000');
+    guardHeaders(request, reply);
     done();
   });
 
@@ -88,14 +110,27 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
     const refusal = asRefusal(error, request);
     if (refusal.status >= 500)
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
+    discard(request.raw);
     reply
       .code(refusal.status)
+      .removeHeader('connection') // Fastify closes after any bad body; a sender that still writes would not read our answer
       .headers(errorHeaders(refusal, request))
       .type('application/json')
       .serializer(JSON.stringify)
       .send({ error: refusal.message });
   });
   return server;
+}
+
+/** On the reply, not on node's response: one writeHead with everything is half the work of a call for each. */
+function guardHeaders(request: FastifyRequest, reply: FastifyReply) {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('referrer-policy', 'no-referrer');
+  reply.header('x-frame-options', 'DENY');
+  reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  reply.header('cache-control', 'no-store');
+  if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000');
 }
 
 const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
@@ -125,16 +160,33 @@ function asRefusal(error: unknown, request: FastifyRequest): Refusal {
 /** What node:http refuses before there is a request: header bombs, slow headers, malformed lines. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
-  const [status, reason, sentence] =
+  const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? [431, 'Request Header Fields Too Large', 'the headers are larger than 16 KiB']
+      ? new Refusal(431, 'headers_too_large', `the headers are larger than ${nodeOptions.maxHeaderSize / 1024} KiB`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? [408, 'Request Timeout', 'the request did not arrive in time']
-        : [400, 'Bad Request', 'this is not a well-formed HTTP request'];
-  const body = JSON.stringify({ error: sentence });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+        ? new Refusal(408, 'timeout', 'the request did not arrive in time')
+        : new Refusal(400, 'malformed', 'this is not a well-formed HTTP request');
+  const { headers, body } = early(refusal);
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+}
+
+/** A request that no handler sees. */
+function refuseEarly(response: ServerResponse, refusal: Refusal) {
+  const { headers, body } = early(refusal);
+  response.writeHead(refusal.status, headers).end(body);
+}
+
+function early(refusal: Refusal) {
+  const body = JSON.stringify({ error: refusal.message });
+  const headers = {
+    'X-Request-Id': newRequestId(),
+    'X-Error-Code': refusal.code,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  return { headers, body };
 }
 
 declare module 'fastify' {

@@ -95,10 +95,11 @@ const describedPattern = (schema: TSchema, path: string): string | undefined => 
 };
 
 /** Query and path values arrive as text; only whole numbers and booleans that read exactly so are converted. */
-function convert(schema: TSchema, value: Record<string, string>): Record<string, unknown> {
+function convert(schema: TSchema, value: Record<string, string | string[]>): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   return Object.fromEntries(
     Object.entries(value).map(([name, text]) => {
+      if (typeof text !== 'string') throw new Refusal(400, 'invalid', `${name} is given more than once; once is enough`);
       const type = Object.hasOwn(properties, name) ? properties[name]!.type : undefined;
       if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return [name, Number(text)];
       if (type === 'boolean' && (text === 'true' || text === 'false')) return [name, text === 'true'];
@@ -112,7 +113,8 @@ function convert(schema: TSchema, value: Record<string, string>): Record<string,
  * recursive reader, not a request.
  */
 function unstorable(value: unknown, depth = 0): string | undefined {
-  if (typeof value === 'string') return value.includes('\0') ? 'the NUL character' : value.isWellFormed() ? undefined : 'half of a surrogate pair';
+  if (typeof value === 'string')
+    return value.includes('\0') ? 'the NUL character' : value.isWellFormed() ? undefined : 'half of a surrogate pair';
   if (value === null || typeof value !== 'object') return undefined;
   if (depth > 32) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
   for (const [name, child] of Object.entries(value)) {

@@ -32,6 +32,8 @@ export interface JobOptions {
   /** Seconds until the next attempt after this one failed; undefined: dead. Default: 5 s · 2ⁿ up to 1 h, ± 20 %. */
   retry?: (attempt: number) => number | undefined;
   maxAttempts?: number;
+  /** Then its signal is aborted and the attempt has failed, whether or not the handler ever ends: no slot hangs with it. */
+  deadlineSeconds?: number;
 }
 
 export interface Job<P = unknown> {
@@ -40,6 +42,7 @@ export interface Job<P = unknown> {
   leaseSeconds: number;
   retry: JobOptions['retry'];
   maxAttempts: number;
+  deadlineSeconds: number;
   payload: TSchema | undefined;
   // A method, so that a list may hold jobs of any payload.
   run(run: JobRun<P>): Promise<unknown>;
@@ -51,10 +54,10 @@ export function job<S extends TSchema = TUndefined>(
   options: JobOptions & { payload?: S },
   run: (run: JobRun<Static<S>>) => Promise<unknown>,
 ): Job<Static<S>> {
-  const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, payload } = options;
+  const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, deadlineSeconds = 300, payload } = options;
   // Below, one late renewal would lose the job; above, a crash would delay it beyond what housekeeping takes for a broken clock.
   if (leaseSeconds < 20 || leaseSeconds > 600) throw new RangeError(`the lease of ${kind} must be 20 to 600 seconds, not ${leaseSeconds}`);
-  return { kind, lane, leaseSeconds, retry, maxAttempts, payload, run };
+  return { kind, lane, leaseSeconds, retry, maxAttempts, deadlineSeconds, payload, run };
 }
 
 export interface Task {
@@ -90,6 +93,14 @@ export class RetryAt extends Error {
     super(sentence, options);
     this.name = 'RetryAt';
     this.at = at;
+  }
+}
+
+/** Thrown by a handler that knows that trying again will not help: the job is dead at once, with this sentence. */
+export class GiveUp extends Error {
+  constructor(sentence: string, options?: { cause?: unknown }) {
+    super(sentence, options);
+    this.name = 'GiveUp';
   }
 }
 

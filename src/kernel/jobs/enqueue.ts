@@ -4,7 +4,7 @@ import { type Sql, sql } from '../sql.ts';
 import type { Job } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
-/** Why a job exists, and when it is due: at `runAt`, after `delaySeconds`, or now. */
+/** What a job is, and when it is due: at `runAt`, after `delaySeconds`, or now. A time that has passed means now. */
 export type NewJob<P> = {
   key: string;
   runAt?: string;
@@ -32,11 +32,11 @@ export async function enqueue<P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise
       from (select kernel.now() as now offset 0) c
     on conflict (kind, key) where dead_at is null do nothing`;
   if (runAt !== undefined) {
-    const inserted = await row(tx, SoonRow)`${insert(sql`${runAt}::timestamptz`)} returning ${soon}`;
+    const inserted = await row(tx, SoonRow)`${insert(sql`greatest(${runAt}::timestamptz, c.now)`)} returning ${soon}`;
     if (inserted?.soon) tx.wake(laneChannel(job.lane));
     return inserted !== undefined;
   }
-  const inserted = await run(tx)`${insert(sql`c.now + make_interval(secs => ${delaySeconds})`)}`;
+  const inserted = await run(tx)`${insert(sql`c.now + make_interval(secs => ${Math.max(0, delaySeconds)})`)}`;
   if (inserted && delaySeconds <= soonSeconds) tx.wake(laneChannel(job.lane));
   return inserted > 0;
 }
@@ -48,7 +48,7 @@ export async function enqueueMany<P>(tx: Tx, job: Job<P>, given: readonly NewJob
   // In the order of the keys: two transactions that insert the same ones then wait for each other instead of deadlocking.
   const inserted = await rows(tx, SoonRow)`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
-    select ${job.lane}, ${job.kind}, g.key, g.payload::jsonb, g.org, g.request, coalesce(g.at, c.now + make_interval(secs => coalesce(g.delay, 0))), c.now
+    select ${job.lane}, ${job.kind}, g.key, g.payload::jsonb, g.org, g.request, greatest(coalesce(g.at, c.now + make_interval(secs => g.delay)), c.now), c.now
       from unnest(${column((g) => g.key)}::text[], ${column((g) => json(g.payload))}::text[], ${column((g) => g.org)}::text[],
                   ${column((g) => g.requestId)}::text[], ${column((g) => g.runAt)}::timestamptz[], ${column((g) => g.delaySeconds)}::float8[])
              as g(key, payload, org, request, at, delay),
@@ -76,7 +76,8 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
   // By the lease, not by its end: a holder whose lease has lapsed may still finish as long as nobody else has claimed the job.
   const moved = await run(tx)`
     update kernel.job set run_at = case when lease is null then c.at else run_at end, again_at = case when lease is not null then c.at end
-      from (select coalesce(${when.runAt ?? null}::timestamptz, kernel.now() + make_interval(secs => ${when.delaySeconds ?? 0})) as at offset 0) c
+      from (select greatest(n.now, ${when.runAt ?? null}::timestamptz, n.now + make_interval(secs => ${when.delaySeconds ?? 0})) as at
+              from (select kernel.now() as now offset 0) n offset 0) c
      where kind = ${job.kind} and key = ${key} and dead_at is null`;
   if (moved) tx.wake(laneChannel(job.lane));
   return moved > 0;

@@ -52,7 +52,7 @@ export function makeHolds({ db, log, renewEveryMs, onLost }: HoldOptions): Holds
     const { id, kind, key, attempts } = hold.job;
     log.warn(
       { job: id, kind, jobKey: key, lane: hold.lane, attempt: attempts },
-      'a job was lost while it ran: its lease lapsed, or it was cancelled',
+      'a job is not ours any more: its lease lapsed, it was cancelled, or its end is on record already',
     );
     onLost?.(hold);
   };

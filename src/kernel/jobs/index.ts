@@ -1,5 +1,18 @@
 export * as jobAdmin from './admin.ts';
-export { type Job, type JobOptions, type JobRun, job, type Lane, LeaseLost, lanes, RetryAt, RetryIn, type Task, task } from './declare.ts';
+export {
+  GiveUp,
+  type Job,
+  type JobOptions,
+  type JobRun,
+  job,
+  type Lane,
+  LeaseLost,
+  lanes,
+  RetryAt,
+  RetryIn,
+  type Task,
+  task,
+} from './declare.ts';
 export { cancel, enqueue, enqueueMany, type NewJob, reschedule } from './enqueue.ts';
 export { type JobFigures, jobFigures } from './figures.ts';
 export { claim, type Queue, renew, settle } from './lease.ts';

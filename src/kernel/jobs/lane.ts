@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '../db.ts';
 import type { Logger } from '../log.ts';
 import { makeNudge } from './nudge.ts';
-import { type Claimed, claimJobs, nextDueIn } from './store.ts';
+import { type Claimed, type ClaimFrom, claimJobs, nextDueIn } from './store.ts';
 
 export interface LaneOptions {
   lane: string;
@@ -21,6 +21,8 @@ export interface LaneOptions {
 export interface LaneLoop {
   readonly running: number;
   wake(): void;
+  /** The clock has moved: anything may be due. */
+  lookAtAll(): void;
   /** No more claims. Settles when the loop has ended; what was begun may still run. */
   stop(): Promise<void>;
   /** Settles when nothing runs. */
@@ -30,6 +32,8 @@ export interface LaneLoop {
 const lookEveryMs = 1_000;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
+// A job is due from its insertion on, but there to be seen only after its transaction has committed.
+const latelySeconds = 15;
 
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
 export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBack }: LaneOptions): LaneLoop {
@@ -40,15 +44,28 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
   let away = false;
   let full = false;
   let unanswered: { lease: string; since: number }[] = [];
+  let sawAllAt = -Infinity;
+  let sawUpTo: Claimed | undefined;
+
+  /** Once a second everything; in between what became due lately, or what follows the batch before. */
+  const whereToLook = (): ClaimFrom => {
+    if (performance.now() - sawAllAt >= lookEveryMs) return { oldest: true };
+    return sawUpTo ? { after: sawUpTo } : { withinSeconds: latelySeconds };
+  };
 
   const claim = async (limit: number): Promise<Claimed[]> => {
+    const from = whereToLook();
     const lease = randomUUID();
     const since = performance.now();
     unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
     try {
-      return await db.read((tx) =>
-        claimJobs(tx, { lane, kinds, limit, lease, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
+      const claimed = await db.read((tx) =>
+        claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
       );
+      claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
+      if ('oldest' in from) sawAllAt = since;
+      sawUpTo = claimed.length === limit ? claimed.at(-1) : undefined;
+      return claimed;
     } catch (error) {
       unanswered.push({ lease, since });
       throw error;
@@ -63,7 +80,7 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     const claimedAt = performance.now();
     const claimed = await claim(free);
     if (stopping) giveBack(claimed, claimedAt);
-    else for (const job of claimed.sort((a, b) => b.late_ms - a.late_ms)) start(job, claimedAt);
+    else for (const job of claimed) start(job, claimedAt);
     if (stopping || claimed.length === free) return 0;
     return db.read((tx) => nextDueIn(tx, lane, names, lookEveryMs));
   };
@@ -98,6 +115,10 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
       return running.size;
     },
     wake: nudge,
+    lookAtAll: () => {
+      sawAllAt = -Infinity;
+      nudge();
+    },
     stop: () => {
       stopping = true;
       nudge();

@@ -18,7 +18,7 @@ export interface Held<Id = number> {
 }
 
 export interface Claim {
-  /** Which rows, beyond being due: names the columns of an index that ends in run_at. */
+  /** Which rows, beyond being due: by columns that an index has before run_at and id. */
   which: Sql;
   limit: number;
   /** The fresh lease, from `randomUUID()`: the claimer must know it even if the answer never arrives. */
@@ -44,24 +44,28 @@ export const claim = <S extends TSchema>(
            from ${table} q
           where ${which} and q.run_at <= (select now from clock)
             and (q.lease_until is null or q.lease_until <= (select now from clock) or q.lease = any(${unanswered}::uuid[]))
-          order by q.run_at limit ${limit} for update of q skip locked)
+          order by q.run_at, q.id limit ${limit} for update of q skip locked)
   update ${table} q
      set lease = ${lease}::uuid, lease_until = clock.now + make_interval(secs => ${leaseSeconds}), attempts = q.attempts + 1
     from due, clock
    where q.id = due.id
   returning ${returning}, q.lease, (extract(epoch from clock.now - due.since) * 1000)::float8 as late_ms`;
 
-export type Verdict = 'settled' | 'busy' | 'lost';
-const VerdictRow = Type.Object({
-  n: Type.Integer(),
-  verdict: Type.Union([Type.Literal('settled'), Type.Literal('busy'), Type.Literal('lost')]),
-});
+export type Verdict = 'settled' | 'again' | 'busy' | 'lost';
+const VerdictRow = Type.Object({ n: Type.Integer(), verdict: Type.Enum(['settled', 'again', 'busy', 'lost'] as const) });
 
 /**
  * Acts on those that are still ours and tells of each: settled; busy, for another transaction has it locked, ask again; or lost.
  * `act` is one or more CTEs over `mine` (n, id and the columns of `take`), which holds the locked rows in their newest version.
  */
-export async function settle<Id>(tx: Tx, { table, idType }: Queue, held: readonly Held<Id>[], take: Sql, act: Sql): Promise<Verdict[]> {
+export async function settle<Id>(
+  tx: Tx,
+  { table, idType }: Queue,
+  held: readonly Held<Id>[],
+  take: Sql,
+  act: Sql,
+  settled: Sql = sql`'settled'`,
+): Promise<Verdict[]> {
   const found = await rows(tx, VerdictRow)`
     with clock as materialized (select kernel.now() as now),
          held as materialized (
@@ -69,7 +73,7 @@ export async function settle<Id>(tx: Tx, { table, idType }: Queue, held: readonl
              from unnest(${held.map((h) => h.id)}::${idType}[], ${held.map((h) => h.lease)}::uuid[]) with ordinality as h(id, lease, n)),
          mine as materialized (select h.n, ${take} from held h join ${table} q on q.id = h.id and q.lease = h.lease for update of q skip locked),
          ${act}
-    select h.n, case when m.id is not null then 'settled'
+    select h.n, case when m.id is not null then ${settled}
                      when exists (select from ${table} q where q.id = h.id and q.lease = h.lease) then 'busy'
                      else 'lost' end as verdict
       from held h left join mine m on m.n = h.n

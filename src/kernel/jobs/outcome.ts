@@ -1,4 +1,4 @@
-import { type JobOptions, LeaseLost, RetryAt, RetryIn, Stopping } from './declare.ts';
+import { GiveUp, type JobOptions, LeaseLost, RetryAt, RetryIn, Stopping } from './declare.ts';
 
 /** What becomes of a job after a run. */
 export type Outcome =
@@ -25,7 +25,7 @@ export function outcomeOf(
   const sentence = sentenceOf(error);
   const asked = error instanceof RetryIn || error instanceof RetryAt;
   const seconds = error instanceof RetryIn ? error.seconds : retry ? retry(attempt) : backoff(attempt, chance);
-  if (attempt >= maxAttempts || (!asked && seconds === undefined)) return { is: 'dead', error: sentence };
+  if (error instanceof GiveUp || attempt >= maxAttempts || (!asked && seconds === undefined)) return { is: 'dead', error: sentence };
   if (error instanceof RetryAt && isTime(error.at)) return { is: 'retry', at: error.at, error: sentence };
   return { is: 'retry', inSeconds: bounded(seconds) ?? backoff(attempt, chance), error: sentence };
 }

@@ -7,16 +7,18 @@ import type { Outcome } from './outcome.ts';
 import { finishJobs, putBackJobs } from './store.ts';
 
 export interface Recorder {
-  /** True once the outcome is on record; false when the job was not ours any more, so that nothing was changed. */
-  record(hold: Hold, outcome: Outcome): Promise<boolean>;
+  /** Once it is on record; lost: the job was not ours any more, and nothing was changed. */
+  record(hold: Hold, outcome: Outcome): Promise<Recorded>;
   /** Gives up what the database has not taken: those leases lapse by themselves. */
   stop(): void;
 }
 
+export type Recorded = Exclude<Verdict, 'busy'>;
+
 interface Entry<O> {
   hold: Hold;
   outcome: O;
-  resolve: (recorded: boolean) => void;
+  resolve: (recorded: Recorded) => void;
 }
 
 type Settled = Extract<Outcome, { is: 'done' }>;
@@ -53,7 +55,8 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
       const verdicts = await write(entries);
       let busy = 0;
       for (const [i, entry] of entries.entries()) {
-        if (verdicts[i] !== 'busy') entry.resolve(verdicts[i] === 'settled');
+        const verdict = verdicts[i]!;
+        if (verdict !== 'busy') entry.resolve(verdict);
         else {
           waiting.push(entry);
           busy++;
@@ -70,7 +73,7 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
       } else {
         const { id, kind } = entries[0]!.hold.job;
         log.error({ err: error, job: id, kind }, 'the outcome of a job cannot be recorded; it runs again when its lease lapses');
-        entries[0]!.resolve(false);
+        entries[0]!.resolve('lost');
       }
     }
   };
@@ -78,13 +81,13 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
   const work = async () => {
     while (waiting.length > 0 && !stopped) await step();
     working = false;
-    if (stopped) for (const { resolve } of waiting.splice(0)) resolve(false);
+    if (stopped) for (const { resolve } of waiting.splice(0)) resolve('lost');
   };
 
   return {
     add: (hold: Hold, outcome: O) =>
-      new Promise<boolean>((resolve) => {
-        if (stopped) return resolve(false);
+      new Promise<Recorded>((resolve) => {
+        if (stopped) return resolve('lost');
         waiting.push({ hold, outcome, resolve });
         if (working) return;
         working = true;

@@ -5,6 +5,7 @@ import { type Job, type JobRun, LeaseLost } from './declare.ts';
 import type { Hold } from './holds.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { fenceOne, finishOne } from './store.ts';
+import { laneChannel } from './wake.ts';
 
 /** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
 export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outcome | undefined> {
@@ -29,7 +30,8 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
     log,
     finishWith: async (work) => {
       const result = await app.db.write(async (tx) => {
-        await finishOne(tx, job); // first, so that nothing is done for a job that is not ours
+        // First, so that nothing is done for a job that is not ours.
+        if ((await finishOne(tx, job)) === 'again') tx.wake(laneChannel(hold.lane));
         return work(tx);
       });
       finished = true;
@@ -40,7 +42,7 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
 
   try {
     checkPayload(declared, job.payload);
-    await declared.run(run);
+    await withinDeadline(declared, abort, declared.run(run));
     return finished ? undefined : { is: 'done' };
   } catch (error) {
     if (finished) {
@@ -54,6 +56,21 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
     if (outcome.is === 'dead')
       log.error({ err: error, jobKey: job.key, attempt: job.attempts }, 'a job is dead: it failed for the last time');
     return outcome;
+  }
+}
+
+async function withinDeadline({ deadlineSeconds }: Job, abort: AbortController, ended: Promise<unknown>) {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new Error(`it did not end within its deadline of ${deadlineSeconds} s`);
+    abort.abort(error);
+    reject(error);
+  }, deadlineSeconds * 1000);
+  try {
+    await Promise.race([ended, late]);
+  } finally {
+    clearTimeout(timer);
+    ended.catch(() => {}); // whatever it still says after that is about a job that is not its own any more
   }
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../db.ts';
-import { sql } from '../sql.ts';
+import { type Sql, sql } from '../sql.ts';
 import { LeaseLost } from './declare.ts';
 import { claim, type Held, type Queue, settle, type Verdict } from './lease.ts';
 import type { Outcome } from './outcome.ts';
@@ -17,8 +17,20 @@ const ClaimedRow = Type.Object({
   attempts: Type.Integer(),
   lease: Type.String(),
   late_ms: Type.Number(),
+  run_at: Type.String(),
 });
 export type Claimed = Static<typeof ClaimedRow>;
+
+/**
+ * Where a claim begins to look. Rows that are finished stay in the index until no snapshot needs them, and while a backup runs that
+ * is every row since its start: whoever always began at the oldest would step over all of them each time.
+ */
+export type ClaimFrom = { oldest: true } | { withinSeconds: number } | { after: Pick<Claimed, 'run_at' | 'id'> };
+
+const fromThere = (from: ClaimFrom): Sql => {
+  if ('after' in from) return sql`(q.run_at, q.id) > (${from.after.run_at}::timestamptz, ${from.after.id}::bigint)`;
+  return 'withinSeconds' in from ? sql`q.run_at > (select now from clock) - make_interval(secs => ${from.withinSeconds})` : sql`true`;
+};
 
 export interface JobClaim {
   lane: string;
@@ -27,16 +39,18 @@ export interface JobClaim {
   limit: number;
   lease: string;
   unanswered: readonly string[];
+  from: ClaimFrom;
   /** What it holds already is not for it to take again, however the clock moved. */
   holding: readonly number[];
 }
 
-export const claimJobs = (tx: Tx, { lane, kinds, holding, ...claimed }: JobClaim): Promise<Claimed[]> =>
+export const claimJobs = (tx: Tx, { lane, kinds, holding, from, ...claimed }: JobClaim): Promise<Claimed[]> =>
   claim(tx, ClaimedRow, jobQueue, {
     ...claimed,
-    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])`,
+    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])
+               and ${fromThere(from)}`,
     leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
-    returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts`,
+    returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at`,
   });
 
 const WaitRow = Type.Object({ ms: Type.Integer() });
@@ -58,8 +72,9 @@ export const finishJobs = (tx: Tx, held: readonly Held[]): Promise<Verdict[]> =>
     held,
     sql`q.id, q.again_at`,
     sql`finished as (delete from kernel.job j using mine where j.id = mine.id and mine.again_at is null),
-        repeated as (update kernel.job j set run_at = mine.again_at, again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
-                       from mine where j.id = mine.id and mine.again_at is not null)`,
+        repeated as (update kernel.job j set run_at = greatest(clock.now, mine.again_at), again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
+                       from mine, clock where j.id = mine.id and mine.again_at is not null)`,
+    sql`case when m.again_at is null then 'settled' else 'again' end`,
   );
 
 /** Everything that is not finished: tried again, dead, or given back. */
@@ -80,19 +95,20 @@ export function putBackJobs(tx: Tx, held: readonly (Held & { outcome: Exclude<Ou
              set lease = null, lease_until = null, again_at = null,
                  last_error = coalesce(f.error, j.last_error),
                  attempts = case when j.again_at is not null then 0 when f.is_ = 'released' then greatest(j.attempts - 1, 0) else j.attempts end,
-                 run_at = coalesce(j.again_at, f.at, clock.now + make_interval(secs => f.seconds), j.run_at),
+                 run_at = greatest(clock.now, coalesce(j.again_at, f.at, clock.now + make_interval(secs => f.seconds))),
                  dead_at = case when j.again_at is null and f.is_ = 'dead' then clock.now end
             from mine join fate f using (n), clock where j.id = mine.id)`,
   );
 }
 
 /** In a transaction of the handler's: waits for the row if it must, and is certain. */
-export async function finishOne(tx: Tx, { id, lease }: Held): Promise<void> {
-  if (await run(tx)`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null`) return;
+export async function finishOne(tx: Tx, { id, lease }: Held): Promise<'settled' | 'again'> {
+  if (await run(tx)`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null`) return 'settled';
   const repeated = await run(tx)`
-    update kernel.job set run_at = again_at, again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
+    update kernel.job set run_at = greatest(again_at, kernel.now()), again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
      where id = ${id} and lease = ${lease}`;
   if (!repeated) throw new LeaseLost();
+  return 'again';
 }
 
 export async function fenceOne(tx: Tx, { id, lease }: Held): Promise<void> {

@@ -114,7 +114,12 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
     const space = payload.indexOf(' ');
     if (payload.slice(0, space) !== self) tell(payload.slice(space + 1));
   });
-  listener.onChange((hearing) => hearing && tellAll());
+  // What was missed while deaf is unknown. The first hearing is none: whoever starts looks at everything anyway.
+  let heard = listener.hearing;
+  listener.onChange((hearing) => {
+    if (hearing && heard) tellAll();
+    heard ||= hearing;
+  });
 
   return {
     hear: (channel, act) => {

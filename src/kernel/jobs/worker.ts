@@ -74,13 +74,13 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   };
 
   const record = async (held: Hold, outcome: Outcome): Promise<Outcome['is'] | 'lost'> => {
-    const recorded = !held.lost && (await recorder.record(held, outcome));
-    if (!recorded) {
+    const recorded = held.lost ? 'lost' : await recorder.record(held, outcome);
+    if (recorded === 'lost') {
       holds.lose(held);
       return 'lost';
     }
     holds.remove(held);
-    if (outcome.is === 'released') waker.wake(laneChannel(held.lane));
+    if (outcome.is === 'released' || recorded === 'again') waker.wake(laneChannel(held.lane));
     else if (outcome.is === 'retry') loops.get(held.lane as Lane)?.wake();
     return outcome.is;
   };
@@ -117,7 +117,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     });
     loops.set(lane, loop);
   }
-  const deaf = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.wake)]);
+  const deaf = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.lookAtAll)]);
   const taskLoop = startTasks({ app, db, tasks: [...housekeeping, ...tasks], renewEveryMs });
 
   const stopJobs = async (graceMs: number) => {

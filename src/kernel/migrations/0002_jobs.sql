@@ -19,7 +19,7 @@ create table job (
   dead_at     timestamptz(3)
 ) with (
   -- A claim and a renewal change no indexed column; with room on the page they are HOT updates, which leave every index alone.
-  fillfactor = 70,
+  fillfactor = 50,
   -- Rows live for milliseconds, so the dead ones outnumber the live: clean by count, not by share, and without pausing.
   autovacuum_vacuum_scale_factor = 0.01,
   autovacuum_vacuum_threshold = 1000,
@@ -30,9 +30,9 @@ create table job (
 
 -- A dead job does not stand in the way of a new one with its key.
 create unique index job_unfinished on job (kind, key) where dead_at is null;
--- Claims walk it from the oldest due one and stop at now, so what waits for later costs nothing. `kind` is in it so that kinds
--- which a worker does not know are stepped over without visiting the table.
-create index job_due on job (lane, run_at, kind) where dead_at is null;
+-- Claims walk it from the oldest due one and stop at now, so what waits for later costs nothing. `id` lets a claim go on where
+-- the last one ended; `kind` is in it so that kinds which a worker does not know are stepped over without visiting the table.
+create index job_due on job (lane, run_at, id, kind) where dead_at is null;
 create index job_dead on job (dead_at) where dead_at is not null;
 
 -- One row a task, made by the first worker that knows it.

@@ -47,7 +47,13 @@ test('a drop of our own is told to others inside the transaction, and obeyed her
   await cache.get('a', async () => filled('old', 'user 1'));
   const said: unknown[] = [];
   const after: (() => void)[] = [];
-  const tx = { query: async ({ values }: { values: unknown[] }) => (said.push(values), { rows: [], rowCount: 1 }), afterCommit: (act: () => void) => after.push(act) };
+  const tx = {
+    query: async ({ values }: { values: unknown[] }) => {
+      said.push(values);
+      return { rows: [], rowCount: 1 };
+    },
+    afterCommit: (act: () => void) => after.push(act),
+  };
 
   await caches.drop(tx as unknown as Tx, 'user 1');
   assert.deepEqual(said, [['qd_drop', 'user 1']]);
@@ -165,9 +171,27 @@ test('what was crowded out leaves nothing behind: neither a topic that strikes i
   assert.ok(heap() - before < 2_000_000, 'topics of entries that are gone are kept');
 });
 
+test('values may be bounded by their size as well: the oldest give way, and one that is too big alone is not kept', async () => {
+  const fake = fakeListener();
+  const cache = makeCaches(fake.listener).make<string>({ bytes: { of: (value) => value.length, most: 100 } });
+  const keep = (key: string, length: number) => cache.get(key, async () => filled(key.padEnd(length), key));
+  await keep('a', 60);
+  await keep('b', 40);
+  assert.deepEqual([cache.peek('a')?.length, cache.peek('b')?.length], [60, 40]);
+  await keep('c', 30);
+  assert.deepEqual([cache.peek('a'), cache.peek('b')?.length, cache.peek('c')?.length], [undefined, 40, 30]);
+  assert.equal((await keep('huge', 101))?.length, 101);
+  assert.equal(cache.peek('huge'), undefined);
+  assert.equal(cache.peek('c')?.length, 30);
+  fake.drop('huge');
+});
+
 test('a fill that fails fails for those who wait, and the next one asks again', async () => {
   const cache = makeCaches(fakeListener().listener).make<string>();
-  await assert.rejects(cache.get('a', () => Promise.reject(new Error('away'))), /away/);
+  await assert.rejects(
+    cache.get('a', () => Promise.reject(new Error('away'))),
+    /away/,
+  );
   assert.equal(await cache.get('a', async () => filled('x')), 'x');
   assert.equal(await cache.get('none', async () => undefined), undefined);
   assert.equal(cache.peek('none'), undefined);

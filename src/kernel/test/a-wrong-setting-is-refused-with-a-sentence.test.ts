@@ -42,21 +42,29 @@ test('a wrong setting is refused with a sentence that names it', () => {
     ['DATA', '', /QUARTERDECK_DATA is wrong: expected a directory/],
     ['CONFIG', '/nowhere/quarterdeck.toml', /QUARTERDECK_CONFIG names \/nowhere\/quarterdeck\.toml, which does not exist/],
   ];
-  for (const [name, value, sentence] of wrong) assert.throws(() => config({ [`QUARTERDECK_${name}`]: value }), isConfiguration(sentence), `${name}=${value}`);
+  for (const [name, value, sentence] of wrong)
+    assert.throws(() => config({ [`QUARTERDECK_${name}`]: value }), isConfiguration(sentence), `${name}=${value}`);
 });
 
 test('what parts check themselves is refused the same way', async () => {
   assert.throws(() => readTls(config({ QUARTERDECK_TLS_CERT: 'a.pem' })), isConfiguration(/go together; one of them is missing/));
-  assert.throws(() => readTls(config({ QUARTERDECK_TLS_CERT: '/nowhere/a.pem', QUARTERDECK_TLS_KEY: 'b.pem' })), isConfiguration(/cannot be read: ENOENT \/nowhere\/a\.pem/));
+  assert.throws(
+    () => readTls(config({ QUARTERDECK_TLS_CERT: '/nowhere/a.pem', QUARTERDECK_TLS_KEY: 'b.pem' })),
+    isConfiguration(/cannot be read: ENOENT \/nowhere\/a\.pem/),
+  );
   assert.throws(() => isTrusted(['10.0.0.0/33']), isConfiguration(/QUARTERDECK_TRUSTED_PROXIES is wrong: "10\.0\.0\.0\/33"/));
   assert.throws(() => isTrusted(['proxy.example']), isConfiguration(/"proxy\.example" is neither an address nor a CIDR/));
   assert.throws(() => parseAllow('uptime=nonsense'), isConfiguration(/nonsense/));
-  await assert.rejects(openStorage(config({ QUARTERDECK_STORAGE: 'gs://bucket' })), isConfiguration(/expected s3:\/\/bucket\/prefix, found "gs:\/\/bucket"/));
+  await assert.rejects(
+    openStorage(config({ QUARTERDECK_STORAGE: 'gs://bucket' })),
+    isConfiguration(/expected s3:\/\/bucket\/prefix, found "gs:\/\/bucket"/),
+  );
 });
 
 test('plain HTTP leaves loopback only behind a proxy of the operator', () => {
   const plain = (listen: string, more: Record<string, string> = {}) => readTls(config({ QUARTERDECK_LISTEN: listen, ...more }));
-  for (const listen of ['8080', ':8080', 'localhost:8080', '127.0.0.1:0', '127.8.9.1:80', '[::1]:80']) assert.equal(plain(listen), undefined, listen);
+  for (const listen of ['8080', ':8080', 'localhost:8080', '127.0.0.1:0', '127.8.9.1:80', '[::1]:80'])
+    assert.equal(plain(listen), undefined, listen);
   for (const listen of ['0.0.0.0:0', '[::]:80', '10.0.0.1:80', '127.evil.example:80', 'cloud.example:80', '[::ffff:10.0.0.1]:80']) {
     assert.throws(() => plain(listen), isConfiguration(/without TLS would send tokens in the clear/), listen);
     assert.equal(plain(listen, { QUARTERDECK_TRUSTED_PROXIES: '10.0.0.2' }), undefined);
@@ -83,19 +91,28 @@ test('the file is read too, the environment has the last word, and secrets are n
     return readConfig(env, dir);
   };
 
-  const { config: found, explained } = await read('listen = "127.0.0.1:9001"\nroles = ["api", "worker"]\nrate_limit = 5\nmetrics_token = "s3cret"\n', { QUARTERDECK_RATE_LIMIT: '7' });
+  const { config: found, explained } = await read(
+    'listen = "127.0.0.1:9001"\nroles = ["api", "worker"]\nrate_limit = 5\nmetrics_token = "s3cret"\n',
+    { QUARTERDECK_RATE_LIMIT: '7' },
+  );
   assert.deepEqual(found.listen, { host: '127.0.0.1', port: 9001 });
   assert.deepEqual(found.roles, ['api', 'worker']);
   assert.equal(found.rate_limit, 7);
   const origin = Object.fromEntries(explained.map((e) => [e.key, e.origin]));
-  assert.deepEqual([origin['listen'], origin['rate_limit'], origin['region']], ['file', 'environment', 'default']);
+  assert.deepEqual([origin.listen, origin.rate_limit, origin.region], ['file', 'environment', 'default']);
   assert.equal(found.metrics_token, 's3cret');
   assert.doesNotMatch(JSON.stringify(explained), /s3cret/);
   assert.ok(explained.every((e) => e.meaning && e.env.startsWith('QUARTERDECK_')));
 
-  await assert.rejects(read('lisen = "127.0.0.1:1"'), isConfiguration(/has an unknown setting "lisen"; `quarterdeck config` lists them all/));
+  await assert.rejects(
+    read('lisen = "127.0.0.1:1"'),
+    isConfiguration(/has an unknown setting "lisen"; `quarterdeck config` lists them all/),
+  );
   await assert.rejects(read('toString = 1'), isConfiguration(/unknown setting "toString"/));
   await assert.rejects(read('listen = '), isConfiguration(/is not valid TOML/));
-  await assert.rejects(read('[listen]\nhost = "127.0.0.1"'), isConfiguration(/listen in .*quarterdeck\.toml is wrong: expected a single value or a list/));
+  await assert.rejects(
+    read('[listen]\nhost = "127.0.0.1"'),
+    isConfiguration(/listen in .*quarterdeck\.toml is wrong: expected a single value or a list/),
+  );
   await assert.rejects(read('rate_limit = -1'), isConfiguration(/rate_limit in .*quarterdeck\.toml is wrong: expected a whole number/));
 });

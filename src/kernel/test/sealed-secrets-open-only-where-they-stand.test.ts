@@ -49,7 +49,10 @@ test('the first key of the list seals, all open: so a new one is put on top and 
   assert.equal((await stat(keyFile(dir))).mode & 0o777, 0o600);
 
   const read = (await readKeys(keyFile(dir)))!;
-  assert.deepEqual(read.keys.map((k) => k.id), [fresh.id, old.id]);
+  assert.deepEqual(
+    read.keys.map((k) => k.id),
+    [fresh.id, old.id],
+  );
   const secrets = makeSecrets(dir, read);
   t.after(() => secrets.close());
   assert.equal(secrets.unseal(before, where), 'hunter2');
@@ -72,7 +75,10 @@ test('a key file that cannot be right is refused, never read in part', async (t)
   ];
   for (const [text, sentence] of wrong) {
     await writeFile(file, text);
-    await assert.rejects(readKeys(file), (error) => error instanceof Stop && error.exitCode === exitCodes.secretKey && sentence.test(error.message));
+    await assert.rejects(
+      readKeys(file),
+      (error) => error instanceof Stop && error.exitCode === exitCodes.secretKey && sentence.test(error.message),
+    );
   }
   await writeFile(file, `\n${good}\n\n`);
   assert.equal((await readKeys(file))!.keys.length, 1);

@@ -1,7 +1,8 @@
 import { byId, type Kitchen, made201, type Recipes, unique } from '../recipe.ts';
 import { service } from './services.ts';
 
-const role = async ({ at }: Kitchen) => byId((await made201(at.post('/iam/roles', { name: unique('role'), permissions: ['uptime.monitor.read'] }))).id);
+const role = async ({ at }: Kitchen) =>
+  byId((await made201(at.post('/iam/roles', { name: unique('role'), permissions: ['uptime.monitor.read'] }))).id);
 const grant = async ({ at, qd }: Kitchen) => {
   const { userId } = await qd.member(at, 'member');
   return byId((await made201(at.post('/iam/grants', { subject: userId, role: 'uptime.viewer' }))).id);
@@ -16,7 +17,11 @@ export const iam: Recipes = {
     body: () => ({ name: unique('role'), permissions: ['email.message.read'] }),
     cases: { 'of ownership': { body: () => ({ name: unique('role'), permissions: ['organization.ownership.admin'] }) } },
   },
-  updateRole: { make: role, body: () => ({ name: unique('role'), permissions: ['oncall.incident.write'] }), cases: { 'built in': { make: builtin } } },
+  updateRole: {
+    make: role,
+    body: () => ({ name: unique('role'), permissions: ['oncall.incident.write'] }),
+    cases: { 'built in': { make: builtin } },
+  },
   deleteRole: { make: role, cases: { 'built in': { make: builtin } } },
   listGrants: { lists: grant },
   createGrant: {
@@ -24,10 +29,10 @@ export const iam: Recipes = {
     cases: {
       "other's member": { body: ({ foreigner }) => ({ subject: foreigner.userId, role: 'uptime.editor' }) },
       "other's resource": {
-        body: async ({ qd, at, caller, foreigner }) => ({
-          subject: (await qd.member(at, 'member')).userId,
+        body: async (kitchen) => ({
+          subject: (await kitchen.qd.member(kitchen.at, 'member')).userId,
           role: 'uptime.editor',
-          resourceIds: [(await service({ qd, at: foreigner, caller, foreigner })).params['id']],
+          resourceIds: [(await service({ ...kitchen, at: kitchen.foreigner })).params.id],
         }),
       },
     },

@@ -3,34 +3,44 @@ import type { Area } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
 import { iam } from './iam.ts';
+import { oncall } from './oncall.ts';
 import { organization } from './organization.ts';
 import { registry } from './registry.ts';
 import { services } from './services.ts';
 import { tokens } from './tokens.ts';
 
-/** One file for each area, one line here. */
-const recipes: Recipes = { ...tokens, ...iam, ...organization, ...services, ...registry };
+/** One file for each area, one word here. */
+const recipes: Record<string, Recipes> = { tokens, iam, organization, services, registry, oncall };
 
 export interface Served {
   spec: Op;
   recipe: Recipe;
 }
 
-/** Every operation that is served, with its recipe. Complete by construction: one without a recipe stops the test that asks. */
-export const servedOperations = (): Served[] => withRecipes(areas, recipes);
+export interface ServedArea {
+  name: string;
+  /** Its operations, each with its recipe. Complete by construction: one without a recipe stops the test that asks. */
+  operations(): Served[];
+}
 
-export function withRecipes(from: Pick<Area, 'name' | 'operations'>[], known: Recipes): Served[] {
-  const served = from.flatMap((area) => area.operations.map(({ spec }) => ({ area: area.name, spec, recipe: known[spec.id] })));
-  const complaints = served.flatMap(({ area, spec, recipe }) => {
-    const file = `test/matrix/recipes/${area}.ts`;
-    if (!recipe) return [`${spec.id} (${spec.method} ${spec.path}) is served and has no recipe; add one to ${file} (test/matrix/recipe.ts says how)`];
-    if (pathParams(spec.path).length && !recipe.make) return [`the recipe of ${spec.id} in ${file} needs \`make\` for the parameters of ${spec.path}`];
-    if (spec.body && !recipe.body) return [`the recipe of ${spec.id} in ${file} needs \`body\``];
-    if (spec.credential && !recipe.key) return [`the recipe of ${spec.id} in ${file} needs \`key\`: the operation asks for a ${spec.credential} key`];
+export const servedAreas = (): ServedArea[] =>
+  areas.map((area) => ({ name: area.name, operations: () => withRecipes(area, recipes[area.name] ?? {}) }));
+
+export function withRecipes({ name, operations }: Pick<Area, 'name' | 'operations'>, known: Recipes): Served[] {
+  const file = `test/matrix/recipes/${name}.ts`;
+  const complaints = operations.flatMap(({ spec }) => {
+    const recipe = known[spec.id];
+    const needs = (what: string) => [`the recipe of ${spec.id} in ${file} needs ${what}`];
+    if (!recipe)
+      return [`${spec.id} (${spec.method} ${spec.path}) is served and has no recipe; add one to ${file} (test/matrix/recipe.ts says how)`];
+    if (pathParams(spec.path).length && !recipe.make && !recipe.lists) return needs(`\`make\` for the parameters of ${spec.path}`);
+    if (spec.body && !recipe.body) return needs('`body`');
+    if (spec.credential && !recipe.key) return needs(`\`key\`: the operation asks for a ${spec.credential} key`);
     return [];
   });
-  const ids = new Set(served.map(({ spec }) => spec.id));
-  for (const id of Object.keys(known)) if (!ids.has(id)) complaints.push(`there is a recipe for ${id}, which nothing serves; remove it from test/matrix/recipes`);
+  const served = new Set(operations.map(({ spec }) => spec.id));
+  for (const id of Object.keys(known))
+    if (!served.has(id)) complaints.push(`${file} has a recipe for ${id}, which nothing serves; remove it`);
   if (complaints.length) throw new Error(complaints.join('\n'));
-  return served.map(({ spec, recipe }) => ({ spec, recipe: recipe! }));
+  return operations.map(({ spec }) => ({ spec, recipe: known[spec.id]! }));
 }

@@ -41,11 +41,15 @@ export const organization: Recipes = {
     body: async (kitchen) => ({ secret: secretOf(await invite(kitchen)) }),
     cases: {
       'of an account that exists': {
-        body: async (kitchen) => ({ secret: secretOf(await invite({ ...kitchen, at: await kitchen.qd.organization(unique('host').replace(' ', '-')) }, kitchen.caller.email)) }),
+        body: async (kitchen) => ({
+          secret: secretOf(
+            await invite({ ...kitchen, at: await kitchen.qd.organization(unique('host').replace(' ', '-')) }, kitchen.caller.email),
+          ),
+        }),
       },
       'unknown secret': { body: () => ({ secret: 'qd_inv_unknown' }) },
     },
   },
-  listAudit: { query: { limit: '5' } },
+  listAudit: { query: () => ({ limit: '5' }) },
   getMe: {},
 };

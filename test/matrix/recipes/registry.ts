@@ -1,40 +1,108 @@
-import { type Kitchen, made201, type Recipes, type Thing, unique } from '../recipe.ts';
+import { type Kitchen, type Maker, made201, type Recipes, type Thing, unique } from '../recipe.ts';
+import { pushedImage } from './image.ts';
 
 const freeSlug = () => unique('images').replace(' ', '-');
+const at = (thing: Thing) => `/registry/registries/${thing.params.slug}`;
 
 /** Paths name a registry by its slug, roles by its id. */
-const registryIn = async ({ at }: Kitchen): Promise<Thing> => {
-  const { slug } = await made201(at.post('/registry/registries', { slug: freeSlug() }));
-  const { resources } = (await at.get('/tokens/scope-options')).body as { resources: { id: string; name: string }[] };
+const registryIn: Maker = async (kitchen) => {
+  const { slug } = await made201(kitchen.at.post('/registry/registries', { slug: freeSlug() }));
+  const { resources } = (await kitchen.at.get('/tokens/scope-options')).body as { resources: { id: string; name: string }[] };
   return { params: { slug }, narrowTo: resources.find((r) => r.name === slug)!.id };
 };
 
+/** Something inside a registry of its own. */
+const inRegistry =
+  (put: (kitchen: Kitchen, registry: Thing) => Promise<Record<string, string>>): Maker =>
+  async (kitchen) => {
+    const registry = await registryIn(kitchen);
+    return { ...registry, params: { ...registry.params, ...(await put(kitchen, registry)) } };
+  };
+
 const keyBody = () => ({ name: unique('key'), mode: 'pull' });
-const keyIn = async (kitchen: Kitchen): Promise<Thing> => {
-  const registry = await registryIn(kitchen);
-  const { keyId } = await made201(kitchen.at.post(`/registry/registries/${registry.params['slug']}/keys`, keyBody()));
-  return { ...registry, params: { ...registry.params, keyId } };
-};
+const keyIn = inRegistry(async (kitchen, registry) => ({
+  keyId: (await made201(kitchen.at.post(`${at(registry)}/keys`, keyBody()))).keyId,
+}));
 
 /** A login of the owner’s; everybody else needs registry.key.admin to end it. */
-const loginIn = async (kitchen: Kitchen): Promise<Thing> => {
+const loginIn: Maker = async (kitchen) => {
   const registry = await registryIn(kitchen);
-  const { username } = await made201(kitchen.at.post('/registry/login-credentials', { registry: registry.params['slug'] }));
+  const { username } = await made201(kitchen.at.post('/registry/login-credentials', { registry: registry.params.slug }));
   return { ...registry, params: { keyId: username } };
+};
+
+const ruleBody = ({ fakes }: Kitchen) => ({
+  issuer: fakes.issuer.url,
+  audience: 'quarterdeck',
+  subjectPattern: 'repo:acme/app:**',
+  mode: 'pull',
+});
+const ruleIn = inRegistry(async (kitchen, registry) => ({
+  id: String((await made201(kitchen.at.post(`${at(registry)}/oidc-rules`, ruleBody(kitchen)))).id),
+}));
+
+const imageIn = inRegistry(pushedImage);
+const repoOf = (image: Thing | undefined) => ({ repo: image!.params.repo! });
+
+const upstreamIn: Maker = async (kitchen) => ({
+  ...(await registryIn(kitchen)),
+  params: { ...(await registryIn(kitchen)).params, host: 'up.test' },
+});
+const upstreamLoginIn: Maker = async (kitchen) => {
+  const upstream = await registryIn(kitchen);
+  const { status } = await kitchen.at.put(`${at(upstream)}/upstream-credentials/up.test`, kitchen.fakes.upstreamLogin);
+  if (status !== 200) throw new Error(`the upstream login was not taken: ${status}`);
+  return { ...upstream, params: { ...upstream.params, host: 'up.test' } };
 };
 
 export const registry: Recipes = {
   listRegistries: { lists: registryIn },
   createRegistry: { body: () => ({ slug: freeSlug() }) },
   getRegistry: { make: registryIn },
-  deleteRegistry: { make: registryIn },
+  updateRegistry: { make: registryIn, body: () => ({ displayName: unique('images') }) },
+  deleteRegistry: { make: registryIn, cases: { 'with images': { make: imageIn } } },
   createRegistryLogin: {
     lists: registryIn,
     body: () => ({}),
-    cases: { "other's registry": { body: async ({ foreigner, ...rest }) => ({ registry: (await registryIn({ ...rest, foreigner, at: foreigner })).params['slug'] }) } },
+    cases: {
+      "other's registry": {
+        body: async (kitchen) => ({ registry: (await registryIn({ ...kitchen, at: kitchen.foreigner })).params.slug }),
+      },
+    },
   },
   revokeRegistryLogin: { make: loginIn },
-  listRegistryKeys: { make: registryIn },
+  listRegistryKeys: { lists: keyIn },
   createRegistryKey: { make: registryIn, body: keyBody },
   revokeRegistryKey: { make: keyIn },
+  listRegistryRepositories: { lists: inRegistry(async (kitchen, thing) => ({ repo: (await pushedImage(kitchen, thing)).repo })) },
+  deleteRegistryRepository: { make: imageIn, query: repoOf, cases: { 'unknown repo': { query: () => ({ repo: 'never/was' }) } } },
+  listRegistryTags: { make: imageIn, query: repoOf, cases: { 'unknown repo': { query: () => ({ repo: 'never/was' }) } } },
+  deleteRegistryTag: {
+    make: imageIn,
+    query: (image) => ({ ...repoOf(image), tag: image!.params.tag! }),
+    cases: {
+      'and purge': { query: (image) => ({ ...repoOf(image), tag: image!.params.tag!, purge: 'true' }) },
+      'unknown tag': { query: (image) => ({ ...repoOf(image), tag: 'never-was' }) },
+    },
+  },
+  listRegistryManifests: { make: imageIn, query: repoOf, cases: { 'unknown repo': { query: () => ({ repo: 'never/was' }) } } },
+  deleteRegistryManifest: { make: imageIn, query: (image) => ({ ...repoOf(image), digest: image!.params.digest! }) },
+  listRegistryOidcRules: { make: ruleIn },
+  createRegistryOidcRule: { make: registryIn, body: ruleBody },
+  deleteRegistryOidcRule: { make: ruleIn },
+  exchangeRegistryOidcToken: {
+    body: async (kitchen) => ({
+      subject_token: await kitchen.fakes.issuer.token({ jti: unique('job') }),
+      audience: (await ruleIn(kitchen)).params.slug,
+    }),
+    cases: {
+      'no such rule': {
+        body: async (kitchen) => ({ subject_token: await kitchen.fakes.issuer.token(), audience: (await registryIn(kitchen)).params.slug }),
+      },
+    },
+  },
+  listRegistryUpstreams: {},
+  listRegistryUpstreamCredentials: { make: upstreamLoginIn },
+  setRegistryUpstreamCredential: { make: upstreamIn, shared: ['host'], body: ({ fakes }) => fakes.upstreamLogin },
+  deleteRegistryUpstreamCredential: { make: upstreamLoginIn, shared: ['host'] },
 };

@@ -6,16 +6,16 @@ const token = async ({ qd, caller }: Kitchen) => byId((await qd.narrowed(caller,
 const colleagues = async ({ qd, at }: Kitchen) => byId((await qd.member(at, 'admin')).tokenId);
 
 export const tokens: Recipes = {
-  listTokens: { query: { limit: '1000' }, lists: async ({ at }) => byId(at.tokenId) },
+  listTokens: { query: () => ({ limit: '1000' }), lists: async ({ at }) => byId(at.tokenId) },
   createToken: {
     body: () => ({ name: unique('token') }),
     cases: {
       'scope uptime.viewer': { body: () => ({ name: unique('token'), scope: [{ role: 'uptime.viewer' }] }) },
       'scope owner': { body: () => ({ name: unique('token'), scope: [{ role: 'owner' }] }) },
       "other's resource": {
-        body: async ({ foreigner, ...kitchen }) => {
-          const { params } = await service({ ...kitchen, foreigner, at: foreigner });
-          return { name: unique('token'), scope: [{ role: 'uptime.viewer', resourceIds: [params['id']] }] };
+        body: async (kitchen) => {
+          const { params } = await service({ ...kitchen, at: kitchen.foreigner });
+          return { name: unique('token'), scope: [{ role: 'uptime.viewer', resourceIds: [params.id] }] };
         },
       },
     },

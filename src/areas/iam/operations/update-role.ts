@@ -15,14 +15,9 @@ export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }
     checkPermissions(ctx.principal.grants, role.permissions);
     const permissions = body.permissions ? checkPermissions(ctx.principal.grants, body.permissions) : role.permissions;
     const name = body.name ?? role.name;
-    if (await store.nameTaken(tx, ctx.org, name, role.id)) conflict(`a role named ${name} exists; choose another name`);
+    const wanted = { id: role.id, name, description: body.description ?? role.description, permissions };
+    const changed = (await store.updateRole(tx, ctx.org, wanted)) ?? conflict(`a role named ${name} exists; choose another name`);
 
-    const changed = await store.updateRole(tx, ctx.org, {
-      id: role.id,
-      name,
-      description: body.description ?? role.description,
-      permissions,
-    });
     await audit(tx, ctx, 'iam.role.update', role, body);
     await ctx.app.caches.drop(tx, topics.org(ctx.org));
     return ok(roleView(changed));

@@ -82,7 +82,7 @@ create table alert_source (
 );
 create index alert_source_by_service on alert_source (org_id, service_id) where revoked_at is null;
 
--- walk: { state, pass, step, nextAt, firedAt } and the policy as it was when the incident opened.
+-- The walk stands on the incident, with the policy as it was when the incident opened.
 create table incident (
   org_id          text not null,
   id              text not null,
@@ -101,11 +101,19 @@ create table incident (
   alert_count     int not null default 0,
   policy          jsonb, -- { id, name, repeat, steps }
   walk_state      text not null check (walk_state in ('walking', 'acknowledged', 'resolved', 'exhausted', 'none')),
+  -- The step that fired last.
   pass            int not null default 0,
   step            int not null default 0,
+  -- The one that is due at next_at; without one, the walk ends then.
+  next_pass       int,
+  next_step       int,
   next_at         timestamptz(3),
+  -- What this pass has waited so far: one that waits for nothing must not begin again at once.
+  pass_waited     int not null default 0,
   primary key (org_id, id)
 );
+create index incident_walking on incident (next_at) where walk_state = 'walking';
+create index incident_by_age on incident (opened_at);
 create index incident_live on incident (org_id, service_id, id desc) where status <> 'resolved';
 create index incident_by_status on incident (org_id, status, id desc);
 
@@ -142,6 +150,7 @@ create table timeline (
   org_id      text not null,
   incident_id text not null,
   id          text not null,
+  seq         bigint generated always as identity, -- several entries share a millisecond
   at          timestamptz(3) not null,
   kind        text not null,
   message     text not null,
@@ -150,7 +159,7 @@ create table timeline (
   primary key (org_id, id),
   foreign key (org_id, incident_id) references incident on delete cascade
 );
-create index timeline_by_incident on timeline (org_id, incident_id, id);
+create index timeline_by_incident on timeline (org_id, incident_id, seq);
 
 -- The ledger: one row for each rule of each responder of each step, ending in exactly one terminal state.
 create table page (
@@ -178,6 +187,8 @@ create table page (
   foreign key (org_id, incident_id) references incident on delete cascade
 );
 create index page_by_incident on page (org_id, incident_id);
+create index page_due on page (due_at) where state in ('queued', 'sending');
+create index page_by_code on page (org_id, user_id, code);
 create index page_by_provider on page (provider_id) where provider_id is not null;
 
 create table public_update (

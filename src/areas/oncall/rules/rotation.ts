@@ -38,10 +38,10 @@ export interface OnCall extends Person {
 export interface Shift extends Person {
   startsAt: string;
   endsAt: string;
-  override: boolean;
+  /** Present when an override put them there. */
+  overrideId?: string;
 }
 
-const dayMs = 86_400_000;
 const instant = (text: string) => Temporal.Instant.from(text);
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
@@ -82,7 +82,11 @@ function rotationShift(rotation: Rotation, at: number): { person: Person; startM
 }
 
 /** For a rotation that begins, or whose handoff or zone changes: the person keeps the shift they have. */
-export function anchorAt(rotation: Omit<Rotation, 'anchorDate' | 'anchorIndex'>, at: string, index: number): Pick<Rotation, 'anchorDate' | 'anchorIndex'> {
+export function anchorAt(
+  rotation: Omit<Rotation, 'anchorDate' | 'anchorIndex'>,
+  at: string,
+  index: number,
+): Pick<Rotation, 'anchorDate' | 'anchorIndex'> {
   const date = shiftDate({ ...rotation, anchorDate: '1970-01-01', anchorIndex: 0 }, instant(at).epochMilliseconds);
   return { anchorDate: date.toString(), anchorIndex: index };
 }
@@ -90,6 +94,18 @@ export function anchorAt(rotation: Omit<Rotation, 'anchorDate' | 'anchorIndex'>,
 /** Whose turn it is by the rotation alone. */
 export function turnAt(rotation: Rotation, at: string): number | undefined {
   return rotation.participants.length ? turn(rotation, shiftDate(rotation, instant(at).epochMilliseconds)) : undefined;
+}
+
+/**
+ * A rotation after a change. Other people or another order keep the anchor, so reordering shifts the rotation; another zone or
+ * handoff moves it, so that the person now on call keeps the shift they have.
+ */
+export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' | 'anchorIndex'>, at: string): Rotation {
+  const same = before.timezone === after.timezone && JSON.stringify(before.handoff) === JSON.stringify(after.handoff);
+  return {
+    ...after,
+    ...(same ? { anchorDate: before.anchorDate, anchorIndex: before.anchorIndex } : anchorAt(after, at, turnAt(before, at) ?? 0)),
+  };
 }
 
 interface Span {
@@ -111,25 +127,23 @@ function holding(rotation: Rotation, newestFirst: readonly Span[], at: number) {
   const rivals = (winner ? newestFirst.slice(0, active) : newestFirst).filter((s) => s.from > at);
   const ends = [winner?.to ?? shift?.endMs ?? Number.POSITIVE_INFINITY, ...rivals.map((s) => s.from)];
   const person = winner?.override ?? shift?.person;
-  return { person: person && { userId: person.userId, label: person.label }, override: Boolean(winner), until: Math.min(...ends) };
+  return { person: person && { userId: person.userId, label: person.label }, overrideId: winner?.override.id, until: Math.min(...ends) };
 }
 
 export function onCallAt(rotation: Rotation, overrides: readonly Override[], at: string): OnCall | undefined {
   const now = holding(rotation, spans(overrides), instant(at).epochMilliseconds);
-  return now.person && { ...now.person, until: iso(now.until), override: now.override };
+  return now.person && { ...now.person, until: iso(now.until), override: now.overrideId !== undefined };
 }
 
-/** Everybody's turns between two instants, without a hole unless nobody is on call; neighbours of the same person are one. */
+/** Everybody's turns between two instants, oldest first; a hole is a time when nobody is on call. */
 export function shiftsBetween(rotation: Rotation, overrides: readonly Override[], from: string, to: string): Shift[] {
   const newestFirst = spans(overrides);
   const end = Date.parse(to);
   const shifts: Shift[] = [];
   for (let at = Date.parse(from); at < end; ) {
-    const { person, override, until } = holding(rotation, newestFirst, at);
+    const { person, overrideId, until } = holding(rotation, newestFirst, at);
     const stop = Math.min(until, end);
-    const last = shifts.at(-1);
-    if (person && last?.userId === person.userId && last.override === override && Date.parse(last.endsAt) === at && override) last.endsAt = iso(stop);
-    else if (person) shifts.push({ ...person, startsAt: iso(at), endsAt: iso(stop), override });
+    if (person) shifts.push({ ...person, startsAt: iso(at), endsAt: iso(stop), ...(overrideId ? { overrideId } : {}) });
     at = stop;
   }
   return shifts;
@@ -155,7 +169,3 @@ export const isTimezone = (zone: string): boolean => {
     return false;
   }
 };
-
-export const isHandoffTime = (time: string): boolean => /^([01]\d|2[0-3]):[0-5]\d$/.test(time);
-
-export const longestPreviewMs = 400 * dayMs;

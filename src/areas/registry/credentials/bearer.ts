@@ -51,7 +51,10 @@ export function makeBearers(app: App, clock: Clock): Bearers {
     });
     return key;
   };
-  const mac = async (text: string) => createHmac('sha256', await theKey()).update(text).digest();
+  const mac = async (text: string) =>
+    createHmac('sha256', await theKey())
+      .update(text)
+      .digest();
 
   return {
     issue: async ({ hash, keyId, scopes }) => {

@@ -3,11 +3,10 @@ import { rightsOf } from '../../../identity/rights.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import type { Access, Reach } from '../access.ts';
 import { keyByHash } from '../store/keys.ts';
+import { topics as contentTopics } from '../topics.ts';
 
 /** What the principal cache keeps of a data-plane credential; a request adds what its bearer token was issued for. */
 export type Held = Omit<Access, 'scopes' | 'signal'>;
-
-export const registryTopic = (registryId: string) => `registry ${registryId}`;
 
 /** Keys reach one registry. A login reaches what it was minted for, as far as the person behind it still may. */
 export const loadKey: Loader = async (tx, hash) => {
@@ -26,7 +25,7 @@ export const loadKey: Loader = async (tx, hash) => {
       topics.org(key.org_id),
       topics.credential(key.key_id),
       ...(key.user_id ? [topics.user(key.org_id, key.user_id)] : []),
-      ...key.reach.map((r) => registryTopic(r.registryId)),
+      ...key.reach.map((r) => contentTopics.registry(r.registryId)),
     ],
     principal:
       key.revoked || !registries.size

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { forbidden } from '../../../kernel/errors.ts';
-import { findRegistry } from '../find-registry.ts';
+import { holdRegistry } from '../find-registry.ts';
 import { insertLogin } from '../store/logins.ts';
 import * as store from '../store/registries.ts';
 import { dataPlaneHost } from '../view.ts';
@@ -12,11 +12,16 @@ const lifetimeSeconds = 3600;
 
 export const createRegistryLogin = operation(registry.createRegistryLogin, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
-    const reached = body.registry === undefined ? await store.registriesOf(tx, ctx.org, ctx.visible) : [await findRegistry(tx, ctx, body.registry)];
+    const reached =
+      body.registry === undefined ? await store.holdRegistries(tx, ctx.org, ctx.visible) : [await holdRegistry(tx, ctx, body.registry)];
     if (!reached.length) forbidden('you reach no registry; create one, or ask an owner or admin of the organization for access to one');
 
     const writable = body.pullOnly ? undefined : ctx.reach('registry.image.write');
-    const scope = reached.map(({ id, slug }) => ({ registryId: id, slug, mode: writable === '*' || writable?.has(id) ? ('readwrite' as const) : ('pull' as const) }));
+    const scope = reached.map(({ id, slug }) => ({
+      registryId: id,
+      slug,
+      mode: writable === '*' || writable?.has(id) ? ('readwrite' as const) : ('pull' as const),
+    }));
     const { key: password, hash } = mintKey('reg');
     const login = await insertLogin(tx, ctx.org, { userId: ctx.user.id, hash, expiresIn: lifetimeSeconds, scope });
     const shown = scope.map(({ slug, mode }) => ({ registry: slug, mode }));

@@ -2,7 +2,8 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { findRepository } from '../find-repository.ts';
+import { tell } from '../events.ts';
+import { deletionOf, findRepository } from '../find-repository.ts';
 import { parentOf, purgeManifest } from '../store/removal.ts';
 
 export const deleteRegistryManifest = operation(registry.deleteRegistryManifest, async ({ ctx, params, query }) =>
@@ -13,6 +14,7 @@ export const deleteRegistryManifest = operation(registry.deleteRegistryManifest,
 
     const gone = await purgeManifest(tx, ctx.app.caches, repository, query.digest, { delaySeconds: 0, graceSeconds: 0 });
     if (!gone.length) notFound('image');
+    for (const digest of gone) await tell(tx, { ...deletionOf(repository, ctx.user.id), digest });
     await audit(tx, ctx, 'registry.image.delete', { id: repository.registry_id }, { repo: `${params.slug}/${query.repo}`, digests: gone });
     return noContent();
   }),

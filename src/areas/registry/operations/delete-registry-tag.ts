@@ -2,7 +2,8 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { findRepository } from '../find-repository.ts';
+import { tell } from '../events.ts';
+import { deletionOf, findRepository } from '../find-repository.ts';
 import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
 
 export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ ctx, params, query }) =>
@@ -14,8 +15,15 @@ export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ 
 
     const { digest } = (await removeTag(tx, caches, repository, query.tag)) ?? notFound('tag');
     const purged = purge && !(await isKept(tx, repository.id, digest));
+    await tell(tx, { ...deletionOf(repository, ctx.user.id), digest, tag: query.tag });
     if (purged) await purgeManifest(tx, caches, repository, digest, { delaySeconds: 0, graceSeconds: 0 });
-    await audit(tx, ctx, 'registry.tag.delete', { id: repository.registry_id }, { repo: `${params.slug}/${query.repo}`, tag: query.tag, digest, purged });
+    await audit(
+      tx,
+      ctx,
+      'registry.tag.delete',
+      { id: repository.registry_id },
+      { repo: `${params.slug}/${query.repo}`, tag: query.tag, digest, purged },
+    );
     return ok({ purged });
   }),
 );

@@ -11,7 +11,10 @@ export const listRegistryManifests = operation(registry.listRegistryManifests, a
     const page = pageOf(query);
     if (page.after !== null && !/^\d{1,15}$/.test(page.after)) invalid('the cursor is not one of ours; start again without it');
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
-    const found = await images.manifestsOf(tx, repository.id, { limit: page.limit, after: page.after === null ? null : Number(page.after) });
+    const found = await images.manifestsOf(tx, repository.id, {
+      limit: page.limit,
+      after: page.after === null ? null : Number(page.after),
+    });
     const { items, cursor } = paged(found, page, (m) => String(m.id));
     return ok({ manifests: items.map(manifestView), ...(cursor ? { cursor } : {}) });
   }),

@@ -9,7 +9,8 @@ import { lockLogin, revokeLogin } from '../store/logins.ts';
 export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     const login = (await lockLogin(tx, ctx.org, params.keyId)) ?? notFound('login credential');
-    if (login.user_id !== ctx.user.id && ctx.reach('registry.key.admin') === undefined) throw lacking('registry.key.admin', ' to end somebody else’s login');
+    if (login.user_id !== ctx.user.id && ctx.reach('registry.key.admin') === undefined)
+      throw lacking('registry.key.admin', ' to end somebody else’s login');
     // A token narrowed to one registry does not end what reaches others.
     for (const id of login.registries) ctx.require(id, login.user_id === ctx.user.id ? undefined : 'registry.key.admin');
 

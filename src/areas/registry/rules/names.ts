@@ -25,7 +25,8 @@ export function splitName(name: string): { slug: string; repository: string } | 
 }
 
 export type Route =
-  | { kind: 'base' | 'catalog' }
+  | { kind: 'base' }
+  | { kind: 'catalog' }
   | { kind: 'tags' | 'uploads'; name: string }
   | { kind: 'upload'; name: string; id: string }
   | { kind: 'manifest'; name: string; reference: string }

@@ -4,7 +4,12 @@ import type { Page } from '../../../kernel/page.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
 
-const RepositoryListRow = Type.Object({ name: Type.String(), tag_count: Type.Integer(), size_bytes: Type.Integer(), created_at: Type.String() });
+const RepositoryListRow = Type.Object({
+  name: Type.String(),
+  tag_count: Type.Integer(),
+  size_bytes: Type.Integer(),
+  created_at: Type.String(),
+});
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
 /** Blobs and manifests are distinct inside a repository already: one link and one row for each digest. */

@@ -62,13 +62,6 @@ export const revokeKeysOfRule = (tx: Tx, org: string, ruleId: number) => rows(tx
    where org_id = ${org} and rule_id = ${ruleId} and revoked_at is null and expires_at > kernel.now()
   returning key_id, name`;
 
-const LiveRow = Type.Object({ key_id: Type.String() });
-
-/** Keys that still open the registry, and logins that reach it: what must be forgotten when it goes. */
-export const credentialsOf = (tx: Tx, registryId: string) => rows(tx, LiveRow)`
-  select key_id from registry.registry_key where registry_id = ${registryId} and revoked_at is null
-  union select key_id from registry.login_scope where registry_id = ${registryId}`;
-
 const LoadedRow = Type.Object({
   key_id: Type.String(),
   org_id: Type.String(),

@@ -86,3 +86,9 @@ export const putTag = async (tx: Tx, repositoryId: number, name: string, manifes
 
 export const deleteTag = async (tx: Tx, repositoryId: number, name: string) =>
   (await run(tx)`delete from registry.tag where repository_id = ${repositoryId} and name = ${name}`) > 0;
+
+/** The tags that stand for this manifest. */
+export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>
+  (await rows(tx, TagRow)`
+    select t.name from registry.tag t join registry.manifest m on m.id = t.manifest_id
+     where m.repository_id = ${repositoryId} and m.digest = ${digest} order by t.name`).map((t) => t.name);

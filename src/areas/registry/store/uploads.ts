@@ -35,3 +35,9 @@ export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, 
   select u.id, u.repository_id, r.registry_id, u.node, u.reserved
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.expires_at <= kernel.now() and u.node = ${node} order by u.expires_at limit ${limit}`;
+
+/** Of other nodes, expired for a week. */
+export const forgottenUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
+  select u.id, u.repository_id, r.registry_id, u.node, u.reserved
+    from registry.upload u join registry.repository r on r.id = u.repository_id
+   where u.expires_at <= kernel.now() - interval '7 days' and u.node <> ${node} order by u.expires_at limit ${limit}`;

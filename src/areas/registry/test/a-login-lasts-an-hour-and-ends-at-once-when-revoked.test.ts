@@ -18,7 +18,11 @@ test('a login lasts an hour and ends at once when it is revoked', async (t) => {
     { registry: 'acme', mode: 'readwrite' },
   ]);
 
-  const both = await tokenFor(url, basic(username, password), ['repository:acme/app:pull,push', 'repository:beta/x/y:*', 'repository:other/app:pull']);
+  const both = await tokenFor(url, basic(username, password), [
+    'repository:acme/app:pull,push',
+    'repository:beta/x/y:*',
+    'repository:other/app:pull',
+  ]);
   assert.equal(both.status, 200);
   assert.equal(both.body.expires_in >= 60, true);
   assert.deepEqual(claimsOf(both.body.token).access, [

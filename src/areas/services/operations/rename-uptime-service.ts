@@ -9,9 +9,10 @@ export const renameUptimeService = operation(uptime.renameUptimeService, async (
   ctx.write(async (tx) => {
     const service = (await store.lockService(tx, ctx.org, params.id)) ?? notFound('service');
     ctx.require(service.id);
-    if (await store.nameTaken(tx, ctx.org, body.name, service.id)) conflict(`a service named ${body.name} exists; choose another name`);
+    const renamed =
+      (await store.renameService(tx, ctx.org, service.id, body.name)) ??
+      conflict(`a service named ${body.name} exists; choose another name`);
 
-    const renamed = await store.renameService(tx, ctx.org, service.id, body.name);
     await audit(tx, ctx, 'services.service.rename', service, { from: service.name, to: renamed.name });
     const [view] = await uptimeViews(tx, ctx.app, ctx.org, [renamed]);
     return ok(view!);

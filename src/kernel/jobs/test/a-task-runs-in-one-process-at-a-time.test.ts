@@ -39,17 +39,23 @@ test('a task runs in one process at a time, by the clock and when woken, and nev
   await sleep(100);
   assert.equal(runs.length, 2, 'once each time');
 
-  const hold = Promise.withResolvers<void>();
-  held = hold.promise;
-  await app.db.write(async (tx) => wake(tx, 'area.compare'));
-  await eventually('woken', () => running === 1);
-  await app.db.write(async (tx) => wake(tx, 'area.compare'));
-  await sleep(50);
-  assert.equal(running, 1);
-  const before = runs.length;
-  held = undefined;
-  hold.resolve();
-  await eventually('what happened while it ran is looked at too', () => runs.length > before, 3_000);
+  const wokenWhileItRuns = async () => {
+    const hold = Promise.withResolvers<void>();
+    held = hold.promise;
+    await app.db.write(async (tx) => wake(tx, 'area.compare'));
+    await eventually('woken', () => running === 1);
+    await app.db.write(async (tx) => wake(tx, 'area.compare'));
+    await sleep(50);
+    assert.equal(running, 1);
+    const before = runs.length;
+    held = undefined;
+    hold.resolve();
+    await eventually('what happened while it ran is looked at too', () => runs.length > before, 3_000);
+    await eventually('it rests', () => running === 0);
+  };
+  await wokenWhileItRuns();
+  await workers[1]!.stop();
+  await wokenWhileItRuns();
   assert.equal(most, 1, 'never two at once');
 
   await eventually(

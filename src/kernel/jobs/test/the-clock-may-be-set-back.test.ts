@@ -10,8 +10,10 @@ test('after the clock was set back, neither the jobs of a vanished worker nor ta
   const work = job('work', {}, async ({ key }) => void ran.push(key));
   const often = task('area.often', { everySeconds: 60, deadlineSeconds: 10 }, async () => void ran.push('task'));
 
-  await app.db.write((tx) => enqueue(tx, work, { key: 'abandoned', delaySeconds: -10_000 }));
-  await sql(`update kernel.job set lease = gen_random_uuid(), lease_until = kernel.now() + interval '30 s', attempts = 1`);
+  await app.db.write((tx) => enqueue(tx, work, { key: 'abandoned' }));
+  await sql(
+    `update kernel.job set lease = gen_random_uuid(), lease_until = kernel.now() + interval '30 s', attempts = 1, run_at = run_at - interval '3 hours'`,
+  );
   await sql(
     `insert into kernel.task (name, next_at, lease, lease_until) values ('area.often', kernel.now() + interval '60 s', gen_random_uuid(), kernel.now() + interval '30 s')`,
   );

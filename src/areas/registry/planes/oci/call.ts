@@ -25,6 +25,8 @@ export interface Plane {
   /** Which machine's files uploads are in; with S3 all of them share one. */
   node: () => Promise<string>;
   idleMs: () => number;
+  /** Notes that somebody pulled a manifest, for retention; written later, many at once. */
+  pulled(manifestId: number): void;
 }
 
 /** One request. */
@@ -56,7 +58,7 @@ export function permit(plane: Plane, access: Access, name: string, actions: read
   for (const action of actions) {
     if (reach && may(access, slug, repository, action)) continue;
     const whole = { ...access, scopes: undefined };
-    if (access.scopes && may(whole, slug, repository, action)) throw challenge(plane.app, scopeOf(name, actions), true);
+    if (access.scopes && may(whole, slug, repository, action)) throw challenge(plane.app, scopeOf(name, action === 'push' ? ['pull', 'push'] : actions), true);
     throw new OciError('DENIED', `this credential may not ${action} ${action === 'push' ? 'to' : action === 'pull' ? 'from' : 'in'} ${name}`);
   }
   return { name, slug, repository, registryId: reach!.registryId };

@@ -43,6 +43,7 @@ export class OciError extends Error {
   }
 }
 
+const codes: Record<number, OciCode> = { 401: 'UNAUTHORIZED', 403: 'DENIED', 413: 'SIZE_INVALID', 429: 'TOOMANYREQUESTS' };
 const soon = { 'Retry-After': '2' };
 
 /** What went wrong, in the protocol's words. Undefined: nobody foresaw it. */
@@ -54,11 +55,9 @@ export function asOciError(error: unknown): OciError | undefined {
   if (error instanceof UploadUnknown) return new OciError('BLOB_UPLOAD_UNKNOWN', error.message);
   if (error instanceof UploadBusy) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 409 });
   if (error instanceof OffsetMismatch || error instanceof RangeUnsatisfiable) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
+  if ((error as { code?: unknown } | undefined)?.code === '23503') return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon });
   if (error instanceof DatabaseAway) return new OciError('UNAVAILABLE', 'the database is away; try again in a moment', { headers: soon });
-  if (error instanceof Refusal) {
-    if (error.status === 413) return new OciError('SIZE_INVALID', error.message, { status: 413 });
-    return new OciError(error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED', error.message, { status: error.status, ...(error.status >= 500 ? { headers: soon } : {}) });
-  }
+  if (error instanceof Refusal) return new OciError(codes[error.status] ?? (error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED'), error.message, { status: error.status, headers: { ...(error.status >= 500 ? soon : {}), ...error.headers } });
   return undefined;
 }
 

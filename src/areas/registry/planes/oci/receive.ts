@@ -13,19 +13,20 @@ const free = MiB;
 const step = 64 * MiB;
 
 /** Takes a body's bytes into an upload at `offset`, hashing them and reserving room as they come. Returns the new offset. */
-export async function receive(call: Call, upload: UploadRow, offset: number, rowless = false): Promise<number> {
+export async function receive(call: Call, slug: string, upload: UploadRow, offset: number, options: { costsNothing?: boolean } = {}): Promise<number> {
   const { plane, request } = call;
   const declared = contentLength(request);
-  let room = upload.reserved - offset;
+  // What the registry holds already takes no room in it.
+  let room = options.costsNothing ? Number.POSITIVE_INFINITY : upload.reserved - offset;
   const makeRoom = async (least: number, wanted: number) => {
-    if (rowless) return;
+    let granted = 0;
     await plane.app.db.write(async (tx) => {
       await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
-      // The grant is booked on the upload first; the registry's row is locked last.
-      const granted = await grantTo(tx, upload, wanted, least);
-      room += granted;
-      upload.reserved += granted;
+      granted = await reserve(tx, upload.registry_id, wanted, least);
+      await addReservation(tx, upload.id, granted);
     });
+    room += granted;
+    upload.reserved += granted;
   };
   if (declared !== undefined && declared > free && declared > room) await makeRoom(declared - room, declared - room);
 
@@ -34,19 +35,13 @@ export async function receive(call: Call, upload: UploadRow, offset: number, row
     for await (const chunk of watched(call)) {
       arrived += chunk.length;
       const least = arrived - Math.max(room, free);
-      if (least > 0 && (declared === undefined || rowless)) await makeRoom(least, step);
+      if (least > 0 && declared === undefined) await makeRoom(least, step);
       yield chunk;
     }
   }
   const end = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
-  plane.metrics.bytes.inc({ registry: upload.registry_id, direction: 'in' }, end - offset);
+  plane.metrics.bytes.inc({ registry: slug, direction: 'in' }, end - offset);
   return end;
-}
-
-async function grantTo(tx: Parameters<typeof reserve>[0], upload: UploadRow, wanted: number, least: number): Promise<number> {
-  const granted = await reserve(tx, upload.registry_id, wanted, least);
-  await addReservation(tx, upload.id, granted);
-  return granted;
 }
 
 export function contentLength(request: IncomingMessage): number | undefined {
@@ -54,21 +49,27 @@ export function contentLength(request: IncomingMessage): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
+/** Access that can be asked for again without judging a bearer token's own end: a long push outlives a short token. */
+type Renewable = Access & { again?: () => Access | undefined | Promise<Access | undefined> };
+
+/** Between two looks at a credential that is being dropped all the time. */
+const askAgainMs = 100;
+
 /** The request's bytes while they move, and while whoever sends them may. */
 async function* watched({ plane, request, access }: Call): AsyncGenerator<Buffer> {
-  let revoked = false;
-  const watch = (current: Access) => {
-    const ask = async () => {
-      const now = await (current as Access & { again?: () => Access | undefined | Promise<Access | undefined> }).again?.() ?? (await plane.authenticate(request));
-      if (now) watch(now);
-      else {
-        revoked = true;
-        request.destroy();
-      }
-    };
-    current.signal.addEventListener('abort', () => void ask().catch(() => request.destroy()), { once: true, signal: over.signal });
-  };
   const over = new AbortController();
+  let revoked = false;
+  const watch = (current: Renewable) => {
+    const ask = async () => {
+      const now = await (current.again ? current.again() : plane.authenticate(request));
+      if (over.signal.aborted) return;
+      if (now) return now.signal.aborted ? void setTimeout(watch, askAgainMs, now).unref() : watch(now);
+      revoked = true;
+      request.destroy();
+    };
+    if (current.signal.aborted) void ask().catch(() => request.destroy());
+    else current.signal.addEventListener('abort', () => void ask().catch(() => request.destroy()), { once: true, signal: over.signal });
+  };
   watch(access);
   request.setTimeout(plane.idleMs(), () => request.destroy());
   try {

@@ -1,12 +1,13 @@
 import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
 import { chunkOf } from '../../rules/range.ts';
-import { algorithmOf, isDigest, splitName } from '../../rules/names.ts';
+import { type Algorithm, algorithmOf, isDigest, splitName } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { may } from '../../access.ts';
 import { holdBlob, holdersOf, linkedBlob } from '../../store/blobs.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import { insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
 import { type Call, type Place, permit, refuseCached, unknownName } from './call.ts';
+import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import { OciError } from './errors.ts';
 import { contentLength, receive } from './receive.ts';
 import { commitBlob, link } from './store-blob.ts';
@@ -44,14 +45,22 @@ export async function startUpload(call: Call, name: string): Promise<void> {
   const repository = await ensured(call, place);
   if (mount !== null && (await mountBlob(call, repository, mount, query.get('from')))) return created(call, place, mount);
 
-  await refuseFull(call, place, contentLength(call.request) ?? 0);
+  if (digest === null || !(await heldBy(call, place, digest))) await refuseFull(call, place, contentLength(call.request) ?? 0);
+  const upload = await beginUpload(call, repository, algorithm);
+  if (digest === null) return answer(call, 202, state(place, upload.id, 0));
+  await complete(call, place, repository, upload, 0, digest).catch(async (error) => {
+    await discard(call, upload).catch(() => {}); // nobody was told its id, so nobody can go on with it
+    throw error;
+  });
+}
+
+async function beginUpload({ plane, access }: Call, repository: RepositoryRow, algorithm: Algorithm): Promise<UploadRow> {
   const id = await plane.app.storage.createUpload();
-  plane.hashes.begin(id, algorithm);
-  if (digest !== null) return wholeBlob(call, place, repository, id, digest);
   const node = await plane.node();
   const { uploadSeconds } = settingsOf(plane.app);
   await plane.app.db.read((tx) => insertUpload(tx, { id, org: access.org, repositoryId: repository.id, node, keyId: access.keyId, ttlSeconds: uploadSeconds }));
-  answer(call, 202, state(place, id, 0));
+  plane.hashes.begin(id, algorithm);
+  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved: 0 };
 }
 
 async function ensured(call: Call, place: Place): Promise<RepositoryRow> {
@@ -59,23 +68,13 @@ async function ensured(call: Call, place: Place): Promise<RepositoryRow> {
   return (await places.repository(place.registryId, place.repository)) ?? (await app.db.write((tx) => ensureRepository(tx, { registryId: place.registryId, name: place.repository }))) ?? unknownName(place);
 }
 
+const heldBy = async ({ plane }: Call, place: Place, digest: string) => plane.app.db.read(async (tx) => (await holdersOf(tx, digest, [place.registryId])).length > 0);
+
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
   const quota = (await call.plane.app.db.read((tx) => quotaOf(tx, place.registryId))) ?? unknownName(place);
   const least = Math.max(1, needed);
   if (freeOf(quota) < least) throw new OverQuota(quota, least);
-}
-
-async function wholeBlob(call: Call, place: Place, repository: RepositoryRow, id: string, digest: string) {
-  const { app, hashes } = call.plane;
-  try {
-    const size = await receive(call, { id, repository_id: repository.id, registry_id: place.registryId, node: '', reserved: 0 }, 0, true);
-    await commitBlob(app, hashes, repository, { uploadId: id, digest, size });
-  } catch (error) {
-    await app.storage.abort(id).catch(() => {});
-    throw error;
-  }
-  created(call, place, digest);
 }
 
 /** Content that another repository has, for whoever may pull it there. False: the client has to send it. */
@@ -127,24 +126,29 @@ async function offsetFor(call: Call, place: Place, id: string): Promise<number> 
 export async function appendChunk(call: Call, name: string, id: string): Promise<void> {
   const { place, upload } = await found(call, name, id);
   const offset = await offsetFor(call, place, id);
-  const end = await receive(call, upload, offset).catch((error) => dropIfFull(call, upload, error));
+  const end = await receive(call, place.slug, upload, offset).catch((error) => dropIfFull(call, upload, error));
   await call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds));
   answer(call, 202, state(place, id, end));
 }
 
 /** PUT: perhaps the last chunk, and the digest of all. */
 export async function finishUpload(call: Call, name: string, id: string): Promise<void> {
-  const { plane, query } = call;
   const { place, repository, upload } = await found(call, name, id);
-  const digest = query.get('digest');
+  const digest = call.query.get('digest');
   if (digest === null || !isDigest(digest)) return digestInvalid();
-  const offset = await offsetFor(call, place, id);
-  if (offset === 0) plane.hashes.begin(id, algorithmOf(digest));
-  const size = await receive(call, upload, offset).catch((error) => dropIfFull(call, upload, error));
+  await complete(call, place, repository, upload, await offsetFor(call, place, id), digest);
+}
+
+async function complete(call: Call, place: Place, repository: RepositoryRow, upload: UploadRow, offset: number, digest: string) {
+  const { plane } = call;
+  if (offset === 0) plane.hashes.begin(upload.id, algorithmOf(digest));
   try {
-    await commitBlob(plane.app, plane.hashes, repository, { uploadId: id, digest, size });
+    const costsNothing = await heldBy(call, place, digest);
+    const size = await receive(call, place.slug, upload, offset, { costsNothing });
+    await commitBlob(plane.app, plane.hashes, repository, { uploadId: upload.id, digest, size });
   } catch (error) {
-    if ((error instanceof OciError && error.code === 'DIGEST_INVALID') || (error as Error).name === 'Refusal') await discard(call, upload);
+    // Bytes that are not what they were said to be will not become it.
+    if (error instanceof DigestMismatch || (error instanceof OciError && error.code === 'DIGEST_INVALID')) await discard(call, upload);
     return dropIfFull(call, upload, error);
   }
   created(call, place, digest);

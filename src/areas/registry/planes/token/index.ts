@@ -56,9 +56,14 @@ const noLogin = 'log in first: every registry here needs a login, also for pulli
 async function asked(request: IncomingMessage): Promise<Asked> {
   if (request.method === 'GET') {
     const query = new URL(request.url!, 'http://here').searchParams;
-    return { login: basicLogin(request.headers.authorization), scopes: query.getAll('scope'), offline: query.get('offline_token') === 'true' };
+    return {
+      login: basicLogin(request.headers.authorization),
+      scopes: query.getAll('scope'),
+      offline: query.get('offline_token') === 'true',
+    };
   }
-  if (request.method !== 'POST') throw new Refusal(405, 'UNSUPPORTED', 'ask for a token with GET or POST', { headers: { allow: 'GET, POST' } });
+  if (request.method !== 'POST')
+    throw new Refusal(405, 'UNSUPPORTED', 'ask for a token with GET or POST', { headers: { allow: 'GET, POST' } });
   const form = new URLSearchParams((await readBody(request, { maxBytes: 65_536, totalMs: 15_000 })).toString());
   const scopes = form.getAll('scope');
   const offline = form.get('access_type') === 'offline';
@@ -97,5 +102,10 @@ function refuse(app: App, request: IncomingMessage, response: ServerResponse, er
   if (!request.complete) response.setHeader('connection', 'close');
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
   const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
-  send(response, refusal.status, { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message }, refusal.headers);
+  send(
+    response,
+    refusal.status,
+    { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message },
+    refusal.headers,
+  );
 }

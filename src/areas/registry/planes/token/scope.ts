@@ -54,7 +54,9 @@ export function granted(access: Pick<Access, 'registries'>, scopes: readonly Sco
 }
 
 export const scopeText = (grants: ReadonlyMap<string, ReadonlySet<Action>>): string =>
-  [...grants].map(([name, actions]) => (name === catalogScope ? `${catalogScope}:*` : `repository:${name}:${[...actions].join(',')}`)).join(' ');
+  [...grants]
+    .map(([name, actions]) => (name === catalogScope ? `${catalogScope}:*` : `repository:${name}:${[...actions].join(',')}`))
+    .join(' ');
 
 /** Which registry a request is about, as far as its scopes say. */
 export const slugOf = (scopes: readonly Scope[]): string | undefined => scopes.find((s) => s.type === 'repository')?.name.split('/')[0];

@@ -1,0 +1,86 @@
+// Load as keep-alive clients make it: so many connections, each asks again as soon as it is answered; no pipelining.
+// A process of its own, so that it takes nothing from the server's event loop.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export interface Round {
+  port: number;
+  path: string;
+  headers: Record<string, string>;
+  connections: number;
+  seconds: number;
+}
+
+export interface Result {
+  perSecond: number;
+  p50: number;
+  p99: number;
+}
+
+/** The caller's side: a process that plays the rounds it is given. */
+export function loadGenerator(): { play(round: Round): Promise<Result>; stop(): void } {
+  const child = fork(fileURLToPath(import.meta.url), ['play']);
+  return {
+    play: async (round) => {
+      child.send(round);
+      const [answer] = (await once(child, 'message')) as [Result & { error?: string }];
+      if (answer.error) throw new Error(answer.error);
+      return answer;
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+async function play({ port, path, headers, connections, seconds }: Round): Promise<Result> {
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const began = performance.now();
+  const until = began + seconds * 1000;
+  const times: number[] = [];
+
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').setNoDelay(true);
+      let sent = 0;
+      let need = -1; // bytes of this answer that are still to come
+      const ask = () => {
+        sent = performance.now();
+        need = -1;
+        socket.write(request);
+      };
+      const take = (chunk: Buffer) => {
+        if (need < 0) {
+          const head = chunk.indexOf('\r\n\r\n');
+          if (head < 0) return reject(new Error('an answer’s head came in pieces; this client does not put it together'));
+          const text = chunk.toString('latin1', 0, head);
+          if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(text.split('\r\n')[0]));
+          need = head + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(text)![1]);
+        }
+        need -= chunk.length;
+        if (need > 0) return;
+        const now = performance.now();
+        times.push(now - sent);
+        if (now < until) return ask();
+        socket.destroy();
+        resolve();
+      };
+      socket.on('connect', ask).on('data', take).on('error', reject);
+    });
+  await Promise.all(Array.from({ length: connections }, one));
+
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.floor((times.length - 1) * share)]!;
+  return { perSecond: (times.length / (performance.now() - began)) * 1000, p50: at(0.5), p99: at(0.99) };
+}
+
+if (process.argv[2] === 'play' && process.send) {
+  process.on('message', (round: Round) => {
+    play(round).then(
+      (result) => process.send!(result),
+      (error: Error) => process.send!({ error: error.message }),
+    );
+  });
+  process.on('disconnect', () => process.exit());
+}

@@ -1,0 +1,65 @@
+// Compiles what users install to dist/: Node runs no TypeScript below node_modules. Each file alone, without types, which is all that
+// erasable syntax needs; `npm run check` has judged the types. Only the SDK's are kept, for those who import it.
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const out = resolve(process.argv[2] ?? join(root, 'dist'));
+const sources = ['contract', 'src', 'cli', 'sdk'];
+const compilerOptions: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ESNext,
+  module: ts.ModuleKind.ESNext,
+  verbatimModuleSyntax: true,
+  rewriteRelativeImportExtensions: true,
+  isolatedDeclarations: true,
+  declaration: true,
+};
+
+const write = (file: string, text: string) => {
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), text);
+};
+
+function compile(fileName: string) {
+  const text = readFileSync(join(root, fileName), 'utf8');
+  write(
+    fileName.replace(/\.ts$/, '.js'),
+    checked(
+      ts.transpileModule(text, {
+        fileName,
+        compilerOptions: { ...compilerOptions, declaration: false, isolatedDeclarations: false },
+        reportDiagnostics: true,
+      }),
+    ),
+  );
+  if (fileName.startsWith('sdk/'))
+    write(
+      fileName.replace(/\.ts$/, '.d.ts'),
+      checked(ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true })),
+    );
+}
+
+function checked({ outputText, diagnostics = [] }: ts.TranspileOutput): string {
+  if (!diagnostics.length) return outputText;
+  throw new Error(
+    ts.formatDiagnostics(diagnostics, { getCanonicalFileName: (f) => f, getCurrentDirectory: () => root, getNewLine: () => '\n' }),
+  );
+}
+
+rmSync(out, { recursive: true, force: true });
+const isForUsers = (file: string) => !/(^|\/)test\//.test(file) && !file.startsWith('sdk/generate/');
+for (const file of globSync(
+  sources.map((s) => `${s}/**/*`),
+  { cwd: root, withFileTypes: true },
+)) {
+  const path = join(file.parentPath, file.name).slice(root.length + 1);
+  if (!file.isFile() || !isForUsers(path)) continue;
+  if (path.endsWith('.ts')) compile(path);
+  else cpSync(join(root, path), join(out, path)); // migrations and other data, read from beside the code
+}
+
+// The code reads its version from the package.json above it.
+const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+write('package.json', `${JSON.stringify({ name, version, type, private: true })}\n`);

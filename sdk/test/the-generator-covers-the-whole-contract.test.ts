@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import type { Commands } from '../commands.ts';
+import { type Document, opsOf } from '../generate/document.ts';
+import { generate } from '../generate/index.ts';
+import { refuseAmbiguity, wordsOf } from '../generate/names.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const document = JSON.parse(readFileSync(join(root, 'openapi/v1.json'), 'utf8')) as Document;
+
+test('every operation of the contract, served or not, has a command of its own that can be typed', () => {
+  const { commands } = JSON.parse(generate(document, { secrets: new Set() })['commands.json']!) as Commands;
+  assert.equal(commands.length, opsOf(document).length);
+  for (const { words, operation } of commands) for (const word of words) assert.match(word, /^[a-z0-9]+(-[a-z0-9]+)*$/, operation);
+});
+
+test('names come from area, path and verb', () => {
+  const name = (id: string, area: string, method: string, path: string) => wordsOf({ id, area, method, path }).join(' ');
+  assert.equal(name('deleteRole', 'iam', 'DELETE', '/iam/roles/{id}'), 'iam roles delete');
+  assert.equal(name('listRegistryTags', 'registry', 'GET', '/registry/registries/{slug}/tags'), 'registry tags list');
+  assert.equal(name('acknowledgeIncident', 'oncall', 'POST', '/oncall/incidents/{id}/ack'), 'oncall incidents ack');
+  assert.equal(name('createToken', 'tokens', 'POST', '/tokens'), 'tokens create');
+  assert.equal(name('listClusterVersions', 'clusters', 'GET', '/cluster-versions'), 'clusters versions list');
+  assert.equal(name('pingUptime', 'uptime', 'GET', '/uptime/ping'), 'uptime ping');
+  assert.throws(
+    () =>
+      refuseAmbiguity([
+        { id: 'a', words: ['x', 'list'] },
+        { id: 'b', words: ['x', 'list'] },
+      ]),
+    /both called "x list"/,
+  );
+  assert.throws(
+    () =>
+      refuseAmbiguity([
+        { id: 'a', words: ['x', 'send'] },
+        { id: 'b', words: ['x', 'send', 'batch'] },
+      ]),
+    /below the command of a/,
+  );
+});
+
+test('two inputs of one name are refused: they would overwrite each other', () => {
+  const doubled = structuredClone(document);
+  const op = Object.values(doubled.paths)
+    .flatMap((methods) => Object.values(methods))
+    .find((o) => o.operationId === 'createToken')!;
+  op.parameters = [{ name: 'name', in: 'query', required: false, schema: { type: 'string' } }];
+  assert.throws(() => opsOf(doubled), /createToken has two inputs called name/);
+});
+
+test('the types of the whole contract compile, and are those of the schemas', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'qds-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'sdk/generated'), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  for (const file of ['index.ts', 'types.ts', 'errors.ts', 'call.ts', 'send.ts'])
+    cpSync(join(root, 'sdk', file), join(folder, 'sdk', file));
+  for (const [name, text] of Object.entries(generate(document, { secrets: new Set() })))
+    writeFileSync(join(folder, 'sdk/generated', name), text);
+  const use = join(folder, 'use.ts');
+  writeFileSync(
+    use,
+    `import { quarterdeck } from './sdk/index.ts';
+     const api = quarterdeck({ url: 'http://localhost' });
+     const status: 'open' | 'acknowledged' | 'resolved' = (await api.oncall.getIncident('inc_1')).status;
+     await api.email.sendEmail({ from: 'a@example.com', to: ['b@example.com'], subject: status, headers: { 'X-A': '1' } });
+     await api.clusters.createRegistrationToken('prod', { name: 'node' });
+     await api.registry.createRegistryLogin();
+     await api.oncall.setServicePolicy('svc_1', { escalationPolicyId: null });
+     await api.oncall.receivePrometheusAlerts('src_1', { body: [{ labels: { alertname: 'x' } }] });
+     for await (const { messages } of api.email.listMessages.pages({ direction: 'send' })) messages.map((m) => m.id);
+     (await api.email.getMessageContent('msg_1')).body?.getReader();
+     // @ts-expect-error not one of the choices
+     await api.clusters.createCluster({ name: 'prod', tier: 'enormous' });
+     // @ts-expect-error a required field
+     await api.uptime.createMonitor({ name: 'web' });
+     // @ts-expect-error not a paged list
+     api.tokens.deleteToken.pages;
+`,
+  );
+  const program = ts.createProgram([use], {
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.NodeNext,
+    lib: ['lib.esnext.d.ts'],
+    types: ['node'],
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: true,
+  });
+  const told = ts
+    .getPreEmitDiagnostics(program)
+    .map((d) => `${d.file?.fileName.slice(folder.length)}: ${ts.flattenDiagnosticMessageText(d.messageText, '\n')}`);
+  assert.deepEqual(told, []);
+  assert.ok(program.getSourceFile(join(folder, 'sdk/generated/api.ts')));
+});

@@ -1,0 +1,73 @@
+import { areas } from '../../areas/index.ts';
+import type { Config } from '../../kernel/config.ts';
+import { openDb } from '../../kernel/db.ts';
+import { Stop } from '../../kernel/errors.ts';
+import { readMigrations } from '../../kernel/migrate.ts';
+import { migrationsOf } from '../../serve.ts';
+import { connectFor } from '../backup/connection.ts';
+import { hasDatabase, withDatabase } from '../session.ts';
+import { servers } from '../store.ts';
+import { checkCertificate } from './certificates.ts';
+import { checkClock, checkMigrations, checkSettings } from './database.ts';
+import { checkDisk } from './disk.ts';
+import { type Ask, checkDns } from './dns.ts';
+import { type Finding, fail, warn } from './finding.ts';
+import { checkKey, checkOwnerToken } from './keys.ts';
+import { checkPorts } from './ports.ts';
+import { checkRelay } from './relay.ts';
+import { checkStorage } from './storage.ts';
+import { checkWork } from './work.ts';
+
+/** Looks at everything, whatever is broken: a check that cannot be made is itself a finding. */
+export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
+  return [
+    ...(await attempt('disk', () => checkDisk(config.data))),
+    ...(await attempt('database', () => examineDatabase(config))),
+    ...(await attempt('ports', () => checkPorts(config))),
+    ...(await attempt('certificate', () => checkCertificate(config))),
+    ...(await attempt('dns', () => checkDns(config, ask))),
+    ...(await attempt('mail relay', () => checkRelay(config))),
+    ...(await attempt('storage', () => checkStorage(config))),
+  ];
+}
+
+async function attempt(check: string, look: () => Promise<Finding | Finding[]>): Promise<Finding[]> {
+  try {
+    return [await look()].flat();
+  } catch (error) {
+    return [fail(check, error instanceof Stop ? error.message : `this could not be looked at: ${(error as Error).message}`)];
+  }
+}
+
+async function examineDatabase(config: Config): Promise<Finding[]> {
+  const files = async (client?: Parameters<typeof checkKey>[0]) => [
+    ...(await attempt('secret.key', () => checkKey(client, config.data))),
+    ...(await attempt('owner.token', () => checkOwnerToken(client, config.data))),
+  ];
+  if (!hasDatabase(config))
+    return [warn('database', `there is none in ${config.data} yet; the first \`quarterdeck serve\` makes it`), ...(await files())];
+
+  let reached = false;
+  const found = await attempt('database', () =>
+    withDatabase(config, async (database) => {
+      const client = await connectFor('doctor', database.direct);
+      const db = openDb({ connection: database.connection, max: 1 });
+      reached = true;
+      try {
+        const running = await db.read(servers);
+        const migrated = await checkMigrations(client, await readMigrations(migrationsOf(areas)));
+        return [
+          ...(await attempt('database', () => checkSettings(client, config, running.length))),
+          ...(await attempt('clock', () => checkClock(client))),
+          migrated,
+          ...(await files(client)),
+          ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+        ];
+      } finally {
+        await db.end();
+        await client.end();
+      }
+    }),
+  );
+  return reached ? found : [...found, ...(await files())];
+}

@@ -1,0 +1,48 @@
+import http from 'node:http';
+import https from 'node:https';
+import { createServer } from 'node:net';
+import type { Config } from '../../kernel/config.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+/** Free, or held by a Quarterdeck that answers there. */
+export async function checkPorts(config: Config): Promise<Finding[]> {
+  const found = [await checkPort('QUARTERDECK_LISTEN', config.listen, config.tls_cert !== '', '/healthz')];
+  if (config.metrics_listen) found.push(await checkPort('QUARTERDECK_METRICS_LISTEN', config.metrics_listen, false, '/metrics'));
+  return found;
+}
+
+async function checkPort(setting: string, at: Address, tls: boolean, path: string): Promise<Finding> {
+  const where = `${at.host}:${at.port} (${setting})`;
+  if (at.port === 0) return ok('ports', `${setting} lets the system choose a port`);
+  const code = await tryBind(at);
+  if (code === undefined) return ok('ports', `${where} is free`);
+  if (code !== 'EADDRINUSE') return fail('ports', `${where} cannot be listened on (${code}); set ${setting} to another address or port`);
+  if (await answers(at, tls, path)) return ok('ports', `Quarterdeck answers at ${where}`);
+  return warn('ports', `${where} is taken by a program that does not answer as Quarterdeck; stop it, or set ${setting} to another port`);
+}
+
+const tryBind = ({ host, port }: Address) =>
+  new Promise<string | undefined>((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+
+/** Our own address, whose certificate is judged elsewhere and may name another host. */
+const answers = ({ host, port }: Address, tls: boolean, path: string) =>
+  new Promise<boolean>((resolve) => {
+    const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+    const client = tls ? https : http;
+    const request = client.get({ host: own, port, path, timeout: 2_000, ...(tls ? { rejectUnauthorized: false } : {}) }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk) => (text = (text + chunk).slice(0, 100_000)));
+      response.on('end', () => resolve(path === '/healthz' ? text === 'ok\n' : text.includes('quarterdeck_')));
+      response.on('error', () => resolve(false));
+    });
+    request.on('timeout', () => request.destroy()).on('error', () => resolve(false));
+  });

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fakeS3 } from '../../../test/fakes/s3.ts';
+import { freshDatabase } from '../../../test/harness/postgres.ts';
+import { mayRemoveStored } from '../../kernel/backup-lock.ts';
+import type { Connection } from '../../kernel/db.ts';
+import { Stop } from '../../kernel/errors.ts';
+import { migrate, readMigrations } from '../../kernel/migrate.ts';
+import { openRing } from '../../kernel/secrets.ts';
+import { fileStorage, type Storage, s3Storage } from '../../kernel/storage/index.ts';
+import { migrationsOf } from '../../serve.ts';
+import { backup } from '../backup/backup.ts';
+import { prepare, restore } from '../restore/restore.ts';
+import { dbOn, emptyDatabase, scratch, sqlOn, withDepot } from './support.ts';
+
+const migrations = () => readMigrations(migrationsOf(withDepot()));
+
+async function filled(t: TestContext, options: { upTo?: string[] } = {}) {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const directory = await scratch(t);
+  const dataDir = join(directory, 'data');
+  await mkdir(dataDir);
+  const all = await migrations();
+  await migrate(
+    connection,
+    all,
+    options.upTo && new Set([...all.map((m) => m.id).filter((id) => !id.startsWith('depot/')), ...options.upTo]),
+  );
+  await dbOn(t, connection).write((tx) => openRing(tx, dataDir));
+  await sqlOn(
+    connection,
+    `insert into depot.shelf (parent, label) select case when n > 1 then n - 1 end, 'shelf ' || n from generate_series(1, 50) n;
+     insert into depot.entry select n, case when n % 2 = 0 then E'tab\\t line\\n back\\\\slash ü ☃' end, n / 3.0, make_interval(secs => n, days => n), 1.0 / n,
+            array['a,b', 'c"d', null], jsonb_build_object('n', n, 'text', E'\\\\N') from generate_series(1, 50) n;
+     create table depot.reading_2026_01 partition of depot.reading for values from ('2026-01-01Z') to ('2026-02-01Z');
+     create table depot.reading_2026_02 partition of depot.reading for values from ('2026-02-01Z') to ('2026-03-01Z');
+     create table depot.reading_rest partition of depot.reading default;
+     insert into depot.reading select timestamptz '2026-01-20Z' + make_interval(days => n), n from generate_series(1, 60) n;
+     insert into depot.box (id, object, lease, lease_until) values ('held', 'depot/second', gen_random_uuid(), now() + interval '1 hour');
+     insert into depot.box (id, object) values ('same object', 'depot/second')`,
+  );
+  return { connection, directory, dataDir, target: join(directory, 'backup') };
+}
+
+async function withObjects(storage: Storage): Promise<Storage> {
+  await storage.put('depot/first', Buffer.from('the first'));
+  await storage.put('depot/second', Buffer.alloc(3_000_000, 'second '));
+  await storage.put('depot/orphan', Buffer.from('named by no row'));
+  return storage;
+}
+
+const everything = (connection: Connection) =>
+  Promise.all(
+    ['shelf', 'entry', 'reading', 'reading_2026_02', 'reading_rest'].map((table) =>
+      sqlOn<{ row: string }>(connection, `select t::text as row from depot.${table} t order by 1`),
+    ),
+  );
+
+test('every shape of table comes back, and the objects from S3 into files', async (t) => {
+  const { connection, directory, dataDir, target } = await filled(t);
+  const s3 = await fakeS3();
+  t.after(() => s3.stop());
+  const from = await withObjects(s3Storage({ ...s3 }));
+  t.after(() => from.close());
+  const made = await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage: from, withKey: true });
+  assert.equal(made.blobs?.count, 2, 'one object that two rows name is one; what no row names is none');
+  for (const file of ['', 'manifest.json', 'tables/depot.box.copy', 'secret.key', 'blobs/depot/first'])
+    assert.equal((await stat(join(target, file))).mode & 0o077, 0, `others may not read ${file}`);
+
+  const database = await emptyDatabase(t);
+  const newData = join(directory, 'new');
+  const to = await fileStorage(join(newData, 'blobs'));
+  const restored = await restore(await prepare(target, newData, await migrations()), {
+    database,
+    storage: to,
+    dataDir: newData,
+    areas: withDepot(),
+    migrations: await migrations(),
+  });
+  assert.deepEqual(restored.migrated, []);
+  assert.deepEqual(await everything(database.connection), await everything(connection));
+  assert.deepEqual(await sqlOn(database.connection, `select id, object, lease, lease_until from depot.box order by id`), [
+    { id: 'held', object: 'depot/second', lease: null, lease_until: null },
+    { id: 'made-by-the-migration', object: 'depot/first', lease: null, lease_until: null },
+    { id: 'same object', object: 'depot/second', lease: null, lease_until: null },
+  ]);
+  const [next] = await sqlOn<{ id: number; loud: string }>(
+    database.connection,
+    `insert into depot.shelf (label) values ('next') returning id, loud`,
+  );
+  assert.deepEqual(next, { id: 51, loud: 'NEXT' });
+  assert.equal((await to.stat('depot/second'))?.size, 3_000_000);
+  assert.equal(await to.stat('depot/orphan'), undefined);
+  assert.equal(await readFile(join(newData, 'secret.key'), 'utf8'), await readFile(join(dataDir, 'secret.key'), 'utf8'));
+  assert.equal((await stat(join(newData, 'secret.key'))).mode & 0o777, 0o600);
+  await assert.rejects(stat(join(target, 'owner.token')), 'the token of the old machine stays there');
+});
+
+test('a backup of an older release is brought up to date after its rows are in', async (t) => {
+  const { connection, directory, dataDir, target } = await filled(t, { upTo: ['depot/0001_depot'] });
+  const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
+  await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage });
+  const database = await emptyDatabase(t);
+  const all = await migrations();
+  const restored = await restore(await prepare(target, dataDir, all), { database, storage, dataDir, areas: withDepot(), migrations: all });
+  assert.deepEqual(restored.migrated, ['depot/0002_depot']);
+  const weights = await sqlOn<{ weight: number }>(database.connection, 'select distinct weight from depot.box');
+  assert.deepEqual(weights, [{ weight: 7 }]);
+});
+
+test('an object that the storage has lost stops the backup, unless the operator lets it go', async (t) => {
+  const { connection, directory, dataDir, target } = await filled(t);
+  const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
+  await storage.remove('depot/second');
+  const options = { target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage };
+  await assert.rejects(
+    backup(options),
+    (error) => error instanceof Stop && /does not hold depot\/second/.test(error.message) && error.exitCode === 12,
+  );
+  assert.deepEqual(await readdir(directory), ['blobs', 'data'], 'nothing half is left');
+  const made = await backup({ ...options, allowMissing: true });
+  assert.deepEqual([made.blobs?.count, made.blobs?.missing], [1, 2]);
+});
+
+test('while a backup runs, whoever removes objects is told to wait', async (t) => {
+  const { connection, directory, dataDir, target } = await filled(t);
+  const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
+  const db = dbOn(t, connection);
+  const answers: boolean[] = [];
+  const asking: Storage = {
+    ...storage,
+    open: async (key) => {
+      answers.push(await db.write(mayRemoveStored));
+      return storage.open(key);
+    },
+  };
+  assert.equal(await db.write(mayRemoveStored), true);
+  await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage: asking });
+  assert.deepEqual(new Set(answers), new Set([false]));
+  assert.equal(await db.write(mayRemoveStored), true);
+});

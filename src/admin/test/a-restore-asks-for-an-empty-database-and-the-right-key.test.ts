@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { areas } from '../../areas/index.ts';
+import { ensureOrganization } from '../../boot/first-start.ts';
+import { readConfig } from '../../kernel/config.ts';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { migrate, readMigrations } from '../../kernel/migrate.ts';
+import { fileStorage, type Storage } from '../../kernel/storage/index.ts';
+import { migrationsOf } from '../../serve.ts';
+import { prepare, restore } from '../restore/restore.ts';
+import { backedUp } from './backups.ts';
+import { dbOn, emptyDatabase, sqlOn } from './support.ts';
+
+const migrations = () => readMigrations(migrationsOf(areas));
+const stops = (code: number, sentence: RegExp) => (error: unknown) =>
+  error instanceof Stop && error.exitCode === code && sentence.test(error.message);
+
+async function target(t: TestContext, directory: string, storage?: Storage) {
+  const dataDir = join(directory, 'new');
+  return {
+    database: await emptyDatabase(t),
+    storage: storage ?? (await fileStorage(join(dataDir, 'blobs'))),
+    dataDir,
+    areas,
+    migrations: await migrations(),
+  };
+}
+
+test('a database that a server has used is refused, whatever release it is of', async (t) => {
+  const { directory, target: backup } = await backedUp(t);
+  const to = await target(t, directory);
+  const prepared = await prepare(backup, to.dataDir, to.migrations);
+  await migrate(to.database.connection, to.migrations);
+  await dbOn(t, to.database.connection).write((tx) => ensureOrganization(tx, readConfig({}, directory).config));
+  await assert.rejects(
+    restore(prepared, to),
+    stops(exitCodes.refused, /^the database is not empty: it belongs to a Quarterdeck that has been started; /),
+  );
+  assert.deepEqual(
+    await sqlOn(to.database.connection, 'select slug from identity.org'),
+    [{ slug: 'default' }],
+    'and nothing of it was touched',
+  );
+});
+
+test('a database with somebody else’s tables is refused', async (t) => {
+  const { directory, target: backup } = await backedUp(t);
+  const to = await target(t, directory);
+  await sqlOn(to.database.connection, 'create schema identity; create table identity.person (name text)');
+  const attempt = restore(await prepare(backup, to.dataDir, to.migrations), to);
+  await assert.rejects(attempt, stops(exitCodes.refused, /has a table identity\.person that is not Quarterdeck’s/));
+});
+
+test('a restore that broke off is finished by the next', async (t) => {
+  const { directory, target: backup, manifest } = await backedUp(t);
+  const to = await target(t, directory);
+  const full: Storage = { ...to.storage, put: () => Promise.reject(new Error('the disk is full')) };
+  await assert.rejects(restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage: full }), /the disk is full/);
+  assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from identity.org'), [{ count: 0 }]);
+
+  await restore(await prepare(backup, to.dataDir, to.migrations), to);
+  const rows = manifest.tables.find((table) => table.name === 'audit')!.rows;
+  assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from kernel.audit'), [{ count: rows }]);
+  assert.equal((await to.storage.stat('a/b'))?.size, 9);
+});
+
+test('a server that starts in the middle finds everything or stops the restore, never half', async (t) => {
+  const { directory, target: backup } = await backedUp(t);
+  const to = await target(t, directory);
+  const meddling: Storage = {
+    ...to.storage,
+    put: async (...given) => {
+      await migrate(to.database.connection, to.migrations);
+      await dbOn(t, to.database.connection).write((tx) => ensureOrganization(tx, readConfig({}, directory).config));
+      return to.storage.put(...given);
+    },
+  };
+  const attempt = restore(await prepare(backup, to.dataDir, to.migrations), { ...to, storage: meddling });
+  await assert.rejects(attempt, stops(exitCodes.refused, /the database is not empty/));
+  assert.deepEqual(await sqlOn(to.database.connection, 'select count(*) as count from identity.org'), [{ count: 1 }]);
+});
+
+test('without its key a backup is not restored, and the operator is told what to do', async (t) => {
+  const { directory, dataDir, target: backup } = await backedUp(t, { withKey: false });
+  const fresh = join(directory, 'new');
+  const all = await migrations();
+  await assert.rejects(
+    prepare(backup, fresh, all),
+    stops(
+      exitCodes.secretKey,
+      /the backup holds no secret\.key, and .*new\/secret\.key is missing: copy the secret\.key of the server that was backed up there/,
+    ),
+  );
+  await mkdir(fresh);
+  await writeFile(join(fresh, 'secret.key'), `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
+  await assert.rejects(
+    prepare(backup, fresh, all),
+    stops(exitCodes.secretKey, /new\/secret\.key is not the key of this backup: move it away/),
+  );
+  await writeFile(join(fresh, 'secret.key'), await readFile(join(dataDir, 'secret.key')));
+  const { placeKey } = await prepare(backup, fresh, all);
+  await placeKey();
+  assert.equal(await readFile(join(fresh, 'secret.key'), 'utf8'), await readFile(join(dataDir, 'secret.key'), 'utf8'));
+});
+
+test('a key that the backup carries is put in its place, unless a newer file with the same key is there', async (t) => {
+  const { directory, dataDir, target: backup } = await backedUp(t, { withKey: true });
+  const fresh = join(directory, 'new');
+  const all = await migrations();
+  await mkdir(fresh);
+  await (await prepare(backup, fresh, all)).placeKey();
+  const carried = await readFile(join(dataDir, 'secret.key'), 'utf8');
+  assert.equal(await readFile(join(fresh, 'secret.key'), 'utf8'), carried);
+  const rotated = `k1xabcdef:${Buffer.alloc(32, 9).toString('base64')}\n${carried}`;
+  await writeFile(join(fresh, 'secret.key'), rotated);
+  await (await prepare(backup, fresh, all)).placeKey();
+  assert.equal(await readFile(join(fresh, 'secret.key'), 'utf8'), rotated);
+  await rm(fresh, { recursive: true });
+});

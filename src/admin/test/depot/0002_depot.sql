@@ -1,0 +1,1 @@
+alter table box add column weight int not null default 7;

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import Type from 'typebox';
+import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
+import { type Area, defineArea } from '../../areas/area.ts';
+import { areas } from '../../areas/index.ts';
+import type { Database } from '../../boot/database.ts';
+import { type Connection, type Db, openDb, rows, types } from '../../kernel/db.ts';
+
+after(stopOwnServer);
+
+const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** The real command line in a process of its own. Name servers are on loopback, whatever the machine has. */
+export function quarterdeckCli(args: string[], env: Record<string, string>): Promise<Ended> {
+  const { PATH = '', TMPDIR = tmpdir() } = process.env;
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: tmpdir(),
+    env: { PATH, TMPDIR, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended: Ended = { code: null, out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (ended.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (ended.err += text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ...ended, code }));
+  });
+}
+
+export async function scratch(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'qda-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const ObjectRow = Type.Object({ object: Type.String() });
+
+/** Not served by anybody; its tables are made where a test asks for them. */
+const depot = (): Area =>
+  defineArea({
+    name: 'depot',
+    operations: [],
+    migrations: { schema: 'depot', folder: new URL('./depot/', import.meta.url) },
+    async *stored(tx) {
+      for (const { object } of await rows(tx, ObjectRow)`select object from depot.box where object <> '' order by object`) yield object;
+    },
+    sealed: [{ table: 'depot.box', column: 'secret', id: 'id' }],
+  });
+
+export const withDepot = (): Area[] => [...areas, depot()];
+
+export async function sqlOn<R extends pg.QueryResultRow>(connection: Connection, text: string, values: unknown[] = []): Promise<R[]> {
+  const client = new pg.Client({ ...connection, types });
+  await client.connect();
+  return (await client.query<R>(text, values).finally(() => client.end())).rows;
+}
+
+export function dbOn(t: TestContext, connection: Connection): Db {
+  const db = openDb({ connection, max: 4, checkRows: true });
+  t.after(() => db.end());
+  return db;
+}
+
+/** An external database without anything in it, as `restore` meets one. */
+export async function emptyDatabase(t: TestContext): Promise<Database> {
+  const { connection, drop } = await freshDatabase({ empty: true });
+  t.after(drop);
+  return { connection, direct: connection, embedded: false, stop: async () => {} };
+}

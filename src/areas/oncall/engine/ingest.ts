@@ -1,0 +1,142 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
+import { type Attachment, attach, type Known } from '../rules/attach.ts';
+import * as alerts from '../store/alerts.ts';
+import * as incidents from '../store/incidents.ts';
+import { type Entry, noteAll } from '../store/timeline.ts';
+import { openIncident } from './open.ts';
+import { resolve } from './settle.ts';
+
+export interface Receiving extends alerts.Origin {
+  serviceName: string;
+  origin: 'alert' | 'uptime';
+  now: string;
+  requestId: string | undefined;
+  /** Why they ended, where the sender's own word is not the reason: a monitor that was deleted. */
+  endedBecause?: string;
+}
+
+/** Takes one delivery in: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
+export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<{ firing: number; resolved: number }> {
+  await alerts.lockDeliveries(tx, org, from.serviceId);
+  const known = await alerts.knownAlerts(tx, org, from, delivery.alerts);
+  const result = await settled(tx, org, known, delivery.alerts, from.now);
+
+  await alerts.hearAgain(tx, org, [
+    ...result.touched.map(({ id, alert }) => ({ id, alert, status: 'firing' as const })),
+    ...result.refired.map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
+    ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
+  ]);
+  const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
+  if (target) await alerts.insertAlerts(tx, org, target.id, from, result.fresh);
+
+  const changed = new Set([
+    ...(target ? [target.id] : []),
+    ...[...result.refired, ...result.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])),
+  ]);
+  await tell(tx, org, from, delivery, result, target?.id);
+  if (changed.size) await settleQuiet(tx, org, [...changed]);
+  const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
+  return { firing, resolved: delivery.alerts.length - firing };
+}
+
+/** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
+async function settled(tx: Tx, org: string, known: Known[], delivered: readonly Delivered[], now: string): Promise<Attachment> {
+  const first = attach(known, delivered, now);
+  const touched = new Set([...first.refired, ...first.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])));
+  if (!touched.size) return first;
+  const closed = new Set((await incidents.lockIncidents(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
+  return closed.size
+    ? attach(
+        known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
+        delivered,
+        now,
+      )
+    : first;
+}
+
+/** The newest incident of the service that is not resolved, else a new one. */
+async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<incidents.IncidentRow> {
+  // Asked twice: the one it waited for may have been resolved, and then it does not look at an older one.
+  const live = (await incidents.lockLiveIncident(tx, org, from.serviceId)) ?? (await incidents.lockLiveIncident(tx, org, from.serviceId));
+  if (live) return live;
+  const opening = fresh.map((f) => f.alert);
+  return openIncident(tx, org, {
+    serviceId: from.serviceId,
+    serviceName: from.serviceName,
+    title: incidentTitle(delivery, opening),
+    description: delivery.description,
+    origin: from.origin,
+    actor: sourceActor(from),
+    requestId: from.requestId,
+  });
+}
+
+const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
+
+/** A storm is one line: a timeline is for people. */
+const mostLines = 20;
+
+async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, result: Attachment, target: string | undefined) {
+  const firing = [
+    ...result.fresh.map(({ alert }) => ({ alert, incidentId: target! })),
+    ...result.refired.map(({ alert, known }) => ({ alert, incidentId: known.incidentId })),
+  ];
+  const ended = result.ended.flatMap(({ alert, known }) => (known.closed ? [] : [{ alert, incidentId: known.incidentId }]));
+  const because = from.endedBecause ? `: ${from.endedBecause}` : '';
+  const entries = [
+    ...lines(
+      from,
+      'alert_firing',
+      firing,
+      (a) => `${a.title} fires`,
+      (n) => `${n} alerts fire`,
+    ),
+    ...lines(
+      from,
+      'alert_resolved',
+      ended,
+      (a) => `${a.title} ended${because}`,
+      (n) => `${n} alerts ended${because}`,
+    ),
+  ];
+  const at = target ?? entries[0]?.incidentId;
+  if (delivery.truncated && at)
+    entries.push({
+      incidentId: at,
+      kind: 'payload_truncated',
+      message: `${delivery.truncated} alerts of this group were left out of the delivery; look at the sender for the whole group`,
+      actor: sourceActor(from),
+      data: { truncated: delivery.truncated },
+    });
+  await noteAll(tx, org, entries);
+}
+
+function lines(
+  from: Receiving,
+  kind: string,
+  changes: readonly { alert: Delivered; incidentId: string }[],
+  one: (alert: Delivered) => string,
+  many: (n: number) => string,
+): (Entry & { incidentId: string })[] {
+  const actor = sourceActor(from);
+  if (changes.length <= mostLines)
+    return changes.map(({ alert, incidentId }) => ({
+      incidentId,
+      kind,
+      message: one(alert),
+      actor,
+      data: { fingerprint: alert.fingerprint },
+    }));
+  const counts = new Map<string, number>();
+  for (const { incidentId } of changes) counts.set(incidentId, (counts.get(incidentId) ?? 0) + 1);
+  return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: many(n), actor, data: { count: n } }));
+}
+
+/** An incident with alerts of which none fires any more is over. One without alerts never is by itself. */
+async function settleQuiet(tx: Tx, org: string, ids: string[]) {
+  for (const incident of await incidents.countAlerts(tx, org, ids)) {
+    if (incident.status === 'resolved' || incident.alert_count === 0 || incident.firing_alerts > 0) continue;
+    await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');
+  }
+}

@@ -1,0 +1,23 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { enqueue } from '../../../kernel/jobs/index.ts';
+import { type Actor, type IncidentRow, insertIncident, type NewIncident } from '../store/incidents.ts';
+import { policyOf } from '../store/policies.ts';
+import { type Entry, note } from '../store/timeline.ts';
+import { stepJob } from './step.ts';
+
+export interface Opening extends Omit<NewIncident, 'policy'> {
+  actor: Actor;
+  requestId: string | undefined;
+}
+
+/** The incident, its copy of the policy and its first step are one transaction: whoever is told of it, somebody will be paged. */
+export async function openIncident(tx: Tx, org: string, { actor, requestId, ...opening }: Opening): Promise<IncidentRow> {
+  const policy = await policyOf(tx, org, opening.serviceId);
+  const incident = await insertIncident(tx, org, { ...opening, policy });
+  const entries: Entry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
+  if (!policy)
+    entries.push({ kind: 'no_policy', message: `${incident.service_name} has no escalation policy, so nobody is paged; attach one` });
+  await note(tx, org, incident.id, ...entries);
+  if (policy) await enqueue(tx, stepJob, { key: incident.id, org, ...(requestId ? { requestId } : {}) });
+  return incident;
+}

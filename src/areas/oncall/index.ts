@@ -1,0 +1,88 @@
+import { defineArea } from '../area.ts';
+import { pageJob, stepJob } from './engine/index.ts';
+import { measure } from './metrics.ts';
+import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
+import { addScheduleOverride } from './operations/add-schedule-override.ts';
+import { clearProvider } from './operations/clear-provider.ts';
+import { createAlertSource } from './operations/create-alert-source.ts';
+import { createEscalationPolicy } from './operations/create-escalation-policy.ts';
+import { createSchedule } from './operations/create-schedule.ts';
+import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts';
+import { deleteSchedule } from './operations/delete-schedule.ts';
+import { getIncident } from './operations/get-incident.ts';
+import { getPagingSettings } from './operations/get-paging-settings.ts';
+import { getProvider } from './operations/get-provider.ts';
+import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
+import { listAlertSources } from './operations/list-alert-sources.ts';
+import { listEscalationPolicies } from './operations/list-escalation-policies.ts';
+import { listIncidents } from './operations/list-incidents.ts';
+import { listScheduleShifts } from './operations/list-schedule-shifts.ts';
+import { listSchedules } from './operations/list-schedules.ts';
+import { openIncident } from './operations/open-incident.ts';
+import { previewServiceEscalation } from './operations/preview-service-escalation.ts';
+import { publishIncidentUpdate } from './operations/publish-incident-update.ts';
+import { receiveAlerts } from './operations/receive-alerts.ts';
+import { receivePrometheusAlerts } from './operations/receive-prometheus-alerts.ts';
+import { removeScheduleOverride } from './operations/remove-schedule-override.ts';
+import { resolveIncident } from './operations/resolve-incident.ts';
+import { retractIncidentUpdate } from './operations/retract-incident-update.ts';
+import { revokeAlertSource } from './operations/revoke-alert-source.ts';
+import { savePagingSettings } from './operations/save-paging-settings.ts';
+import { setProvider } from './operations/set-provider.ts';
+import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
+import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
+import { updateSchedule } from './operations/update-schedule.ts';
+import { pages } from './planes/index.ts';
+import { references } from './references.ts';
+import { loadSource } from './sources.ts';
+import { attachedPolicies } from './store/policies.ts';
+import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
+
+export { type MonitorAlert, receiveMonitorAlert } from './monitor-alerts.ts';
+
+export const oncall = defineArea({
+  name: 'oncall',
+  operations: [
+    listIncidents,
+    openIncident,
+    getIncident,
+    acknowledgeIncident,
+    acknowledgeIncidentAlias,
+    resolveIncident,
+    publishIncidentUpdate,
+    retractIncidentUpdate,
+    listEscalationPolicies,
+    createEscalationPolicy,
+    updateEscalationPolicy,
+    deleteEscalationPolicy,
+    setServicePolicy,
+    updateOncallService,
+    previewServiceEscalation,
+    listAlertSources,
+    createAlertSource,
+    revokeAlertSource,
+    receiveAlerts,
+    receivePrometheusAlerts,
+    listSchedules,
+    createSchedule,
+    updateSchedule,
+    deleteSchedule,
+    addScheduleOverride,
+    removeScheduleOverride,
+    listScheduleShifts,
+    getScheduleCalendar,
+    getPagingSettings,
+    savePagingSettings,
+    getProvider,
+    setProvider,
+    clearProvider,
+  ],
+  migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
+  loaders: { src: loadSource },
+  references: [references],
+  ports: { policiesOf: attachedPolicies },
+  jobs: [stepJob, pageJob],
+  tasks: [staleAlerts, findLostWork, heartbeat],
+  metrics: measure,
+  pages,
+});

@@ -1,0 +1,17 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { audit } from '../../../identity/audit.ts';
+import { created, operation } from '../../../identity/operation.ts';
+import { checkSteps, checkWaits } from '../checked-steps.ts';
+import { labelsFor } from '../policy-labels.ts';
+import { insertPolicy } from '../store/policies.ts';
+import { policyView } from '../view.ts';
+
+export const createEscalationPolicy = operation(oncall.createEscalationPolicy, async ({ ctx, body }) => {
+  checkWaits(body.repeat, body.steps);
+  return ctx.write(async (tx) => {
+    await checkSteps(tx, ctx.org, body.steps);
+    const policy = await insertPolicy(tx, ctx.org, body);
+    await audit(tx, ctx, 'oncall.policy.create', policy, { name: policy.name, repeat: policy.repeat, steps: policy.steps });
+    return created(policyView(policy, await labelsFor(tx, ctx.org, [policy])), `/oncall/escalation-policies/${policy.id}`);
+  });
+});

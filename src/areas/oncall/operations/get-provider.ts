@@ -1,0 +1,8 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { providerView } from '../provider-view.ts';
+import { provider } from '../store/provider.ts';
+
+export const getProvider = operation(oncall.getProvider, async ({ ctx }) =>
+  ctx.read(async (tx) => ok(providerView(await provider(tx, ctx.org)))),
+);

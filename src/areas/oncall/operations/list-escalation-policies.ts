@@ -1,0 +1,13 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { labelsFor } from '../policy-labels.ts';
+import { policies } from '../store/policies.ts';
+import { policyView } from '../view.ts';
+
+export const listEscalationPolicies = operation(oncall.listEscalationPolicies, async ({ ctx }) =>
+  ctx.read(async (tx) => {
+    const found = await policies(tx, ctx.org);
+    const labels = await labelsFor(tx, ctx.org, found);
+    return ok({ policies: found.map((p) => policyView(p, labels)) });
+  }),
+);

@@ -1,0 +1,8 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { receiveDelivery } from '../receive-delivery.ts';
+import { fromAlertmanager } from '../rules/alerts.ts';
+
+export const receiveAlerts = operation(oncall.receiveAlerts, async ({ ctx, params, body }) =>
+  ok(await receiveDelivery(ctx, params.id, (now) => fromAlertmanager(body, now))),
+);

@@ -1,0 +1,27 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { audit } from '../../../identity/audit.ts';
+import type { Ctx } from '../../../identity/context.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { notFound } from '../../../kernel/errors.ts';
+import { findService } from '../find-service.ts';
+import { attachedPolicies, attachPolicy, detachPolicy } from '../store/policies.ts';
+
+/** For incidents that open from now on: those under way have their copy. */
+const handle = ({ ctx, params, body }: { ctx: Ctx; params: { id: string }; body: { escalationPolicyId?: string | null } }) =>
+  ctx.write(async (tx) => {
+    const service = await findService(tx, ctx, params.id);
+    const wanted = body.escalationPolicyId;
+    const before = (await attachedPolicies(tx, ctx.org)).get(service.id);
+    const after = wanted === undefined ? before : (wanted ?? undefined);
+    if (after !== before) {
+      if (after === undefined) await detachPolicy(tx, ctx.org, service.id);
+      else if (!(await attachPolicy(tx, ctx.org, service.id, after))) notFound('policy in escalationPolicyId');
+      await audit(tx, ctx, after === undefined ? 'oncall.service.detach' : 'oncall.service.attach', service, {
+        escalationPolicyId: after ?? null,
+      });
+    }
+    return ok({ id: service.id, name: service.name, createdAt: service.created_at, ...(after ? { escalationPolicyId: after } : {}) });
+  });
+
+export const setServicePolicy = operation(oncall.setServicePolicy, handle);
+export const updateOncallService = operation(oncall.updateOncallService, handle);

@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { App } from '../../../kernel/app.ts';
+import { escaped, sendPage } from '../../../kernel/http/html.ts';
+import { readAckLink } from '../ack-link.ts';
+import { acknowledge, pageConfirmed } from '../engine/index.ts';
+import { incidentById } from '../store/incidents.ts';
+import { pageById } from '../store/pages.ts';
+
+type Route = { Params: { link: string } };
+
+/** The link in a page's mail. GET shows the incident and changes nothing, since mail scanners follow links; POST acknowledges. */
+export function ackPage(server: FastifyInstance, app: App) {
+  server.get<Route>('/oncall/ack/:link', async (request, reply) => {
+    const found = await incidentOf(app, request.params.link);
+    if (!found) return unknown(reply);
+    const { title, service_name, status, acknowledged_by, resolved_by } = found.incident;
+    const state =
+      status === 'open'
+        ? '<form method="post"><button>Acknowledge</button></form>'
+        : `<p>${status === 'resolved' ? 'Resolved' : 'Acknowledged'} by ${escaped((resolved_by ?? acknowledged_by)?.label ?? 'somebody')}.</p>`;
+    return sendPage(reply, 200, `${service_name}: ${title}`, `<p>Paged: ${escaped(found.page.label)}</p>${state}`);
+  });
+
+  server.post<Route>('/oncall/ack/:link', async (request, reply) => {
+    const found = await incidentOf(app, request.params.link);
+    if (!found) return unknown(reply);
+    const { org, page: paged, incident } = found;
+    const settled = await app.db.write(async (tx) => {
+      await pageConfirmed(tx, org, paged.id);
+      return acknowledge(tx, org, incident.id, { kind: 'user', id: paged.user_id, label: paged.label });
+    });
+    const words =
+      settled?.is === 'acknowledged'
+        ? 'Acknowledged. Nobody else will be paged.'
+        : `This incident is ${settled?.incident.status ?? 'gone'} already.`;
+    return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, `<p>${words}</p>`);
+  });
+}
+
+async function incidentOf(app: App, link: string) {
+  const named = readAckLink(app, link);
+  if (!named) return undefined;
+  return app.db.read(async (tx) => {
+    const paged = await pageById(tx, named.org, named.pageId);
+    const incident = paged && (await incidentById(tx, named.org, paged.incident_id));
+    return incident && { org: named.org, page: paged, incident };
+  });
+}
+
+const unknown = (reply: FastifyReply) =>
+  sendPage(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');

@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { callbackUrl } from '../../channels/phone.ts';
+import { acknowledge, pageConfirmed, pageDelivered, pageFailed, resolve, type Settled } from '../../engine/index.ts';
+import { providerAccount } from '../../provider-account.ts';
+import { readReply } from '../../rules/sms-reply.ts';
+import { incidentById } from '../../store/incidents.ts';
+import { pageById } from '../../store/pages.ts';
+import { pagesTo } from '../../store/provider.ts';
+import { setStopped } from '../../store/settings.ts';
+import { callReport, messageReport } from './outcome.ts';
+import { isSigned } from './signature.ts';
+import { announce, reply, sayAndEnd } from './twiml.ts';
+
+type Route = { Params: { org: string; page: string } };
+type Fields = Record<string, string>;
+
+/** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
+export function twilioCallbacks(server: FastifyInstance, app: App) {
+  server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
+    const fields = await signed(app, request);
+    await app.db.write((tx) => report(tx, request.params, fields));
+    return answer.code(204).send();
+  });
+
+  server.post<Route>('/api/v1/oncall/twilio/:org/:page/gather', async (request, answer) => {
+    const fields = await signed(app, request);
+    return twiml(answer, await app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? '')));
+  });
+
+  server.post<Route>('/api/v1/oncall/twilio/:org/sms', async (request, answer) => {
+    const fields = await signed(app, request);
+    return twiml(answer, reply(await app.db.write((tx) => texted(tx, request.params.org, fields.From ?? '', fields.Body ?? ''))));
+  });
+}
+
+const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
+
+/** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
+async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields> {
+  const fields = (request.body ?? {}) as Fields;
+  const given = request.headers['x-twilio-signature'];
+  const account = typeof given === 'string' ? await app.db.read((tx) => providerAccount(tx, app, request.params.org)) : undefined;
+  if (!account || !isSigned(account.authToken, app.publicUrl() + request.url, fields, given as string)) {
+    throw new Refusal(
+      403,
+      'bad_signature',
+      'the signature does not match; see that QUARTERDECK_PUBLIC_URL is the address the provider calls',
+    );
+  }
+  return fields;
+}
+
+async function report(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
+  const code = Number(fields.ErrorCode) || undefined;
+  const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
+  if (outcome.is === 'delivered') await pageDelivered(tx, org, page);
+  if (outcome.is !== 'failed') return;
+  // A call that was answered with a key has ended well, whatever the line says afterwards.
+  const known = await pageById(tx, org, page);
+  if (known && known.state !== 'confirmed') await pageFailed(tx, org, page, outcome);
+}
+
+async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
+  const page = await pageById(tx, org, id);
+  const incident = page && (await incidentById(tx, org, page.incident_id));
+  if (!page || !incident) return sayAndEnd('This alert is not known any more.');
+  if (digits !== '1' && digits !== '2')
+    return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app, { org, id }, 'gather'));
+  await pageConfirmed(tx, org, id);
+  const actor = { kind: 'user', id: page.user_id, label: page.label };
+  const settled = await (digits === '1' ? acknowledge : resolve)(tx, org, incident.id, actor);
+  return sayAndEnd(`${told(settled)} Goodbye.`);
+}
+
+const told = (settled: Settled | undefined): string => {
+  if (!settled) return 'This incident is not known any more.';
+  if (settled.is !== 'already') return settled.is === 'acknowledged' ? 'Acknowledged.' : 'Resolved.';
+  const { status, acknowledged_by, resolved_by } = settled.incident;
+  return status === 'resolved'
+    ? `Already resolved by ${resolved_by?.label ?? 'somebody'}.`
+    : `Already acknowledged by ${acknowledged_by?.label ?? 'somebody'}.`;
+};
+
+/** Without a code the newest page is meant, unless several incidents wait: then the person must say which. */
+async function texted(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
+  const said = readReply(text);
+  if (said.act === 'stop' || said.act === 'start') {
+    await setStopped(tx, org, from, said.act === 'stop');
+    return undefined; // the provider answers these two words itself
+  }
+  const waiting = await pagesTo(tx, org, from);
+  const codes = [...new Map(waiting.map((p) => [p.incident_id, p.code])).values()];
+  if (!waiting.length) return 'There is no open incident for this phone.';
+  if (said.act === 'unclear') return `Not understood. Reply ${codes[0]}a to acknowledge or ${codes[0]}r to resolve.`;
+  if (!said.code && codes.length > 1)
+    return `${codes.length} incidents are open. Say which: ${codes.map((c) => `${c}${said.act === 'resolve' ? 'r' : 'a'}`).join(', ')}.`;
+  const page = said.code ? waiting.find((p) => p.code === said.code) : waiting[0];
+  if (!page) return `There is no open incident with the code ${said.code}.`;
+
+  await pageConfirmed(tx, org, page.id);
+  return told(
+    await (said.act === 'resolve' ? resolve : acknowledge)(tx, org, page.incident_id, {
+      kind: 'user',
+      id: page.user_id,
+      label: page.label,
+    }),
+  );
+}

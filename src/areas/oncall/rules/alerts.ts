@@ -1,0 +1,134 @@
+// What deliveries mean: Alertmanager's webhook and Prometheus's own, brought to one shape. Whatever is odd is taken in as far as
+// it goes, for a refused delivery is a page that nobody gets.
+import { createHash } from 'node:crypto';
+
+type Words = Record<string, string>;
+
+/** One alert of a delivery. */
+export interface Delivered {
+  fingerprint: string;
+  status: 'firing' | 'resolved';
+  title: string;
+  labels: Words;
+  annotations: Words;
+  generatorUrl: string | undefined;
+  /** Absent when the sender did not say, or said nonsense. */
+  startsAt: string | undefined;
+  endsAt: string | undefined;
+  /** From Prometheus itself: without a word until then, the alert is stale. */
+  leaseUntil: string | undefined;
+}
+
+export interface Delivery {
+  alerts: Delivered[];
+  /** How many the sender, or we, left out. */
+  truncated: number;
+  /** Of the group, for the title of an incident that it opens. */
+  summary: string | undefined;
+  description: string | undefined;
+}
+
+interface Sent {
+  labels: Words;
+  annotations?: Words;
+  startsAt?: string;
+  endsAt?: string;
+  generatorURL?: string;
+  status?: string;
+  fingerprint?: string;
+}
+
+/** More alerts than any group of a living Alertmanager has; the rest is left out, and the timeline says so. */
+export const mostAlerts = 10_000;
+/** Alertmanager's own `resolve_timeout`: how long an alert lives whose sender does not say. */
+const defaultLeaseMs = 300_000;
+
+export function fromAlertmanager(
+  body: { alerts: readonly Sent[]; status?: string; truncatedAlerts?: number; commonAnnotations?: Words },
+  now: string,
+): Delivery {
+  const { kept, left } = cut(body.alerts);
+  return {
+    alerts: kept.map((alert) => {
+      const endsAt = time(alert.endsAt);
+      const word = alert.status ?? (endsAt !== undefined && endsAt <= now ? 'resolved' : (body.status ?? 'firing'));
+      const status = word === 'resolved' ? 'resolved' : 'firing';
+      return { ...common(alert), status, endsAt: status === 'resolved' ? (endsAt ?? now) : undefined, leaseUntil: undefined };
+    }),
+    truncated: left + Math.max(0, body.truncatedAlerts ?? 0),
+    summary: text(body.commonAnnotations?.summary),
+    description: text(body.commonAnnotations?.description),
+  };
+}
+
+/** Here an alert that fires brings the end of its lease as `endsAt`, and one that is over its real end. */
+export function fromPrometheus(body: readonly Sent[], now: string): Delivery {
+  const { kept, left } = cut(body);
+  return {
+    alerts: kept.map((alert) => {
+      const endsAt = time(alert.endsAt);
+      const resolved = endsAt !== undefined && endsAt <= now;
+      const leaseUntil = resolved ? undefined : (endsAt ?? new Date(Date.parse(now) + defaultLeaseMs).toISOString());
+      return { ...common(alert), status: resolved ? 'resolved' : 'firing', endsAt: resolved ? endsAt : undefined, leaseUntil };
+    }),
+    truncated: left,
+    summary: shared(kept, 'summary'),
+    description: shared(kept, 'description'),
+  };
+}
+
+/** When there are too many, those that fire come first: they are the ones to page for. */
+function cut(alerts: readonly Sent[]): { kept: readonly Sent[]; left: number } {
+  if (alerts.length <= mostAlerts) return { kept: alerts, left: 0 };
+  const firing = alerts.filter((a) => a.status !== 'resolved');
+  const kept = [...firing, ...alerts.filter((a) => a.status === 'resolved')].slice(0, mostAlerts);
+  return { kept, left: alerts.length - kept.length };
+}
+
+const shared = (alerts: readonly Sent[], name: string): string | undefined => {
+  const values = new Set(alerts.map((a) => a.annotations?.[name]));
+  return values.size === 1 ? text([...values][0]) : undefined;
+};
+
+const common = (alert: Sent) => ({
+  fingerprint: fingerprintOf(alert),
+  title: titleOf(alert),
+  labels: alert.labels,
+  annotations: alert.annotations ?? {},
+  generatorUrl: text(alert.generatorURL),
+  startsAt: time(alert.startsAt),
+});
+
+const titleOf = ({ labels, annotations = {} }: Sent) =>
+  clip(text(annotations.summary) ?? text(labels.alertname) ?? (text(Object.values(labels).join(' ')) || 'an alert without labels'), 200);
+
+/** The sender's own where there is a usable one, else a hash of the labels: stable across groups, restarts and replicas. */
+export function fingerprintOf({ fingerprint, labels }: Pick<Sent, 'fingerprint' | 'labels'>): string {
+  if (fingerprint && fingerprint.length <= 128) return fingerprint;
+  const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([fingerprint ?? null, sorted]))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** Zero in Go's words, `0001-01-01T00:00:00Z`, and whatever no calendar of ours holds, are no times. */
+function time(given: string | undefined): string | undefined {
+  if (!given || !/^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\dT/.test(given)) return undefined;
+  const ms = Date.parse(given);
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+const text = (given: string | undefined): string | undefined => given?.trim() || undefined;
+/** Never half of a surrogate pair at the end. */
+export const clip = (given: string, most: number) => (given.length <= most ? given : `${given.slice(0, most - 1)}…`.toWellFormed());
+
+/** What an incident opened by these alerts is called: the group's own summary, else its alerts' names with how many there are. */
+export function incidentTitle(delivery: Delivery, opening: readonly Delivered[]): string {
+  const [first] = opening;
+  if (opening.length === 1) return first!.title;
+  if (delivery.summary) return clip(delivery.summary, 200);
+  const names = [...new Set(opening.map((a) => a.labels.alertname ?? a.title))];
+  const named = names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(', ');
+  return `${clip(named, 180)} (${opening.length})`;
+}

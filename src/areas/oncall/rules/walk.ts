@@ -1,0 +1,61 @@
+// The way of an incident through its policy: which step fires next, and when. Times are milliseconds of the product's clock.
+
+export interface Target {
+  kind: 'schedule' | 'user';
+  id: string;
+  label: string;
+}
+
+export interface Step {
+  target: Target;
+  waitSeconds: number;
+}
+
+/** As it was when the incident opened: later changes never reach a walk under way. */
+export interface Policy {
+  id: string;
+  name: string;
+  /** Further passes after the first. */
+  repeat: number;
+  steps: readonly Step[];
+}
+
+export interface Walk {
+  /** Without one, the walk ends at `at`. */
+  next: { pass: number; step: number } | undefined;
+  at: number;
+  /** Seconds that the steps of this pass have waited so far. */
+  waited: number;
+}
+
+/** A pass in which nothing waited must not begin again at once: ten of them would be one burst. */
+export const shortestPassSeconds = 60;
+
+export const begin = (at: number): Walk => ({ next: { pass: 0, step: 0 }, at, waited: 0 });
+
+/**
+ * After the next step has fired at `now`, having reached somebody or nobody. Steps of one pass are due by the plan, so that those
+ * missed while we were down fire one after the other at once; a new pass is due by the clock, so that a long absence is one pass of
+ * pages and not all of them.
+ */
+export function advance(policy: Policy, walk: Walk, reached: boolean, now: number): Walk {
+  const { pass, step } = walk.next!;
+  const wait = reached ? policy.steps[step]!.waitSeconds : 0;
+  const waited = walk.waited + wait;
+  const at = walk.at + wait * 1000;
+  if (step + 1 < policy.steps.length) return { next: { pass, step: step + 1 }, at, waited };
+  if (pass >= policy.repeat) return { next: undefined, at, waited };
+  const pause = waited > 0 ? wait : Math.max(shortestPassSeconds, totalWait(policy.steps));
+  return { next: { pass: pass + 1, step: 0 }, at: Math.max(walk.at, now) + pause * 1000, waited: 0 };
+}
+
+const totalWait = (steps: readonly Step[]) => steps.reduce((sum, step) => sum + step.waitSeconds, 0);
+
+/** Repeated without a moment to acknowledge: every pass would come at once. */
+export const neverWaits = (repeat: number, steps: readonly Pick<Step, 'waitSeconds'>[]): boolean =>
+  repeat > 0 && steps.every((step) => step.waitSeconds === 0);
+
+const retrySeconds = [5, 15, 45, 120];
+
+/** How long a page waits after its nth attempt failed for now; undefined: it has failed. */
+export const retryAfter = (attempt: number): number | undefined => retrySeconds[attempt - 1];

@@ -1,0 +1,121 @@
+import Type, { type Static } from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db.ts';
+import type { Delivered } from '../rules/alerts.ts';
+import type { Known } from '../rules/attach.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const words = Type.Unsafe<Record<string, string>>({ type: 'object' });
+const status = Type.Unsafe<'firing' | 'resolved'>({ type: 'string', enum: ['firing', 'resolved'] });
+
+/** Where alerts come from: an alert source, or a monitor. */
+export interface Origin {
+  serviceId: string;
+  sourceId: string;
+  sourceName: string;
+}
+
+/** One delivery for a service at a time, whatever source it came by: two replicas that tell of the same group open one incident. */
+export const lockDeliveries = (tx: Tx, org: string, serviceId: string) =>
+  run(tx)`select pg_advisory_xact_lock(hashtextextended(${`oncall ${org} ${serviceId}`}, 0))`;
+
+const KnownRow = Type.Object({
+  id: Type.String(),
+  incidentId: Type.String(),
+  fingerprint: Type.String(),
+  startsAt: Type.String(),
+  status,
+  closed: Type.Boolean(),
+});
+
+/** Of each fingerprint: what fires, and the occurrence that was delivered. Two index scans each, however long its history. */
+export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> =>
+  rows(tx, KnownRow)`
+    select distinct a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, i.status = 'resolved' as closed
+      from unnest(${delivered.map((d) => d.fingerprint)}::text[], ${delivered.map((d) => d.startsAt ?? null)}::timestamptz[]) as d(fingerprint, starts_at)
+      cross join lateral (
+        select * from oncall.alert f
+         where f.org_id = ${org} and f.service_id = ${serviceId} and f.source_id = ${sourceId} and f.fingerprint = d.fingerprint and f.status = 'firing'
+        union all
+        select * from oncall.alert o
+         where o.org_id = ${org} and o.service_id = ${serviceId} and o.source_id = ${sourceId} and o.fingerprint = d.fingerprint
+           and o.starts_at = d.starts_at and o.status <> 'firing') a
+      join oncall.incident i on i.org_id = ${org} and i.id = a.incident_id`;
+
+export interface Fresh {
+  alert: Delivered;
+  startsAt: string;
+}
+
+export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin, fresh: readonly Fresh[]) => run(tx)`
+  insert into oncall.alert (org_id, id, incident_id, service_id, source_id, source_name, fingerprint, status, title, labels, annotations,
+                            generator_url, starts_at, lease_until, first_at, last_at)
+  select ${org}, kernel.new_id('alr'), ${incidentId}, ${from.serviceId}, ${from.sourceId}, ${from.sourceName}, a.fingerprint, 'firing', a.title,
+         a.labels, a.annotations, a."generatorUrl", a."startsAt", a."leaseUntil", c.now, c.now
+    from jsonb_to_recordset(${JSON.stringify(fresh.map(({ alert, startsAt }) => ({ ...alert, startsAt })))}::jsonb)
+           as a(fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz),
+         (select kernel.now() as now offset 0) c
+  on conflict do nothing`;
+
+/** Heard of once more: as it was, fired again, or ended. Labels stay, for they make the fingerprint; the rest is the newest word. */
+export async function hearAgain(
+  tx: Tx,
+  org: string,
+  heard: readonly { id: string; alert: Delivered; status: 'firing' | 'resolved' }[],
+): Promise<void> {
+  if (!heard.length) return;
+  const told = heard.map(({ id, alert, status: now }) => ({
+    id,
+    status: now,
+    title: alert.title,
+    annotations: alert.annotations,
+    endsAt: now === 'resolved' ? (alert.endsAt ?? null) : null,
+    leaseUntil: alert.leaseUntil ?? null,
+  }));
+  await run(tx)`
+    update oncall.alert a
+       set status = h.status, title = h.title, annotations = h.annotations, ends_at = h."endsAt", lease_until = h."leaseUntil",
+           last_at = c.now, deliveries = a.deliveries + 1
+      from jsonb_to_recordset(${JSON.stringify(told)}::jsonb)
+             as h(id text, status text, title text, annotations jsonb, "endsAt" timestamptz, "leaseUntil" timestamptz),
+           (select kernel.now() as now offset 0) c
+     where a.org_id = ${org} and a.id = h.id`;
+}
+
+const AlertRow = Type.Object({
+  id: Type.String(),
+  source_id: Type.String(),
+  source_name: Type.String(),
+  fingerprint: Type.String(),
+  status,
+  title: Type.String(),
+  labels: words,
+  annotations: words,
+  generator_url: nullable(Type.String()),
+  starts_at: Type.String(),
+  ends_at: nullable(Type.String()),
+  first_at: Type.String(),
+  last_at: Type.String(),
+  deliveries: Type.Integer(),
+});
+export type AlertRow = Static<typeof AlertRow>;
+
+/** Those that fire first, then the newest; a storm is shown by its first thousand. */
+export const alertsOf = (tx: Tx, org: string, incidentId: string) => rows(tx, AlertRow)`
+  select id, source_id, source_name, fingerprint, status, title, labels, annotations, generator_url, starts_at, ends_at, first_at, last_at, deliveries
+    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit 1000`;
+
+const StaleRow = Type.Object({
+  org_id: Type.String(),
+  id: Type.String(),
+  incident_id: Type.String(),
+  title: Type.String(),
+  source_name: Type.String(),
+});
+
+/** Those whose sender has fallen silent, each told once. */
+export const takeStale = (tx: Tx) => rows(tx, StaleRow)`
+  update oncall.alert a set lease_until = null
+    from (select org_id, id from oncall.alert where status = 'firing' and lease_until < (select kernel.now())
+           order by lease_until limit 1000 for update skip locked) s
+   where a.org_id = s.org_id and a.id = s.id
+  returning a.org_id, a.id, a.incident_id, a.title, a.source_name`;

@@ -1,0 +1,132 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import type { Policy, Walk } from '../rules/walk.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const word = <const V extends string>(...values: V[]) => Type.Unsafe<V>({ type: 'string', enum: values });
+
+/** Who did it: a person, an alert source, the provider, or we ourselves (`auto`, `system`). */
+export const ActorJson = Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()), label: Type.String() });
+export type Actor = Static<typeof ActorJson>;
+
+const IncidentRow = Type.Object({
+  id: Type.String(),
+  service_id: Type.String(),
+  service_name: Type.String(),
+  title: Type.String(),
+  description: nullable(Type.String()),
+  origin: word('alert', 'manual', 'uptime'),
+  status: word('open', 'acknowledged', 'resolved'),
+  opened_at: Type.String(),
+  acknowledged_at: nullable(Type.String()),
+  acknowledged_by: nullable(ActorJson),
+  resolved_at: nullable(Type.String()),
+  resolved_by: nullable(ActorJson),
+  firing_alerts: Type.Integer(),
+  alert_count: Type.Integer(),
+  policy: nullable(Type.Unsafe<Policy>({ type: 'object' })),
+  walk_state: word('walking', 'acknowledged', 'resolved', 'exhausted', 'none'),
+  pass: Type.Integer(),
+  step: Type.Integer(),
+  next_pass: nullable(Type.Integer()),
+  next_step: nullable(Type.Integer()),
+  next_at: nullable(Type.String()),
+  pass_waited: Type.Integer(),
+});
+export type IncidentRow = Static<typeof IncidentRow>;
+
+const columns = sql`id, service_id, service_name, title, description, origin, status, opened_at, acknowledged_at, acknowledged_by, resolved_at,
+  resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited`;
+
+export type Status = IncidentRow['status'];
+
+/** Newest first, at most 100; without a status, those that are not resolved. */
+export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined) => rows(tx, IncidentRow)`
+  select ${columns} from oncall.incident
+   where org_id = ${org} and status = any(${status ? [status] : ['open', 'acknowledged']}::text[]) and ${within(visible, sql`service_id`)}
+   order by id desc limit 100`;
+
+export const incidentById = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
+  select ${columns} from oncall.incident where org_id = ${org} and id = ${id}`;
+
+/** Acknowledging, resolving and stepping happen one after the other. Rows that refer to it may be added meanwhile. */
+export const lockIncident = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
+  select ${columns} from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
+
+const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.properties.status });
+/** In the order of their ids, so that two who lock several wait for each other instead of deadlocking. */
+export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
+  select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
+
+/** Nobody can acknowledge or resolve it until this transaction ends. */
+export const holdStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
+  (
+    await row(tx, Type.Object({ status: IncidentRow.properties.status }))`
+      select status from oncall.incident where org_id = ${org} and id = ${id} for share`
+  )?.status;
+
+export interface NewIncident {
+  serviceId: string;
+  serviceName: string;
+  title: string;
+  description: string | undefined;
+  origin: IncidentRow['origin'];
+  policy: Policy | undefined;
+}
+
+export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Promise<IncidentRow> =>
+  (await row(tx, IncidentRow)`
+    insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
+                                 next_pass, next_step, next_at)
+    select ${org}, kernel.new_id('inc'), ${made.serviceId}, ${made.serviceName}, ${made.title}, ${made.description ?? null}, ${made.origin},
+           'open', c.now, ${made.policy ? JSON.stringify(made.policy) : null}::jsonb, ${made.policy ? 'walking' : 'none'},
+           ${made.policy ? 0 : null}::int, ${made.policy ? 0 : null}::int, case when ${made.policy !== undefined} then c.now end
+      from (select kernel.now() as now offset 0) c
+    returning ${columns}`)!;
+
+export const acknowledgeIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
+  (await row(tx, IncidentRow)`
+    update oncall.incident set status = 'acknowledged', acknowledged_at = kernel.now(), acknowledged_by = ${JSON.stringify(by)},
+           walk_state = case when walk_state = 'none' then 'none' else 'acknowledged' end, next_pass = null, next_step = null, next_at = null
+     where org_id = ${org} and id = ${id} returning ${columns}`)!;
+
+export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
+  (await row(tx, IncidentRow)`
+    update oncall.incident set status = 'resolved', resolved_at = kernel.now(), resolved_by = ${JSON.stringify(by)},
+           walk_state = case when walk_state = 'none' then 'none' else 'resolved' end, next_pass = null, next_step = null, next_at = null
+     where org_id = ${org} and id = ${id} returning ${columns}`)!;
+
+/** Where the walk stands after a step: which one fired last, which one is next. */
+export const saveWalk = (tx: Tx, org: string, id: string, fired: { pass: number; step: number }, walk: Walk | undefined) =>
+  run(tx)`
+    update oncall.incident
+       set pass = ${fired.pass}, step = ${fired.step}, next_pass = ${walk?.next?.pass ?? null}, next_step = ${walk?.next?.step ?? null},
+           next_at = ${walk ? iso(walk.at) : null}::timestamptz, pass_waited = ${walk?.waited ?? 0},
+           walk_state = ${walk ? 'walking' : 'exhausted'}
+     where org_id = ${org} and id = ${id}`;
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** The newest incident of a service that still takes alerts; nobody can resolve it before they are attached. */
+export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(tx, IncidentRow)`
+  select ${columns} from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'
+   order by id desc limit 1 for no key update`;
+
+/** Counted anew from the alerts, so that no delivery can make the numbers drift. */
+export const countAlerts = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+  update oncall.incident i set firing_alerts = c.firing, alert_count = c.total
+    from (select incident_id, count(*)::int as total, (count(distinct (source_id, fingerprint)) filter (where status = 'firing'))::int as firing
+            from oncall.alert where org_id = ${org} and incident_id = any(${ids}::text[]) group by incident_id) c
+   where i.org_id = ${org} and i.id = c.incident_id
+  returning ${columns}`;
+
+const UnresolvedRow = Type.Object({ title: Type.String() });
+export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx, UnresolvedRow)`
+  select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
+
+const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
+/** Walks whose step should have fired a while ago. */
+export const overdueWalks = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
+  select org_id, id from oncall.incident
+   where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000`;

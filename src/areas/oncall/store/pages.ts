@@ -1,0 +1,142 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import type { ChannelName } from '../channels/channel.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: ['email', 'sms', 'voice'] });
+const state = Type.Unsafe<'queued' | 'sending' | 'sent' | 'delivered' | 'confirmed' | 'failed' | 'canceled'>({
+  type: 'string',
+  enum: ['queued', 'sending', 'sent', 'delivered', 'confirmed', 'failed', 'canceled'],
+});
+
+export interface NewPage {
+  pass: number;
+  step: number;
+  userId: string;
+  label: string;
+  channel: ChannelName;
+  ruleIndex: number;
+  address: string | null;
+  delaySeconds: number;
+  /** Any of these: the first that names no other page of an unresolved incident to this person. */
+  codes: string[];
+}
+
+const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel });
+
+/** One for each rule of the responder; what a step that ran before has made already is left as it is. */
+export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
+  insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, address, code, state, due_at)
+  select ${org}, kernel.new_id('page'), ${incidentId}, p.pass, p.step, p."userId", p.label, p.channel, p."ruleIndex", p.address,
+         coalesce((select c.code from jsonb_array_elements_text(p.codes) as c(code)
+                    where not exists (select from oncall.page o join oncall.incident i on i.org_id = o.org_id and i.id = o.incident_id
+                                       where o.org_id = ${org} and o.user_id = p."userId" and o.code = c.code and i.status <> 'resolved')
+                    limit 1), p.codes ->> 0),
+         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds")
+    from jsonb_to_recordset(${JSON.stringify(pages)}::jsonb)
+           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, codes jsonb)
+  on conflict do nothing
+  returning id, due_at, channel`;
+
+const SendingRow = Type.Object({
+  id: Type.String(),
+  incident_id: Type.String(),
+  user_id: Type.String(),
+  label: Type.String(),
+  channel,
+  address: nullable(Type.String()),
+  code: Type.String(),
+  attempts: Type.Integer(),
+  sending_at: Type.String(),
+  was: state,
+  title: Type.String(),
+  service_name: Type.String(),
+  description: nullable(Type.String()),
+});
+export type SendingRow = Static<typeof SendingRow>;
+
+/** Commits us to it before the provider is called. Undefined: it was canceled, or has ended. */
+export const beginSending = (tx: Tx, org: string, id: string) => row(tx, SendingRow)`
+  with was as materialized (select state, sending_at from oncall.page where org_id = ${org} and id = ${id} for update)
+  update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, kernel.now())
+    from was, oncall.incident i
+   where p.org_id = ${org} and p.id = ${id} and was.state in ('queued', 'sending') and i.org_id = p.org_id and i.id = p.incident_id
+  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.attempts, p.sending_at, was.state as was,
+            i.title, i.service_name, i.description`;
+
+const PageRow = Type.Object({
+  id: Type.String(),
+  incident_id: Type.String(),
+  pass: Type.Integer(),
+  step: Type.Integer(),
+  user_id: Type.String(),
+  label: Type.String(),
+  channel,
+  rule_index: Type.Integer(),
+  state,
+  error: nullable(Type.String()),
+  attempts: Type.Integer(),
+  due_at: Type.String(),
+  sent_at: nullable(Type.String()),
+});
+export type PageRow = Static<typeof PageRow>;
+
+export const pagesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, PageRow)`
+  select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+    from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by due_at, id`;
+
+export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
+  select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+    from oncall.page where org_id = ${org} and id = ${id}`;
+
+/** The provider may have told of its delivery before its first answer was on record: then that stays. */
+export const recordSent = (tx: Tx, org: string, id: string, sent: { providerId?: string; state: string }) => run(tx)`
+  update oncall.page set state = case when state = 'sending' then ${sent.state} else state end, error = null,
+         provider_id = coalesce(${sent.providerId ?? null}, provider_id), sent_at = kernel.now(), ended_at = kernel.now()
+   where org_id = ${org} and id = ${id} and state in ('sending', 'sent', 'delivered', 'confirmed')`;
+
+/** Further along its way, never back. False: it was there already, or has ended otherwise. */
+export const promote = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>
+  (await run(tx)`
+    update oncall.page set state = ${to}, ended_at = kernel.now()
+     where org_id = ${org} and id = ${id} and state = any(${to === 'delivered' ? ['sending', 'sent'] : ['sending', 'sent', 'delivered']}::text[])`) >
+  0;
+
+/** For now: it waits for its next attempt, and an acknowledgement can still cancel it. */
+export const requeue = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
+  update oncall.page set state = 'queued', error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
+   where org_id = ${org} and id = ${id} and state in ('sending', 'sent')`;
+
+/** Not known whether it left: it stays `sending`, so that the next attempt asks the provider again. */
+export const recordDoubt = (tx: Tx, org: string, id: string, error: string) => run(tx)`
+  update oncall.page set error = ${error} where org_id = ${org} and id = ${id} and state = 'sending'`;
+
+export const recordFailed = async (tx: Tx, org: string, id: string, error: string): Promise<boolean> =>
+  (await run(tx)`
+    update oncall.page set state = 'failed', error = ${error}, ended_at = kernel.now()
+     where org_id = ${org} and id = ${id} and state in ('queued', 'sending', 'sent', 'delivered')`) > 0;
+
+export const cancelPage = (tx: Tx, org: string, id: string) => run(tx)`
+  update oncall.page set state = 'canceled', ended_at = kernel.now() where org_id = ${org} and id = ${id} and state in ('queued', 'sending')`;
+
+/** Everything that is not on its way yet. */
+export const cancelQueued = (tx: Tx, org: string, incidentIds: readonly string[]) => rows(tx, Type.Object({ incident_id: Type.String() }))`
+  update oncall.page set state = 'canceled', ended_at = kernel.now()
+   where org_id = ${org} and incident_id = any(${incidentIds}::text[]) and state = 'queued'
+  returning incident_id`;
+
+/** The same person's next page of the same step, which need not wait any more. */
+export const nextRule = (tx: Tx, org: string, page: Pick<PageRow, 'incident_id' | 'pass' | 'step' | 'user_id' | 'id'>) =>
+  row(tx, Type.Object({ id: Type.String() }))`
+    select id from oncall.page
+     where org_id = ${org} and incident_id = ${page.incident_id} and pass = ${page.pass} and step = ${page.step}
+       and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
+     order by due_at, rule_index limit 1`;
+
+export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
+  update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
+
+const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
+export const overduePages = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
+  select org_id, id from oncall.page
+   where state in ('queued', 'sending') and due_at < kernel.now() - make_interval(secs => ${seconds}) order by due_at limit 1000`;

@@ -1,0 +1,132 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
+import { type OnCall, type Override, onCallAt, type Rotation } from '../rules/rotation.ts';
+
+const ScheduleRow = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  timezone: Type.String(),
+  participants: Type.Array(Type.Object({ userId: Type.String(), label: Type.String() })),
+  handoff: Type.Object({
+    interval: Type.Union([Type.Literal('daily'), Type.Literal('weekly')]),
+    dow: Type.Optional(Type.Integer()),
+    time: Type.String(),
+  }),
+  anchor_date: Type.String(),
+  anchor_index: Type.Integer(),
+  created_at: Type.String(),
+});
+export type ScheduleRow = Static<typeof ScheduleRow>;
+
+const OverrideRow = Type.Object({
+  schedule_id: Type.String(),
+  id: Type.String(),
+  user_id: Type.String(),
+  label: Type.String(),
+  starts_at: Type.String(),
+  ends_at: Type.String(),
+});
+
+export type OverrideRow = Static<typeof OverrideRow>;
+
+const columns = sql`id, name, timezone, participants, handoff, anchor_date, anchor_index, created_at`;
+const overrideColumns = sql`schedule_id, id, user_id, label, starts_at, ends_at`;
+
+export const overrideOf = (o: OverrideRow): Override => ({
+  id: o.id,
+  userId: o.user_id,
+  label: o.label,
+  startsAt: o.starts_at,
+  endsAt: o.ends_at,
+});
+
+export const rotationOf = (schedule: ScheduleRow): Rotation => ({
+  timezone: schedule.timezone,
+  participants: schedule.participants,
+  handoff: schedule.handoff,
+  anchorDate: schedule.anchor_date,
+  anchorIndex: schedule.anchor_index,
+});
+
+export interface Rota {
+  name: string;
+  rotation: Rotation;
+  overrides: Override[];
+}
+
+/** One schedule with what may still override it at `at` or later. */
+export async function rotaOf(tx: Tx, org: string, scheduleId: string, at: string): Promise<Rota | undefined> {
+  const schedule = await row(tx, ScheduleRow)`
+    select ${columns} from oncall.schedule where org_id = ${org} and id = ${scheduleId}`;
+  if (!schedule) return undefined;
+  const overrides = await rows(tx, OverrideRow)`
+    select ${overrideColumns} from oncall.schedule_override
+     where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${at}`;
+  return {
+    name: schedule.name,
+    rotation: rotationOf(schedule),
+    overrides: overrides.map(overrideOf),
+  };
+}
+
+export async function onCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<OnCall | undefined> {
+  const rota = await rotaOf(tx, org, scheduleId, at);
+  return rota && onCallAt(rota.rotation, rota.overrides, at);
+}
+
+const NameRow = Type.Object({ id: Type.String(), name: Type.String() });
+
+/** For whoever makes something that refers to these schedules: they cannot be deleted meanwhile. */
+export const shareSchedules = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, NameRow)`
+  select id, name from oncall.schedule where org_id = ${org} and id = any(${ids}::text[]) order by id for key share`;
+
+export const scheduleNames = async (tx: Tx, org: string): Promise<ReadonlyMap<string, string>> =>
+  new Map((await rows(tx, NameRow)`select id, name from oncall.schedule where org_id = ${org}`).map((s) => [s.id, s.name]));
+
+export const schedules = (tx: Tx, org: string) =>
+  rows(tx, ScheduleRow)`select ${columns} from oncall.schedule where org_id = ${org} order by id desc`;
+
+/** Of all schedules, or of one: what still overrides or will. Past ones are history, not state. */
+export const liveOverrides = (tx: Tx, org: string, scheduleId: string | null, at: string) => rows(tx, OverrideRow)`
+  select ${overrideColumns} from oncall.schedule_override
+   where org_id = ${org} and (${scheduleId}::text is null or schedule_id = ${scheduleId}) and ends_at > ${at} order by starts_at, id`;
+
+export const schedule = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
+  select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
+
+export const lockSchedule = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
+  select ${columns} from oncall.schedule where org_id = ${org} and id = ${id} for update`;
+
+type NewSchedule = Omit<ScheduleRow, 'id' | 'created_at'>;
+
+export const insertSchedule = async (tx: Tx, org: string, s: NewSchedule) =>
+  (await row(tx, ScheduleRow)`
+    insert into oncall.schedule (org_id, id, name, timezone, participants, handoff, anchor_date, anchor_index, created_at)
+    values (${org}, kernel.new_id('sch'), ${s.name}, ${s.timezone}, ${JSON.stringify(s.participants)}, ${JSON.stringify(s.handoff)},
+            ${s.anchor_date}, ${s.anchor_index}, kernel.now())
+    returning ${columns}`)!;
+
+export const updateSchedule = async (tx: Tx, org: string, id: string, s: NewSchedule) =>
+  (await row(tx, ScheduleRow)`
+    update oncall.schedule
+       set name = ${s.name}, timezone = ${s.timezone}, participants = ${JSON.stringify(s.participants)}, handoff = ${JSON.stringify(s.handoff)},
+           anchor_date = ${s.anchor_date}, anchor_index = ${s.anchor_index}
+     where org_id = ${org} and id = ${id} returning ${columns}`)!;
+
+export const deleteSchedule = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from oncall.schedule where org_id = ${org} and id = ${id}`;
+
+/** Policies with a step that targets the schedule. */
+export const policiesTargeting = (tx: Tx, org: string, scheduleId: string) => rows(tx, NameRow)`
+  select id, name from oncall.policy
+   where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'schedule', id: scheduleId } }])}::jsonb order by id`;
+
+export const insertOverride = async (tx: Tx, org: string, scheduleId: string, o: Omit<Override, 'id'>) =>
+  (await row(tx, OverrideRow)`
+    insert into oncall.schedule_override (org_id, schedule_id, id, user_id, label, starts_at, ends_at, created_at)
+    values (${org}, ${scheduleId}, kernel.new_id('ovr'), ${o.userId}, ${o.label}, ${o.startsAt}, ${o.endsAt}, kernel.now())
+    returning ${overrideColumns}`)!;
+
+export const deleteOverride = (tx: Tx, org: string, scheduleId: string, id: string) => run(tx)`
+  delete from oncall.schedule_override where org_id = ${org} and schedule_id = ${scheduleId} and id = ${id}`;

@@ -1,0 +1,41 @@
+import Type, { type Static } from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { type Actor, ActorJson } from './incidents.ts';
+
+/** What happened to an incident, in order. Changes that the platform makes by itself stand here and not in the audit log. */
+export interface Entry {
+  kind: string;
+  /** One sentence for people. */
+  message: string;
+  actor?: Actor;
+  data?: Record<string, unknown>;
+}
+
+export const note = (tx: Tx, org: string, incidentId: string, ...entries: Entry[]) =>
+  noteAll(
+    tx,
+    org,
+    entries.map((entry) => ({ ...entry, incidentId })),
+  );
+
+export async function noteAll(tx: Tx, org: string, entries: readonly (Entry & { incidentId: string })[]): Promise<void> {
+  if (!entries.length) return;
+  await run(tx)`
+    insert into oncall.timeline (org_id, incident_id, id, at, kind, message, actor, data)
+    select ${org}, e."incidentId", kernel.new_id('evt'), c.now, e.kind, e.message, e.actor, e.data
+      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e("incidentId" text, kind text, message text, actor jsonb, data jsonb),
+           (select kernel.now() as now offset 0) c`;
+}
+
+const EntryRow = Type.Object({
+  id: Type.String(),
+  at: Type.String(),
+  kind: Type.String(),
+  message: Type.String(),
+  actor: Type.Union([ActorJson, Type.Null()]),
+  data: Type.Union([Type.Unsafe<Record<string, unknown>>({ type: 'object' }), Type.Null()]),
+});
+export type EntryRow = Static<typeof EntryRow>;
+
+export const timelineOf = (tx: Tx, org: string, incidentId: string) => rows(tx, EntryRow)`
+  select id, at, kind, message, actor, data from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq`;

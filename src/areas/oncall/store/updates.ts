@@ -1,0 +1,19 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+
+const UpdateRow = Type.Object({ id: Type.String(), at: Type.String(), body: Type.String(), by_label: Type.String() });
+export type UpdateRow = Static<typeof UpdateRow>;
+
+// An incident is public while it has an update: status pages ask for those, and for nothing else of it.
+
+export const updatesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, UpdateRow)`
+  select id, at, body, by_label from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} order by id`;
+
+export const insertUpdate = async (tx: Tx, org: string, incidentId: string, body: string, byLabel: string): Promise<UpdateRow> =>
+  (await row(tx, UpdateRow)`
+    insert into oncall.public_update (org_id, incident_id, id, at, body, by_label)
+    values (${org}, ${incidentId}, kernel.new_id('upd'), kernel.now(), ${body}, ${byLabel}) returning id, at, body, by_label`)!;
+
+/** For good: what was retracted is nowhere any more. */
+export const deleteUpdate = async (tx: Tx, org: string, incidentId: string, id: string): Promise<boolean> =>
+  (await run(tx)`delete from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} and id = ${id}`) > 0;

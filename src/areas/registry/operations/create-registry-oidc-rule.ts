@@ -1,0 +1,28 @@
+import { registry } from '../../../../contract/registry.ts';
+import { audit } from '../../../identity/audit.ts';
+import { created, operation } from '../../../identity/operation.ts';
+import { invalid } from '../../../kernel/errors.ts';
+import { checkedPrefixes } from '../checked-prefixes.ts';
+import { holdRegistry } from '../find-registry.ts';
+import { oidcOf } from '../planes/oidc/index.ts';
+import { badIssuer } from '../rules/issuer.ts';
+import { strangersAllowed } from '../rules/subject-pattern.ts';
+import { insertRule } from '../store/rules.ts';
+import { ruleView } from '../view.ts';
+
+export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }) => {
+  const { issuer, audience, subjectPattern, mode, name = subjectPattern.slice(0, 100) } = body;
+  const wrong = badIssuer(issuer, oidcOf(ctx.app).mayBePlain);
+  if (wrong) invalid(wrong);
+  ctx.app.guard.checkUrl('oidc', issuer);
+  const strangers = strangersAllowed(issuer, subjectPattern);
+  if (strangers) invalid(`subjectPattern: ${strangers}`);
+  const prefixes = checkedPrefixes(body.repoPrefixes);
+
+  return ctx.write(async (tx) => {
+    const found = await holdRegistry(tx, ctx, params.slug);
+    const rule = await insertRule(tx, ctx.org, found.id, { name, issuer, audience, subject_pattern: subjectPattern, mode, prefixes });
+    await audit(tx, ctx, 'registry.oidc.create', found, { rule: rule.id, issuer, audience, subjectPattern, mode, repoPrefixes: prefixes });
+    return created(ruleView(rule));
+  });
+});

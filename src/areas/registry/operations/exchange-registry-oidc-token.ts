@@ -1,0 +1,23 @@
+import { registry } from '../../../../contract/registry.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { mintKey } from '../../../identity/token-format.ts';
+import { oidcOf } from '../planes/oidc/index.ts';
+import { dataPlaneHost } from '../view.ts';
+
+export const exchangeRegistryOidcToken = operation(registry.exchangeRegistryOidcToken, async ({ ctx, body }) => {
+  const { key: password, hash } = mintKey('reg');
+  const { key, expiresIn } = await oidcOf(ctx.app).exchange(body.subject_token, body.audience, hash, body.scope, ctx.requestId);
+  return ok({
+    access_token: password,
+    issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    token_type: 'Bearer',
+    expires_in: expiresIn,
+    keyId: key.key_id,
+    username: key.key_id,
+    password,
+    expiresAt: key.expires_at!,
+    registry: dataPlaneHost(ctx.app),
+    mode: key.mode,
+    repoPrefixes: key.prefixes,
+  });
+});

@@ -1,0 +1,31 @@
+import { registry } from '../../../../contract/registry.ts';
+import { audit } from '../../../identity/audit.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { invalid } from '../../../kernel/errors.ts';
+import { lockRegistry } from '../find-registry.ts';
+import type { Retention } from '../rules/retention.ts';
+import * as store from '../store/registries.ts';
+import { topics } from '../topics.ts';
+import { registryDetail } from '../view.ts';
+
+export const updateRegistry = operation(registry.updateRegistry, async ({ ctx, params, body }) => {
+  const { rules = [] } = body.retention ?? {};
+  const empty = rules.findIndex((r) => r.keepLast === undefined && r.keepDays === undefined);
+  if (empty >= 0) invalid(`retention.rules.${empty} keeps nothing in particular; give it keepLast or keepDays`);
+
+  return ctx.write(async (tx) => {
+    const found = await lockRegistry(tx, ctx, params.slug);
+    const repositories = await store.repositoryCount(tx, found.id);
+    if (!Object.keys(body).length) return ok(registryDetail(found, repositories));
+
+    const changed = await store.updateRegistry(tx, ctx.org, {
+      id: found.id,
+      display_name: body.displayName ?? found.display_name,
+      immutable_tags: body.immutableTags ?? found.immutable_tags,
+      retention: (body.retention as Retention | undefined) ?? found.retention,
+    });
+    await audit(tx, ctx, 'registry.registry.update', found, body);
+    await ctx.app.caches.drop(tx, topics.registry(found.id));
+    return ok(registryDetail(changed, repositories));
+  });
+});

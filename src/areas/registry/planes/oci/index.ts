@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { App } from '../../../../kernel/app.ts';
+import type { RawHandler } from '../../../../kernel/http/server.ts';
+import type { Action, Authenticate } from '../../access.ts';
+import { markPulled } from '../../store/manifests.ts';
+import { isName, type Route, routeOf } from '../../rules/names.ts';
+import { settingsOf } from '../../settings.ts';
+import { deleteBlob, getBlob } from './blobs.ts';
+import { type Call, nothing, type Plane, scopeOf } from './call.ts';
+import { challenge } from './challenge.ts';
+import { asOciError, OciError, sendError } from './errors.ts';
+import { makeHashes } from './hashes.ts';
+import { listCatalog, listReferrers, listTags } from './lists.ts';
+import { deleteManifest, getManifest, putManifest } from './manifests.ts';
+import { metricsOf } from './metrics.ts';
+import { nodeOf } from './node.ts';
+import { makePlaces } from './places.ts';
+import { ClientGone } from './send.ts';
+import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
+import type { PullThrough } from './upstream.ts';
+
+export interface OciOptions {
+  app: App;
+  authenticate: Authenticate;
+  cache?: PullThrough | undefined;
+}
+
+/** The OCI distribution API: takes every URL at and below /v2. */
+export function ociHandler({ app, authenticate, cache }: OciOptions): RawHandler {
+  let node: Promise<string> | undefined;
+  const plane: Plane = {
+    app,
+    authenticate,
+    cache,
+    places: makePlaces(app),
+    hashes: makeHashes(),
+    metrics: metricsOf(app),
+    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+    node: () => (node ??= nodeOf(app).catch((error) => {
+      node = undefined;
+      throw error;
+    })),
+    idleMs: () => settingsOf(app).idleMs,
+    pulled: pullMarks(app),
+  };
+  return (request, response) => {
+    const url = request.url ?? '';
+    if (!url.startsWith('/v2') || (url.length > 3 && url[3] !== '/' && url[3] !== '?')) return false;
+    answer(plane, request, response, url).catch((error) => {
+      if (error instanceof ClientGone || error?.code === 'ERR_STREAM_PREMATURE_CLOSE') return response.destroy();
+      plane.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
+      sendError(request, response, error, app.log);
+    });
+    return true;
+  };
+}
+
+async function answer(plane: Plane, request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+  response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  const mark = url.indexOf('?');
+  const route = routeOf(mark < 0 ? url : url.slice(0, mark));
+  const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
+  const method = request.method ?? 'GET';
+
+  const found = plane.authenticate(request);
+  const access = found instanceof Promise ? await found : found;
+  if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
+  if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
+  await handle({ plane, request, response, method, query, access }, route);
+}
+
+function handle(call: Call, route: Route): Promise<void> {
+  const { method } = call;
+  const reads = method === 'GET' || method === 'HEAD';
+  switch (route.kind) {
+    case 'base':
+      return reads ? base(call) : unsupported(call);
+    case 'catalog':
+      return reads ? listCatalog(call) : unsupported(call);
+    case 'tags':
+      return reads ? listTags(call, route.name) : unsupported(call);
+    case 'referrers':
+      return reads ? listReferrers(call, route.name, route.digest) : unsupported(call);
+    case 'manifest':
+      if (reads) return getManifest(call, route.name, route.reference);
+      if (method === 'PUT') return putManifest(call, route.name, route.reference);
+      return method === 'DELETE' ? deleteManifest(call, route.name, route.reference) : unsupported(call);
+    case 'blob':
+      if (reads) return getBlob(call, route.name, route.digest);
+      return method === 'DELETE' ? deleteBlob(call, route.name, route.digest) : unsupported(call);
+    case 'uploads':
+      return method === 'POST' ? startUpload(call, route.name) : unsupported(call);
+    case 'upload':
+      if (method === 'PATCH') return appendChunk(call, route.name, route.id);
+      if (method === 'PUT') return finishUpload(call, route.name, route.id);
+      if (method === 'GET') return uploadStatus(call, route.name, route.id);
+      return method === 'DELETE' ? cancelUpload(call, route.name, route.id) : unsupported(call);
+  }
+}
+
+async function base({ response }: Call) {
+  response.setHeader('Content-Type', 'application/json');
+  response.setHeader('Content-Length', 2);
+  response.end('{}');
+}
+
+async function unsupported({ method }: Call): Promise<never> {
+  throw new OciError('UNSUPPORTED', `${method} is not supported here`);
+}
+
+/** What a token must be for: a mount also pulls from its source. A name that cannot exist is nothing to ask a token for. */
+function wantedScope(route: Route, method: string, query: URLSearchParams): string | undefined {
+  if (route.kind === 'catalog') return 'registry:catalog:*';
+  if (route.kind === 'base' || !isName(route.name)) return undefined;
+  const reads = method === 'GET' || method === 'HEAD';
+  const actions: Action[] = route.kind === 'upload' || route.kind === 'uploads' ? ['pull', 'push'] : reads ? ['pull'] : method === 'DELETE' ? ['delete'] : ['pull', 'push'];
+  const own = scopeOf(route.name, actions);
+  const from = query.get('from');
+  return from && isName(from) ? `${own} ${scopeOf(from, ['pull'])}` : own;
+}
+
+/** At most one note a manifest and minute, many in one statement: retention asks for days. */
+function pullMarks(app: App) {
+  const noted = new LRUCache<number, true>({ max: 50_000, ttl: 60_000 });
+  const waiting = new Set<number>();
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    timer = undefined;
+    const ids = [...waiting];
+    waiting.clear();
+    app.db.read((tx) => markPulled(tx, ids)).catch(() => {}); // a lost note costs nothing; the next pull leaves another
+  };
+  return (id: number) => {
+    if (noted.has(id)) return;
+    noted.set(id, true);
+    waiting.add(id);
+    timer ??= setTimeout(flush, 1_000).unref();
+  };
+}

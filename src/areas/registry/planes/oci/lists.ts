@@ -1,0 +1,87 @@
+import { covers, may } from '../../access.ts';
+import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
+import { isDigest } from '../../rules/names.ts';
+import { referrersOf, tagNames } from '../../store/manifests.ts';
+import { catalogOf } from '../../store/repositories.ts';
+import { challenge } from './challenge.ts';
+import { type Call, knownRepository, permit, repositoryAt } from './call.ts';
+import { OciError } from './errors.ts';
+
+const most = 10_000;
+const referrersPage = 500;
+
+function sendJson({ response, method }: Call, value: unknown, type = 'application/json') {
+  const body = JSON.stringify(value);
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(method === 'HEAD' ? undefined : body);
+}
+
+/** How many, and after which; n=0 asks for none. */
+function pageOf({ query }: Call): { n: number; last: string } {
+  const given = query.get('n');
+  if (given !== null && !/^\d{1,9}$/.test(given)) throw new OciError('UNSUPPORTED', 'n is a whole number', { status: 400 });
+  return { n: given === null ? most : Math.min(Number(given), most), last: query.get('last') ?? '' };
+}
+
+const next = ({ response }: Call, path: string, query: Record<string, string>) => response.setHeader('Link', `<${path}?${new URLSearchParams(query)}>; rel="next"`);
+
+export async function listTags(call: Call, name: string): Promise<void> {
+  const place = permit(call.plane, call.access, name, ['pull']);
+  const { n, last } = pageOf(call);
+  const repository = await knownRepository(call, place);
+  const found = n === 0 ? [] : await call.plane.app.db.read((tx) => tagNames(tx, repository.id, last, n + 1));
+  const tags = found.slice(0, n);
+  if (found.length > n && n > 0) next(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
+  sendJson(call, { name, tags });
+}
+
+/** Everything whose `subject` is this digest, which need not exist here; so an unknown repository has an empty list, too. */
+export async function listReferrers(call: Call, name: string, digest: string): Promise<void> {
+  const { plane, response, query } = call;
+  const place = permit(plane, call.access, name, ['pull']);
+  if (!isDigest(digest)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
+  const repository = await repositoryAt(call, place);
+  const after = Number(query.get('last') ?? 0);
+  if (!Number.isSafeInteger(after)) throw new OciError('UNSUPPORTED', 'follow the Link of the page before', { status: 400 });
+  const wanted = query.get('artifactType');
+  const found = repository ? await plane.app.db.read((tx) => referrersOf(tx, repository.id, digest, after, referrersPage + 1)) : [];
+  const page = found.slice(0, referrersPage);
+  if (found.length > referrersPage) {
+    next(call, `/v2/${name}/referrers/${digest}`, { last: String(page.at(-1)!.id), ...(wanted === null ? {} : { artifactType: wanted }) });
+  }
+  const manifests = page
+    .map((m) => ({
+      mediaType: m.media_type,
+      digest: m.digest,
+      size: m.size,
+      artifactType: artifactTypeOf({ mediaType: m.media_type, artifactType: m.artifact_type, configType: m.config_type }),
+      annotations: m.annotations ?? undefined,
+    }))
+    .filter((m) => wanted === null || m.artifactType === wanted);
+  if (wanted !== null) response.setHeader('OCI-Filters-Applied', 'artifactType');
+  sendJson(call, { schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }, mediaTypes.ociIndex);
+}
+
+/** Only what the credential may pull. Names come registry by registry, which is the order of whole names, since slugs are sorted. */
+export async function listCatalog(call: Call): Promise<void> {
+  const { plane, access } = call;
+  if (access.scopes && !access.scopes.has('registry:catalog')) throw challenge(plane.app, 'registry:catalog:*', true);
+  const { n, last } = pageOf(call);
+  const whole = { ...access, scopes: undefined };
+  const names: string[] = [];
+  for (const [slug, reach] of [...access.registries].sort(([a], [b]) => (`${a}/` < `${b}/` ? -1 : 1))) {
+    if (last !== '' && !last.startsWith(`${slug}/`) && last > `${slug}/`) continue;
+    let after = last.startsWith(`${slug}/`) ? last.slice(slug.length + 1) : '';
+    while (names.length <= n) {
+      const page = await plane.app.db.read((tx) => catalogOf(tx, reach.registryId, after, 1_000));
+      for (const { name } of page) if (covers(reach.prefixes, name) && may(whole, slug, name, 'pull')) names.push(`${slug}/${name}`);
+      if (page.length < 1_000) break;
+      after = page.at(-1)!.name;
+    }
+    if (names.length > n) break;
+  }
+  const repositories = names.slice(0, n);
+  if (names.length > n && n > 0) next(call, '/v2/_catalog', { n: String(n), last: repositories.at(-1)! });
+  sendJson(call, { repositories });
+}

@@ -1,0 +1,116 @@
+import { readBody } from '../../../../kernel/http/body.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { tell } from '../../events.ts';
+import { isImmutable } from '../../rules/immutable.ts';
+import { parseManifest } from '../../rules/manifest.ts';
+import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
+import { settingsOf } from '../../settings.ts';
+import { tagsOf } from '../../store/manifests.ts';
+import { removeManifest, removeTag } from '../../store/removal.ts';
+import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
+import { type Call, knownRepository, permit, refuseCached, repositoryAt, unknownName } from './call.ts';
+import { OciError } from './errors.ts';
+import { digestOf, storeManifest } from './store-manifest.ts';
+
+const manifestUnknown = (reference: string): never => {
+  throw new OciError('MANIFEST_UNKNOWN', `the repository has no manifest ${reference}`);
+};
+
+function checkReference(reference: string) {
+  if (looksLikeDigest(reference)) {
+    if (!isDigest(reference)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
+  } else if (!isTag(reference)) throw new OciError('TAG_INVALID', 'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"');
+}
+
+export async function getManifest(call: Call, name: string, reference: string): Promise<void> {
+  const { plane, request, response } = call;
+  const place = permit(plane, call.access, name, ['pull']);
+  checkReference(reference);
+  const repository = await knownRepository(call, place);
+  const head = call.method === 'HEAD';
+  if (repository.upstream_host) {
+    const filled = await plane.cache?.manifest(repository, reference, { head });
+    if (filled?.warning) response.setHeader('Warning', `299 - "${filled.warning}"`);
+  }
+  const manifest = (await plane.places.manifest(repository, reference)) ?? manifestUnknown(reference);
+  response.setHeader('Docker-Content-Digest', manifest.digest);
+  response.setHeader('ETag', `"${manifest.digest}"`);
+  response.setHeader('Content-Security-Policy', 'sandbox');
+  const match = request.headers['if-none-match'];
+  if (match !== undefined && (match.includes(manifest.digest) || match === '*')) {
+    response.statusCode = 304;
+    return void response.end();
+  }
+  response.setHeader('Content-Type', manifest.media_type);
+  response.setHeader('Content-Length', manifest.size);
+  if (head) return void response.end();
+  const body = (await plane.places.body(manifest)) ?? manifestUnknown(reference);
+  plane.metrics.pulls.inc({ registry: place.slug });
+  plane.pulled(manifest.id);
+  response.end(body);
+}
+
+export async function putManifest(call: Call, name: string, reference: string): Promise<void> {
+  const { plane, request, response, query, access } = call;
+  const place = permit(plane, access, name, ['push']);
+  refuseCached(call, place);
+  checkReference(reference);
+  const extra = query.getAll('tag');
+  for (const tag of extra) if (!isTag(tag)) throw new OciError('TAG_INVALID', 'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"');
+  if (extra.length > 100) throw new OciError('TAG_INVALID', 'a manifest is pushed with at most 100 tags at once');
+
+  const body = await readBody(request, { maxBytes: settingsOf(plane.app).maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
+    throw error.status === 400 ? new OciError('MANIFEST_INVALID', error.message) : error;
+  });
+  const byDigest = isDigest(reference);
+  const given = byDigest ? reference : query.get('digest');
+  if (given !== null && !isDigest(given)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
+  const digest = digestOf(body, given === null ? 'sha256' : algorithmOf(given));
+  if (given !== null && given !== digest) throw new OciError('DIGEST_INVALID', `the manifest has the digest ${digest}, not ${given}`);
+  const parsed = parseManifest(body, request.headers['content-type']);
+
+  const tags = byDigest ? extra : [reference, ...extra];
+  const repository = await plane.app.db.write(async (tx) => {
+    const target = (await ensureRepository(tx, { registryId: place.registryId, name: place.repository })) ?? unknownName(place);
+    await storeManifest(tx, plane.app.caches, { repository: target, digest, body, parsed, tags, by: access.keyId });
+    return target;
+  });
+  plane.metrics.pushes.inc({ registry: repository.slug });
+  response.statusCode = 201;
+  response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);
+  response.setHeader('Docker-Content-Digest', digest);
+  if (parsed.subject) response.setHeader('OCI-Subject', parsed.subject);
+  if (tags.length > 0) response.setHeader('OCI-Tag', tags);
+  response.setHeader('Content-Length', 0);
+  response.end();
+}
+
+/** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. */
+export async function deleteManifest(call: Call, name: string, reference: string): Promise<void> {
+  const { plane, response, access } = call;
+  const { app } = plane;
+  const place = permit(plane, access, name, ['delete']);
+  checkReference(reference);
+  refuseCached(call, place);
+  const repository = (await repositoryAt(call, place)) ?? manifestUnknown(reference);
+  const event = { kind: 'delete' as const, org: repository.org_id, registryId: repository.registry_id, slug: repository.slug, repository: repository.name, by: access.keyId };
+  await app.db.write(async (tx) => {
+    if (!isDigest(reference)) {
+      refuseImmutable(repository, [reference]);
+      const gone = (await removeTag(tx, app.caches, repository, reference)) ?? manifestUnknown(reference);
+      return tell(tx, { ...event, digest: gone.digest, tag: reference });
+    }
+    refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
+    const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
+    if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);
+    return tell(tx, { ...event, digest: reference });
+  });
+  response.statusCode = 202;
+  response.setHeader('Content-Length', 0);
+  response.end();
+}
+
+function refuseImmutable(repository: RepositoryRow, tags: readonly string[]) {
+  const fixed = tags.find((tag) => isImmutable(repository.immutable_tags, repository.name, tag));
+  if (fixed !== undefined) throw new OciError('DENIED', `the tag ${fixed} is immutable in this registry; change the registry's rules first`);
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { Caches } from '../../../../kernel/cache.ts';
+import type { Tx } from '../../../../kernel/db.ts';
+import { tell } from '../../events.ts';
+import { book } from '../../quota.ts';
+import { isImmutable } from '../../rules/immutable.ts';
+import type { Manifest } from '../../rules/manifest.ts';
+import type { Algorithm } from '../../rules/names.ts';
+import { holdLinks } from '../../store/blobs.ts';
+import { lockTag, manifestElsewhere, putManifest, putTag } from '../../store/manifests.ts';
+import type { RepositoryRow } from '../../store/repositories.ts';
+import { topics } from '../../topics.ts';
+import { OciError } from './errors.ts';
+
+export interface Pushed {
+  repository: RepositoryRow;
+  digest: string;
+  body: Buffer;
+  parsed: Manifest;
+  tags: readonly string[];
+  by: string;
+  /** A cached image: its layers come when somebody pulls them. */
+  sparse?: boolean;
+}
+
+export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
+
+/** Stores a manifest and moves its tags. Locks in this order: links, manifest, tags by name, the registry's row. */
+export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
+  const { repository, digest, body, parsed, by } = pushed;
+  if (!pushed.sparse) await requireBlobs(tx, repository, parsed);
+  const { id, fresh } = await putManifest(tx, { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed });
+
+  const tags = [...new Set(pushed.tags)].sort();
+  for (const tag of tags) {
+    const before = await lockTag(tx, repository.id, tag);
+    if (before?.manifest_id === id) continue;
+    if (before && isImmutable(repository.immutable_tags, repository.name, tag)) {
+      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
+    }
+    const isNew = await putTag(tx, repository.id, tag, id);
+    if (!isNew) await caches.drop(tx, topics.tag(repository.id, tag));
+  }
+  await tell(tx, { kind: 'push', org: repository.org_id, registryId: repository.registry_id, slug: repository.slug, repository: repository.name, digest, by, mediaType: parsed.mediaType, tags });
+  if (fresh) {
+    const { id: repositoryId, registry_id } = repository;
+    await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
+  }
+  return { id };
+}
+
+async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest) {
+  const held = new Set((await holdLinks(tx, repository.id, blobs.map((b) => b.digest))).map((l) => l.digest));
+  const missing = blobs.filter((b) => !b.elsewhere && !held.has(b.digest)).map((b) => b.digest);
+  if (missing.length > 0) {
+    throw new OciError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, { detail: missing.slice(0, 20).map((digest) => ({ digest })) });
+  }
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { App } from '../../../../kernel/app.ts';
+import { GuardFailure, type GuardResponse } from '../../../../kernel/guard/index.ts';
+import { freeOf, quotaOf } from '../../quota.ts';
+import { algorithmOf } from '../../rules/names.ts';
+import type { RepositoryRow } from '../../store/repositories.ts';
+import { promisedSize } from '../../store/upstreams.ts';
+import type { Hashes } from '../oci/hashes.ts';
+import { commitBlob } from '../oci/store-blob.ts';
+import type { ReadableSource } from '../oci/upstream.ts';
+import { type Target, UpstreamAway, type UpstreamClient } from './client.ts';
+import { openSpool, type Spool } from './spool.ts';
+
+// One fetch for everybody who wants a blob, whoever asked first and whether or not they stay. It goes through a nameless file that all
+// of them read as it grows, and at the same time into the storage, where it is linked once its digest is proven.
+
+export type FetchBlob = (repository: RepositoryRow, target: Target, digest: string) => Promise<ReadableSource | undefined>;
+
+const attempts = 5;
+const graceMs = 5_000;
+const endless = { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, totalMs: Number.POSITIVE_INFINITY };
+
+export function makeBlobFetcher(app: App, client: UpstreamClient): FetchBlob {
+  const flights = new Map<string, Promise<ReadableSource | undefined>>();
+
+  const get = (target: Target, digest: string, from = 0) =>
+    client.ask(target, {
+      method: 'GET',
+      what: `blobs/${digest}`,
+      headers: { accept: '*/*', ...(from ? { range: `bytes=${from}-` } : {}) },
+      maxBodyBytes: Number.POSITIVE_INFINITY,
+      timeouts: endless,
+    });
+
+  /** The bytes from beginning to end; a cut is mended by asking for the rest. */
+  async function* content(target: Target, digest: string, size: number, first: GuardResponse): AsyncGenerator<Buffer> {
+    let answer = first;
+    let skip = 0;
+    let at = 0;
+    for (let failures = 0; ; ) {
+      try {
+        for await (const chunk of answer.body) {
+          const piece = skip ? chunk.subarray(Math.min(skip, chunk.length)) : chunk;
+          skip -= chunk.length - piece.length;
+          at += piece.length;
+          if (at > size) throw new UpstreamAway(`the upstream ${target.host} sends more than the ${size} bytes it announced`);
+          failures = 0;
+          if (piece.length) yield piece;
+        }
+        if (at === size) return;
+        throw new GuardFailure('connection_reset', 'transfer', `${target.host} closed the connection before the end`);
+      } catch (error) {
+        if (!(error instanceof GuardFailure) || ++failures >= attempts) throw error;
+        await pause(50 * 2 ** failures);
+        answer = await get(target, digest, at);
+        // A server that knows no ranges sends everything again.
+        skip = answer.status === 206 ? 0 : at;
+        if (answer.status !== 206 && answer.status !== 200)
+          throw new UpstreamAway(`the upstream ${target.host} answered ${answer.status} when asked to go on`);
+        if (answer.status === 206 && !String(answer.headers['content-range']).startsWith(`bytes ${at}-`))
+          throw new UpstreamAway(`the upstream ${target.host} goes on at another place than asked`);
+      }
+    }
+  }
+
+  const fill = async (repository: RepositoryRow, target: Target, digest: string, size: number, first: GuardResponse, spool: Spool) => {
+    const hash = createHash(algorithmOf(digest));
+    async function* passing(): AsyncGenerator<Buffer> {
+      for await (const chunk of content(target, digest, size, first)) {
+        hash.update(chunk);
+        await spool.write(chunk);
+        yield chunk;
+      }
+    }
+    // A registry without room still serves its readers; it just keeps nothing.
+    const quota = await app.db.read((tx) => quotaOf(tx, repository.registry_id));
+    const uploadId = quota && freeOf(quota) >= size ? await app.storage.createUpload() : undefined;
+    try {
+      if (uploadId) await app.storage.append(uploadId, 0, passing());
+      else for await (const _ of passing());
+      const seen = `${algorithmOf(digest)}:${hash.digest('hex')}`;
+      if (seen !== digest) throw new UpstreamAway(`the upstream ${target.host} sent content with the digest ${seen} for ${digest}`);
+      spool.finish();
+      if (uploadId) await commitBlob(app, alreadyHashed(seen), repository, { uploadId, digest, size });
+    } catch (error) {
+      if (uploadId) await app.storage.abort(uploadId).catch(() => {});
+      throw error;
+    }
+  };
+
+  const start = async (
+    repository: RepositoryRow,
+    target: Target,
+    digest: string,
+    over: () => void,
+  ): Promise<ReadableSource | undefined> => {
+    const answer = await get(target, digest);
+    if (answer.status !== 200) {
+      answer.cancel();
+      if (answer.status === 404 || answer.status === 401 || answer.status === 403) return undefined;
+      throw new UpstreamAway(`the upstream ${target.host} answered ${answer.status} for a blob`);
+    }
+    const promised = await app.db.read((tx) => promisedSize(tx, repository.id, digest));
+    const announced = answer.headers['content-length'] === undefined ? promised : Number(answer.headers['content-length']);
+    if (announced === undefined || !Number.isSafeInteger(announced) || (promised !== undefined && promised !== announced)) {
+      answer.cancel();
+      throw new UpstreamAway(
+        `the upstream ${target.host} announces ${announced ?? 'no'} bytes for a blob${promised === undefined ? '' : ` of ${promised}`}`,
+      );
+    }
+    const spool = await openSpool(join(app.config.data, 'spool'), announced);
+    void fill(repository, target, digest, announced, answer, spool)
+      .catch((error) => {
+        spool.fail(error);
+        app.log.warn(
+          { upstream: target.host, repository: repository.name, digest, error: (error as Error).message },
+          'a blob could not be cached',
+        );
+      })
+      .finally(() => {
+        over();
+        // Whoever was given the source a moment ago has yet to open it.
+        setTimeout(() => void spool.release(), graceMs).unref();
+      });
+    return { size: announced, open: async (range) => Readable.from(spool.read(range), { objectMode: false }) };
+  };
+
+  return (repository, target, digest) => {
+    const key = `${repository.id} ${digest}`;
+    const running = flights.get(key);
+    if (running) return running;
+    const over = () => flights.delete(key);
+    const begun = start(repository, target, digest, over);
+    flights.set(key, begun);
+    begun.then((found) => !found && over(), over);
+    return begun;
+  };
+}
+
+/** The whole content was hashed on its way. */
+const alreadyHashed = (digest: string): Hashes => ({
+  begin: () => {},
+  through: (_id, _offset, body) => body,
+  digest: () => digest,
+  forget: () => {},
+});

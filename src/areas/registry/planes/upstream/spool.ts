@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * A file that grows at one end while many read it. It has no name any more once it is open, so a crash leaves nothing behind.
+ * The last byte is given out only by `finish`: nobody ever gets the whole of something that turned out to be wrong.
+ */
+export interface Spool {
+  write(chunk: Buffer): Promise<void>;
+  /** Everything is here and is what it should be. */
+  finish(): void;
+  fail(error: unknown): void;
+  read(range?: { offset: number; length: number }): AsyncGenerator<Buffer>;
+  /** The writer lets go; the file goes with its last reader. */
+  release(): Promise<void>;
+}
+
+const readBytes = 256 * 1024;
+
+export async function openSpool(folder: string, size: number): Promise<Spool> {
+  await mkdir(folder, { recursive: true });
+  const name = join(folder, `spool-${randomBytes(12).toString('hex')}`);
+  const file = await open(name, 'wx+', 0o600);
+  await unlink(name);
+
+  let written = 0;
+  let users = 1;
+  let state: 'filling' | 'whole' | 'failed' = 'filling';
+  let failure: unknown;
+  let changed = Promise.withResolvers<void>();
+  const tell = () => {
+    const before = changed;
+    changed = Promise.withResolvers();
+    before.resolve();
+  };
+  const leave = async () => {
+    if (--users === 0) await file.close();
+  };
+
+  async function* read({ offset, length } = { offset: 0, length: size }): AsyncGenerator<Buffer> {
+    const end = offset + length;
+    if (users === 0) throw new Error('the spool is closed');
+    users++;
+    try {
+      for (let at = offset; at < end; ) {
+        const limit = Math.min(end, state === 'whole' ? size : Math.min(written, size - 1));
+        if (at >= limit) {
+          if (state === 'failed') throw failure;
+          await changed.promise;
+          continue;
+        }
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(readBytes, limit - at)), 0, null, at);
+        if (bytesRead === 0) throw new Error('the spool lost bytes');
+        at += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      await leave();
+    }
+  }
+
+  return {
+    write: async (chunk) => {
+      for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, written + done)).bytesWritten;
+      written += chunk.length;
+      tell();
+    },
+    finish: () => {
+      state = 'whole';
+      tell();
+    },
+    fail: (error) => {
+      [state, failure] = ['failed', error];
+      tell();
+    },
+    read,
+    release: leave,
+  };
+}

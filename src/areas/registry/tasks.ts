@@ -1,0 +1,14 @@
+import { type Task, task } from '../../kernel/jobs/index.ts';
+import { collect } from './gc/collect.ts';
+import { retain } from './gc/retain.ts';
+import { scrub } from './gc/scrub.ts';
+import { expireUploads } from './gc/uploads.ts';
+import { collectTask } from './store/queue.ts';
+
+/** All of them may stop anywhere and be run again: each step is a transaction that looks before it acts. */
+export const tasks: Task[] = [
+  task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ app, signal, log }) => collect(app, signal, log)),
+  task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
+  task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ app, signal, log }) => retain(app, signal, log)),
+  task('registry.scrub', { everySeconds: 86_400, deadlineSeconds: 7_200 }, ({ app, signal, log }) => scrub(app, signal, log)),
+];

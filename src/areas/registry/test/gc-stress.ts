@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Type from 'typebox';
+import { row, rows } from '../../../kernel/db.ts';
+import { collect } from '../gc/collect.ts';
+import {
+  codeOf,
+  digestOf,
+  type Image,
+  imageOf,
+  pushBlob,
+  putManifest,
+  registryServer,
+  someBytes,
+  type TestRegistry,
+} from './registry-server.ts';
+
+const repositories = ['acme/one', 'acme/two', 'acme/three'];
+
+/** Many clients push, pull and delete images that share layers while garbage collection runs without any delay. Whatever manifest
+ *  was answered 201 and not deleted since must be whole, byte by byte; and in the end nothing else is left. */
+export async function stress(t: TestContext, ms: number) {
+  const server = await registryServer(t, { settings: { gcDelaySeconds: 0 } });
+  const { send, app } = server;
+  const layers = Array.from({ length: 6 }, () => someBytes(2_000 + randomInt(100_000)));
+  /** Images that stand, by repository and digest; one whose push or delete is under way is not among them. */
+  const standing = new Map<string, Image>();
+  const busy = new Set<string>();
+  const stop = new AbortController();
+  const counts = { pushed: 0, deleted: 0, pulled: 0, again: 0, collected: 0 };
+  const end = performance.now() + ms;
+
+  const pushOne = async () => {
+    const name = repositories[randomInt(repositories.length)]!;
+    const image = imageOf(
+      layers.filter(() => randomInt(2) === 0),
+      { annotations: { variant: String(randomInt(8)) } },
+    );
+    const key = `${name}@${image.digest}`;
+    if (busy.has(key) || standing.has(key)) return;
+    busy.add(key);
+    try {
+      for (;;) {
+        for (const blob of image.blobs) await bring(server, name, blob);
+        const put = await putManifest(send, name, image.digest, image);
+        if (put.status === 201) break;
+        // With no delay at all a layer may be collected between its push and its image: then, and only then, it is pushed again.
+        assert.equal(codeOf(put), 'MANIFEST_BLOB_UNKNOWN', put.body.toString());
+        counts.again++;
+        if (performance.now() > end + 20_000) assert.fail('an image could not be pushed at all');
+      }
+      standing.set(key, image);
+      counts.pushed++;
+    } finally {
+      busy.delete(key);
+    }
+  };
+
+  const deleteOne = async () => {
+    if (standing.size < 12) return;
+    const keys = [...standing.keys()].filter((k) => !busy.has(k));
+    const key = keys[randomInt(Math.max(1, keys.length))];
+    if (!key) return;
+    busy.add(key);
+    const image = standing.get(key)!;
+    standing.delete(key);
+    const gone = await send('DELETE', `/v2/${key.replace('@', '/manifests/')}`);
+    assert.equal(gone.status, 202, gone.body.toString());
+    busy.delete(key);
+    counts.deleted++;
+    assert.ok(image);
+  };
+
+  const verify = async (key: string, image: Image, mayGo: boolean) => {
+    const [name] = key.split('@') as [string];
+    for (const blob of image.blobs) {
+      const got = await send('GET', `/v2/${name}/blobs/${digestOf(blob)}`);
+      if (mayGo && standing.get(key) !== image) return;
+      assert.equal(got.status, 200, `${key} lost ${digestOf(blob)}: ${got.body.subarray(0, 300)}`);
+      assert.ok(got.body.equals(blob), `${key} has other bytes as ${digestOf(blob)}`);
+    }
+    counts.pulled++;
+  };
+  const pullOne = async () => {
+    const entries = [...standing];
+    const entry = entries[randomInt(Math.max(1, entries.length))];
+    if (entry) await verify(entry[0], entry[1], true);
+  };
+
+  const client = async (act: () => Promise<void>) => {
+    while (performance.now() < end) {
+      await act();
+      await new Promise((r) => setImmediate(r)); // an act with nothing to do must not keep the others from acting
+    }
+  };
+  const collector = (async () => {
+    while (!stop.signal.aborted) {
+      counts.collected += await collect(app, stop.signal, app.log);
+      await sleep(randomInt(100)); // a collector that never rests would leave no push the time to end
+    }
+  })();
+  await Promise.all([
+    ...Array.from({ length: 4 }, () => client(pushOne)),
+    client(deleteOne),
+    client(deleteOne),
+    client(pullOne),
+    client(pullOne),
+  ]).finally(() => stop.abort());
+  await collector;
+
+  for (const [key, image] of standing) await verify(key, image, false);
+  await everythingAddsUp(server, standing);
+  t.diagnostic(JSON.stringify({ ...counts, standing: standing.size }));
+  assert.ok(counts.pushed > 10 && counts.deleted > 5 && counts.collected > 10, JSON.stringify(counts));
+}
+
+async function bring({ send }: TestRegistry, name: string, blob: Buffer) {
+  const digest = digestOf(blob);
+  if (randomInt(2) && (await send('HEAD', `/v2/${name}/blobs/${digest}`)).status === 200) return;
+  if (randomInt(2)) {
+    const from = repositories[randomInt(repositories.length)]!;
+    if ((await send('POST', `/v2/${name}/blobs/uploads/?mount=${digest}&from=${from}`)).status === 201) return;
+  }
+  await pushBlob(send, name, blob);
+}
+
+/** When the dust has settled: the quota's figures are what counting gives, and the storage holds exactly the live blobs. */
+async function everythingAddsUp({ app }: TestRegistry, standing: Map<string, Image>) {
+  await collect(app, new AbortController().signal, app.log);
+  const needed = new Map([...standing.values()].flatMap((image) => image.blobs.map((b) => [digestOf(b), b.length] as const)));
+  const manifests = new Map([...standing.values()].map((image) => [image.digest, image.body.length]));
+  const sum = (sizes: Iterable<number>) => [...sizes].reduce((a, b) => a + b, 0);
+  const found = await app.db.read(async (tx) => ({
+    blobs: await rows(
+      tx,
+      Type.Object({ digest: Type.String(), storage_key: Type.String() }),
+    )`select digest, storage_key from registry.blob order by digest`,
+    figures: await row(tx, Type.Object({ used_bytes: Type.Integer(), reserved_bytes: Type.Integer() }))`
+      select used_bytes, reserved_bytes from registry.registry where slug = 'acme'`,
+  }));
+  assert.deepEqual(
+    found.blobs.map((b) => b.digest),
+    [...needed.keys()].sort(),
+  );
+  const stored = (await Array.fromAsync(app.storage.list('sha256/'))).map((o) => o.key).sort();
+  assert.deepEqual(stored, found.blobs.map((b) => b.storage_key).sort());
+  assert.deepEqual(found.figures, { used_bytes: sum(needed.values()) + sum(manifests.values()), reserved_bytes: 0 });
+}

@@ -1,0 +1,55 @@
+// The data plane alone, open to anybody on loopback: for conformance suites, clients and benches while they are being written.
+// Prints its address; ends with its input.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../../kernel/config.ts';
+import { run } from '../../../kernel/db.ts';
+import { makeLog } from '../../../kernel/log.ts';
+import { keepPostgres } from '../../../kernel/postgres/index.ts';
+import { serve } from '../../../serve.ts';
+import { defineArea } from '../../area.ts';
+import { areas } from '../../index.ts';
+import type { Access } from '../access.ts';
+import { ociHandler } from '../planes/oci/index.ts';
+import { tasks } from '../tasks.ts';
+
+const dataDir = process.env['QUARTERDECK_DATA'] ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
+const given = process.env['QUARTERDECK_TEST_CONNECTION'];
+const postgres = given ? { connection: JSON.parse(given), stop: async () => {} } : await keepPostgres({ dataDir: join(dataDir, 'pg') });
+const access: Access = {
+  keyId: 'key',
+  org: 'org',
+  label: 'anybody',
+  registries: new Map([['acme', { registryId: 'reg_acme', mode: 'readwrite', prefixes: [] }]]),
+  scopes: undefined,
+  signal: new AbortController().signal,
+};
+const running = await serve({
+  config: readConfig({ QUARTERDECK_LISTEN: '127.0.0.1:0', ...process.env, QUARTERDECK_DATA: dataDir }, dataDir).config,
+  log: makeLog('warn'),
+  areas: [
+    ...areas.filter((a) => a.name !== 'registry'),
+    defineArea({
+      name: 'registry',
+      operations: [],
+      migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
+      raw: (app) => ociHandler({ app, authenticate: () => access }),
+      tasks,
+    }),
+  ],
+  database: { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: async () => {} },
+});
+await running.app.db.write(
+  (tx) => run(tx)`
+    insert into registry.registry (org_id, id, slug, display_name, region, quota_bytes, created_at)
+    values ('org', 'reg_acme', 'acme', 'acme', 'local', 1000000000000, kernel.now()) on conflict do nothing`,
+);
+console.log(`${running.url} ${process.pid}`);
+process.stdin.resume();
+process.stdin.once('end', async () => {
+  await running.stop();
+  await postgres.stop();
+  if (!process.env['QUARTERDECK_DATA']) await rm(dataDir, { recursive: true, force: true });
+  process.exit(0);
+});

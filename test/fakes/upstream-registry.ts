@@ -1,0 +1,166 @@
+import { createHash, randomBytes } from 'node:crypto';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** A small registry on loopback, with a token service and a separate place for blobs, that fails when it is told to. */
+export interface UpstreamRegistry {
+  url: string;
+  /** Pushes an image of these layers under a tag; returns its digests. */
+  image(repository: string, tag: string, layers: Buffer[]): Image;
+  untag(repository: string, tag: string): void;
+  /** The next requests whose path holds `path` go wrong. */
+  fail(path: string, fault: Fault, times?: number): void;
+  heal(): void;
+  /** Every request, as `METHOD path`. */
+  seen: string[];
+  /** Requests at the place of blobs, with the headers they came with. */
+  elsewhere: { path: string; headers: http.IncomingHttpHeaders }[];
+  count(start: string): number;
+  /** Lets go whatever waits at a gate. */
+  gate: { close(): void; open(): void };
+  /** From now on only this login is taken; without it everybody may pull. */
+  requireLogin(username: string, password: string): void;
+}
+
+export type Fault = { status: number; headers?: Record<string, string> } | { cutAfter: number } | { content: Buffer } | 'silent';
+
+export interface Image {
+  digest: string;
+  manifest: Buffer;
+  config: string;
+  layers: string[];
+}
+
+export const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+export const ociImage = 'application/vnd.oci.image.manifest.v1+json';
+
+export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry> {
+  const blobs = new Map<string, Buffer>();
+  const manifests = new Map<string, Buffer>();
+  const tags = new Map<string, string>();
+  const tokens = new Set<string>();
+  const seen: string[] = [];
+  const elsewhere: UpstreamRegistry['elsewhere'] = [];
+  let faults: { path: string; fault: Fault; left: number }[] = [];
+  let login: string | undefined;
+  let gate = Promise.resolve();
+  let openGate = () => {};
+
+  const listen = async (handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>) => {
+    const server = http.createServer((request, response) => void handler(request, response).catch(() => response.destroy()));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      openGate();
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  const faultFor = (path: string) => {
+    const found = faults.find((f) => f.left > 0 && path.includes(f.path));
+    if (found) found.left--;
+    return found?.fault;
+  };
+
+  const send = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    content: Buffer,
+    headers: Record<string, string>,
+    fault: Fault | undefined,
+  ) => {
+    if (fault === 'silent') return;
+    if (fault && 'status' in fault) return void response.writeHead(fault.status, fault.headers).end();
+    const body = fault && 'content' in fault ? fault.content : content;
+    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const rest = body.subarray(from);
+    const range = from ? { 'content-range': `bytes ${from}-${body.length - 1}/${body.length}` } : {};
+    response.writeHead(from ? 206 : 200, { ...headers, ...range, 'content-length': rest.length });
+    if (request.method === 'HEAD') return void response.end();
+    if (fault && 'cutAfter' in fault) {
+      response.write(rest.subarray(0, fault.cutAfter), () => response.destroy());
+      return;
+    }
+    response.write(rest.subarray(0, Math.floor(rest.length / 2)));
+    await gate;
+    response.end(rest.subarray(Math.floor(rest.length / 2)));
+  };
+
+  const storage = await listen(async (request, response) => {
+    const path = request.url!.slice(1);
+    elsewhere.push({ path, headers: request.headers });
+    await send(request, response, blobs.get(path)!, { 'content-type': 'application/octet-stream' }, faultFor(`storage/${path}`));
+  });
+
+  const url = await listen(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://here');
+    seen.push(`${request.method} ${pathname}`);
+    const fault = faultFor(pathname);
+    if (fault && fault !== 'silent' && 'status' in fault) return void response.writeHead(fault.status, fault.headers).end();
+    if (pathname === '/token') {
+      const given = request.headers.authorization;
+      if ((given || login) && given !== login) return void response.writeHead(401).end('{}');
+      const token = `${randomBytes(8).toString('hex')}.${searchParams.get('scope') ?? ''}`;
+      tokens.add(token);
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token, expires_in: 300 }));
+    }
+    const token = request.headers.authorization?.replace(/^Bearer /, '');
+    const [, name, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(pathname) ?? [];
+    const scope = name ? `repository:${name}:pull` : '';
+    if (!token || !tokens.has(token) || !token.endsWith(scope)) {
+      const challenge = `Bearer realm="${url}/token",service="fake"${scope ? `,scope="${scope}"` : ''}`;
+      return void response.writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' }).end('{"errors":[]}');
+    }
+    if (pathname === '/v2/') return void response.end('{}');
+    if (kind === 'manifests') {
+      const digest = reference!.includes(':') ? reference! : tags.get(`${name}:${reference}`);
+      const body = digest && manifests.get(`${name}@${digest}`);
+      if (!body) return void response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}');
+      return send(request, response, body, { 'content-type': ociImage, 'docker-content-digest': digest }, fault);
+    }
+    if (kind === 'blobs' && blobs.has(reference!)) return void response.writeHead(307, { location: `${storage}/${reference}` }).end();
+    response.writeHead(404).end('{"errors":[{"code":"BLOB_UNKNOWN"}]}');
+  });
+
+  return {
+    url,
+    seen,
+    elsewhere,
+    count: (start) => seen.filter((s) => s.startsWith(start)).length,
+    image: (repository, tag, layers) => {
+      const config = Buffer.from(JSON.stringify({ made: randomBytes(4).toString('hex') }));
+      for (const blob of [config, ...layers]) blobs.set(sha256(blob), blob);
+      const described = (bytes: Buffer, mediaType: string) => ({ mediaType, digest: sha256(bytes), size: bytes.length });
+      const manifest = Buffer.from(
+        JSON.stringify({
+          schemaVersion: 2,
+          mediaType: ociImage,
+          config: described(config, 'application/vnd.oci.image.config.v1+json'),
+          layers: layers.map((l) => described(l, 'application/vnd.oci.image.layer.v1.tar')),
+        }),
+      );
+      const digest = sha256(manifest);
+      manifests.set(`${repository}@${digest}`, manifest);
+      tags.set(`${repository}:${tag}`, digest);
+      return { digest, manifest, config: sha256(config), layers: layers.map(sha256) };
+    },
+    untag: (repository, tag) => void tags.delete(`${repository}:${tag}`),
+    fail: (path, fault, times = 1) => void faults.push({ path, fault, left: times }),
+    heal: () => {
+      faults = [];
+    },
+    gate: {
+      close: () => {
+        const closed = Promise.withResolvers<void>();
+        gate = closed.promise;
+        openGate = closed.resolve;
+      },
+      open: () => openGate(),
+    },
+    requireLogin: (username, password) => {
+      login = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    },
+  };
+}

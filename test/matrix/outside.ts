@@ -1,0 +1,33 @@
+import type { TestContext } from 'node:test';
+import { now } from '../../src/kernel/time.ts';
+import { type OidcIssuer, oidcIssuer } from '../fakes/oidc-issuer.ts';
+import { type UpstreamRegistry, upstreamRegistry } from '../fakes/upstream-registry.ts';
+import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
+
+/** The systems that operations talk to, each as a program on loopback. */
+export interface Fakes {
+  upstream: UpstreamRegistry;
+  upstreamLogin: { username: string; password: string };
+  issuer: OidcIssuer;
+}
+
+export interface Outside {
+  qd: Quarterdeck;
+  fakes: Fakes;
+}
+
+/** A server for which the world ends at this machine: names resolve nowhere, and what it may reach are the fakes. */
+export async function quarterdeckOutside(t: TestContext): Promise<Outside> {
+  const upstream = await upstreamRegistry(t);
+  const upstreamLogin = { username: 'acme', password: 'hunter2' };
+  upstream.requireLogin(upstreamLogin.username, upstreamLogin.password);
+  const qd = await quarterdeck(t, {
+    env: {
+      QUARTERDECK_DNS_SERVERS: '127.0.0.1:9',
+      QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8;oidc=127.0.0.0/8',
+      QUARTERDECK_REGISTRY_UPSTREAMS: `up.test=${upstream.url}`,
+    },
+  });
+  const issuer = await oidcIssuer(t, async () => Date.parse(await qd.app.db.read(now)));
+  return { qd, fakes: { upstream, upstreamLogin, issuer } };
+}

@@ -1,0 +1,90 @@
+import { byId, type Kitchen, type Maker, made201, type Recipes, type Thing, unique } from '../recipe.ts';
+import { service } from './services.ts';
+
+/** What belongs to a service is reached by whoever reaches that. */
+const ofService =
+  (path: string, body: (serviceId: string) => unknown): Maker =>
+  async (kitchen) => {
+    const its = await service(kitchen);
+    const { id } = await made201(kitchen.at.post(path, body(its.params.id!)));
+    return { params: { id }, narrowTo: its.params.id! };
+  };
+
+const incident = ofService('/oncall/incidents', (serviceId) => ({ serviceId, title: unique('incident') }));
+const source = ofService('/oncall/alert-sources', (serviceId) => ({ serviceId, name: unique('source') }));
+
+const update: Maker = async (kitchen) => {
+  const its = await incident(kitchen);
+  const { id } = await made201(kitchen.at.post(`/oncall/incidents/${its.params.id}/updates`, { body: 'we are looking' }));
+  return { ...its, params: { ...its.params, uid: id } };
+};
+
+const policyBody = ({ at }: Kitchen) => ({
+  name: unique('policy'),
+  repeat: 0,
+  steps: [{ target: { kind: 'user', id: at.userId, label: '' }, waitSeconds: 300 }],
+});
+const policy: Maker = async (kitchen) => byId((await made201(kitchen.at.post('/oncall/escalation-policies', policyBody(kitchen)))).id);
+const attached = async (kitchen: Kitchen) => ({ escalationPolicyId: (await policy(kitchen)).params.id });
+const foreignPolicy = async (kitchen: Kitchen) => ({
+  escalationPolicyId: (await policy({ ...kitchen, at: kitchen.foreigner })).params.id,
+});
+const foreignService = (more: Record<string, unknown>) => async (kitchen: Kitchen) => ({
+  ...more,
+  serviceId: (await service({ ...kitchen, at: kitchen.foreigner })).params.id,
+});
+const onService = (more: () => Record<string, unknown>) => async (kitchen: Kitchen) => ({
+  ...more(),
+  serviceId: (await service(kitchen)).params.id,
+});
+
+/** A source with the only key that opens it. */
+const keys = new Map<string, string>();
+const openSource: Maker = async (kitchen) => {
+  const its = await service(kitchen);
+  const { id, token } = await made201(kitchen.at.post('/oncall/alert-sources', { serviceId: its.params.id, name: unique('source') }));
+  keys.set(id, token);
+  return byId(id);
+};
+const keyOf = async (_kitchen: Kitchen, thing: Thing | undefined) => keys.get(thing!.params.id!)!;
+const firing = () => ({ labels: { alertname: unique('alert') }, startsAt: '2026-11-01T10:00:00Z' });
+
+export const oncall: Recipes = {
+  listIncidents: { lists: incident },
+  openIncident: {
+    body: onService(() => ({ title: unique('incident') })),
+    cases: { "other's service": { body: foreignService({ title: 'x' }) } },
+  },
+  getIncident: { make: incident },
+  acknowledgeIncident: { make: incident },
+  acknowledgeIncidentAlias: { make: incident },
+  resolveIncident: { make: incident },
+  publishIncidentUpdate: { make: incident, body: () => ({ body: 'we are looking' }) },
+  retractIncidentUpdate: { make: update },
+  listEscalationPolicies: { lists: policy },
+  createEscalationPolicy: {
+    body: policyBody,
+    cases: {
+      "other's user": {
+        body: ({ foreigner }) => ({
+          name: 'x',
+          repeat: 0,
+          steps: [{ target: { kind: 'user', id: foreigner.userId, label: '' }, waitSeconds: 300 }],
+        }),
+      },
+    },
+  },
+  updateEscalationPolicy: { make: policy, body: () => ({ name: unique('renamed') }) },
+  deleteEscalationPolicy: { make: policy },
+  setServicePolicy: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
+  updateOncallService: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
+  previewServiceEscalation: { make: service },
+  listAlertSources: { lists: source },
+  createAlertSource: {
+    body: onService(() => ({ name: unique('source') })),
+    cases: { "other's service": { body: foreignService({ name: 'x' }) } },
+  },
+  revokeAlertSource: { make: source },
+  receiveAlerts: { make: openSource, key: keyOf, body: () => ({ alerts: [{ ...firing(), status: 'firing' }] }) },
+  receivePrometheusAlerts: { make: openSource, key: keyOf, body: () => [firing()] },
+};
