@@ -18,6 +18,7 @@ const checks = {
   licences: ['scripts/check-licences.ts'],
   'house rules': ['scripts/check-house.ts'],
   openapi: ['scripts/openapi.ts', '--check'],
+  sdk: ['scripts/sdk.ts', '--check'],
 };
 
 const run = ([, command]) =>

@@ -85,9 +85,10 @@ export function makeCaches(listener: Listener): Caches {
       const filled = await fill();
       if (!filled) return undefined;
       const staleAt = performance.now() + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
-      if (drops === before && listener.hearing) entries.set(key, { value: filled.value, topics: filled.topics, staleAt });
+      const entry = { value: filled.value, topics: filled.topics, staleAt };
+      if (drops === before && listener.hearing) entries.set(key, entry);
       // Not kept, because something was dropped meanwhile, because we are deaf, or because it alone is too big.
-      if (entries.peek(key)?.value !== filled.value) {
+      if (entries.peek(key) !== entry) {
         if (droppers.length) setTimeout(() => tell(filled.value), unkeptMs).unref();
         return filled.value;
       }

@@ -161,19 +161,29 @@ test('a value that no key opens stops the rotation and is named', async (t) => {
   await rotateKey(rotation);
 });
 
-test('values locked by others are waited for, and two rotations do not run at once', async (t) => {
-  const { rotation, db, ring } = await sealedBoxes(t, 2);
-  let release = () => {};
-  const holding = db.write(async (tx) => {
-    await run(tx)`update depot.box set object = 'changed meanwhile' where id = 'box 1'`;
-    await new Promise<void>((resolve) => (release = resolve));
+test('whoever writes at this moment is waited for, and two rotations do not run at once', async (t) => {
+  const { rotation, db, first, ring } = await sealedBoxes(t, 2);
+  const [writing, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const late = db.write(async (tx) => {
+    const secret = seal(first, 'secret of late', place('late'));
+    await run(tx)`insert into depot.box (id, object, secret) values ('late', '', ${secret})`;
+    writing.resolve();
+    await end.promise;
   });
-  while (!(await sqlOn(rotation.connection, `select 1 from pg_locks where locktype = 'transactionid'`)).length);
-  const rotating = rotateKey({ ...rotation, settle: async () => void setTimeout(release, 300) });
-  const second = await rotateKey(rotation).catch((error) => error);
-  await Promise.all([holding, rotating]);
-  assert.match(String(second.message), /another `quarterdeck admin rotate-key` is under way/);
-  for (const { secret } of await boxes(db)) assert.equal(keyIdOf(secret), (await ring()).keys[0]!.id);
+  await writing.promise;
+  let second: unknown;
+  let settled = 0;
+  await rotateKey({
+    ...rotation,
+    settle: async () => {
+      settled++;
+      if (settled === 1) second = await rotateKey(rotation).catch((error) => error);
+      else setTimeout(end.resolve, 300);
+    },
+  });
+  await late;
+  assert.match((second as Error).message, /another `quarterdeck admin rotate-key` is under way/);
+  for (const { id, secret } of await boxes(db)) assert.equal(keyIdOf(secret), (await ring()).keys[0]!.id, id);
 });
 
 test('many values are sealed anew in portions', async (t) => {

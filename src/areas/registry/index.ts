@@ -75,7 +75,7 @@ export const registry = defineArea({
   migrations: { schema: 'registry', folder: new URL('./migrations/', import.meta.url) },
   sealed: [
     { table: 'registry.signing_key', column: 'sealed', id: 'id' },
-    { table: 'registry.upstream_credential', column: 'password', id: "registry_id || '/' || host" },
+    { table: 'registry.upstream_credential', column: 'password', id: "(registry_id || '/' || host)" },
   ],
   resources: [
     {

@@ -44,16 +44,12 @@ const ruleIn = inRegistry(async (kitchen, registry) => ({
 const imageIn = inRegistry(pushedImage);
 const repoOf = (image: Thing | undefined) => ({ repo: image!.params.repo! });
 
-const upstreamIn: Maker = async (kitchen) => ({
-  ...(await registryIn(kitchen)),
-  params: { ...(await registryIn(kitchen)).params, host: 'up.test' },
-});
-const upstreamLoginIn: Maker = async (kitchen) => {
-  const upstream = await registryIn(kitchen);
-  const { status } = await kitchen.at.put(`${at(upstream)}/upstream-credentials/up.test`, kitchen.fakes.upstreamLogin);
+const upstreamIn = inRegistry(async () => ({ host: 'up.test' }));
+const upstreamLoginIn = inRegistry(async ({ at: owner, fakes }, registry) => {
+  const { status } = await owner.put(`${at(registry)}/upstream-credentials/up.test`, fakes.upstreamLogin);
   if (status !== 200) throw new Error(`the upstream login was not taken: ${status}`);
-  return { ...upstream, params: { ...upstream.params, host: 'up.test' } };
-};
+  return { host: 'up.test' };
+});
 
 export const registry: Recipes = {
   listRegistries: { lists: registryIn },
@@ -102,7 +98,7 @@ export const registry: Recipes = {
     },
   },
   listRegistryUpstreams: {},
-  listRegistryUpstreamCredentials: { make: upstreamLoginIn },
+  listRegistryUpstreamCredentials: { lists: upstreamLoginIn, shared: ['host'] },
   setRegistryUpstreamCredential: { make: upstreamIn, shared: ['host'], body: ({ fakes }) => fakes.upstreamLogin },
   deleteRegistryUpstreamCredential: { make: upstreamLoginIn, shared: ['host'] },
 };

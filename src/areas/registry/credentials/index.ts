@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Principal, Principals } from '../../../identity/principal.ts';
 import { rateLimit } from '../../../identity/rate-limit.ts';
-import { hashKey, type Kind } from '../../../identity/token-format.ts';
+import { hashKey, type Kind, kindOf } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import type { Access, Authenticate } from '../access.ts';
@@ -111,6 +111,8 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
     authenticate: (request) => {
       const header = request.headers.authorization;
       const token = bearerToken(header);
+      // A key itself may be the bearer: that is what the answer of an OIDC exchange (RFC 8693) is good for.
+      if (token !== undefined && kindOf(token) === 'reg') return byHash(hashKey(token), undefined);
       if (token !== undefined) {
         const grant = bearers.verify(token);
         return grant instanceof Promise ? grant.then(byGrant) : byGrant(grant);

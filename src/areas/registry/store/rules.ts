@@ -33,12 +33,14 @@ export const deleteRule = (tx: Tx, org: string, registryId: string, id: number) 
 const CandidateRow = Type.Object({ ...RuleRow.properties, org_id: Type.String(), registry_id: Type.String() });
 export type CandidateRow = Static<typeof CandidateRow>;
 
-/** Rules that an issuer's token might match: of one registry, or of any when none is named. */
-export const candidates = (tx: Tx, issuer: string, slug: string | undefined) => rows(tx, CandidateRow)`
+export const candidatePage = 500;
+
+/** Rules that an issuer's token might match, a page after this id: of one registry, or of any when none is named. */
+export const candidates = (tx: Tx, issuer: string, slug: string | undefined, after: number) => rows(tx, CandidateRow)`
   select o.id, o.name, o.issuer, o.audience, o.subject_pattern, o.mode, o.prefixes, o.created_at, o.org_id, o.registry_id
     from registry.oidc_rule o join registry.registry g on g.id = o.registry_id
-   where o.issuer = ${issuer} and (${slug ?? null}::text is null or g.slug = ${slug ?? null})
-   order by o.id limit 1000`;
+   where o.issuer = ${issuer} and o.id > ${after} and (${slug ?? null}::text is null or g.slug = ${slug ?? null})
+   order by o.id limit ${candidatePage}`;
 
 /** The rule still stands, and cannot be deleted before this transaction has ended: no key outlives its rule unseen.
  *  The registry first, as whoever deletes it goes. */

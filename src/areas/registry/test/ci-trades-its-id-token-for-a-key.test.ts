@@ -34,6 +34,9 @@ test('CI trades its ID token for a key that is listed, narrow and short-lived', 
   ]);
   assert.deepEqual(claimsOf(allowed.body.token).access, [{ type: 'repository', name: 'acme/team/app', actions: ['pull', 'push'] }]);
 
+  const bearer = await fetch(`${url}/v2/acme/team/app/tags/list`, { headers: { authorization: `Bearer ${given.body.access_token}` } });
+  assert.equal(bearer.status, 404, 'in, though there is nothing yet');
+
   const [listed] = (await owner.get('/registry/registries/acme/keys')).body.keys;
   assert.deepEqual([listed.keyId, listed.mintedVia, listed.mode], [given.body.keyId, 'oidc', 'readwrite']);
 

@@ -14,7 +14,7 @@ test('a blob is mounted only from where one may pull', async (t) => {
   const mounted = await mount('acme/two', '&from=acme/secret/one');
   assert.deepEqual([mounted.status, mounted.headers.location], [201, `/v2/acme/two/blobs/${digest}`]);
   assert.ok(await has('acme/two'));
-  assert.equal((await mount('acme/three', '')).status, 201, 'anonymously, from wherever the caller may pull');
+  assert.equal((await mount('acme/three', '')).status, 201, 'anonymously, from wherever in the registry the caller may pull');
 
   const missing = await send('POST', `/v2/acme/two/blobs/uploads/?mount=${digestOf(someBytes(9))}&from=acme/secret/one`);
   assert.equal(missing.status, 202);
@@ -33,7 +33,9 @@ test('a blob is mounted only from where one may pull', async (t) => {
   assert.equal((await mount('acme/public/x', '', 'narrow')).status, 202);
   const push = new Set(['pull', 'push'] as const);
   allow('scoped', { acme }, new Map([['acme/five', push]]));
-  assert.equal((await mount('acme/five', '&from=acme/secret/one', 'scoped')).status, 202);
+  const challenged = await mount('acme/five', '&from=acme/secret/one', 'scoped');
+  assert.equal(challenged.status, 401, 'its owner may: a token for both is worth asking for');
+  assert.match(String(challenged.headers['www-authenticate']), /scope="repository:acme\/five:pull,push repository:acme\/secret\/one:pull",error="insufficient_scope"/);
   allow(
     'both',
     { acme },

@@ -6,7 +6,8 @@ import { may } from '../../access.ts';
 import { holdBlob, holdersOf, linkedBlob } from '../../store/blobs.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import { insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
-import { type Call, type Place, permit, refuseCached, unknownName } from './call.ts';
+import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
+import { challenge } from './challenge.ts';
 import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import { OciError } from './errors.ts';
 import { contentLength, receive } from './receive.ts';
@@ -79,18 +80,22 @@ async function refuseFull(call: Call, place: Place, needed: number) {
 
 /** Content that another repository has, for whoever may pull it there. False: the client has to send it. */
 async function mountBlob({ plane, access }: Call, target: RepositoryRow, digest: string, from: string | null): Promise<boolean> {
-  const { db } = plane.app;
-  return db.write(async (tx) => {
-    if (from !== null) {
-      const source = splitName(from);
-      const reach = source && access.registries.get(source.slug);
-      if (!reach || !may(access, source.slug, source.repository, 'pull')) return false;
-      const repository = await repositoryByName(tx, reach.registryId, source.repository);
+  const whole = { ...access, scopes: undefined };
+  const source = from === null ? undefined : splitName(from);
+  const reach = source && access.registries.get(source.slug);
+  if (from !== null && (!reach || !may(whole, source.slug, source.repository, 'pull'))) return false;
+  if (source && !may(access, source.slug, source.repository, 'pull')) {
+    // A token for the target alone, though its owner may pull from the source: a client that is told so fetches one for both.
+    throw challenge(plane.app, `${scopeOf(`${target.slug}/${target.name}`, ['pull', 'push'])} ${scopeOf(from!, ['pull'])}`, true);
+  }
+  return plane.app.db.write(async (tx) => {
+    if (source) {
+      const repository = await repositoryByName(tx, reach!.registryId, source.repository);
       if (!repository || !(await linkedBlob(tx, repository.id, digest))) return false;
     } else {
-      const slugs = new Map([...access.registries].map(([slug, { registryId }]) => [registryId, slug]));
-      const holders = await holdersOf(tx, digest, [...slugs.keys()]);
-      if (!holders.some((h) => may(access, slugs.get(h.registry_id)!, h.repository, 'pull'))) return false;
+      // No source named: any of the same registry that the credential may pull from. A token cannot be asked for what has no name.
+      const holders = await holdersOf(tx, digest, [target.registry_id]);
+      if (!holders.some((h) => may(whole, target.slug, h.repository, 'pull'))) return false;
     }
     const blob = await holdBlob(tx, digest);
     if (blob) await link(tx, plane.app, target, blob);

@@ -10,7 +10,7 @@ import { makeClock } from '../../credentials/clock.ts';
 import type { ForeignLogin } from '../../credentials/index.ts';
 import { matchesSubject } from '../../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../../store/keys.ts';
-import { type CandidateRow, candidates, holdRule } from '../../store/rules.ts';
+import { type CandidateRow, candidatePage, candidates, holdRule } from '../../store/rules.ts';
 import { BadToken, IssuerAway, makeIssuers } from './issuers.ts';
 
 /** What a job is given for its ID token. */
@@ -52,12 +52,13 @@ function makeOidc(app: App): Oidc {
   const mayBePlain = (host: string) => decide(allowed, 'oidc', host).allowed && !decide(nothing, 'oidc', host).allowed;
   const issuers = makeIssuers(app, makeClock(app), mayBePlain);
 
-  /** The rules that a token matches, best first. Throws 401 for whatever is wrong with it. */
+  /** The rule that admits a token. Throws 401 for whatever is wrong with it. */
   const matching = async (token: string, slug: string | undefined, mode: Mode | undefined) => {
-    const issuer = issuerOf(token);
+    const issuer = issuerOf(token) ?? refuse();
+    const page = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
     // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
-    const rules = issuer === undefined ? [] : await app.db.read((tx) => candidates(tx, issuer, slug));
-    if (issuer === undefined || !rules.length) throw noRule();
+    let rules = await page(0);
+    const first = rules[0] ?? refuse();
     const claims = await issuers.verify(issuer, token).catch((error) => {
       if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
       if (!(error instanceof BadToken)) throw error;
@@ -66,18 +67,23 @@ function makeOidc(app: App): Oidc {
     });
     const subject = claims.sub ?? '';
     const audiences = [claims.aud ?? []].flat();
-    const fits = rules.filter(
-      (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),
-    );
-    const best = bestOf(fits, mode);
-    if (!best) await tell(rules, slug, { subject: subject.slice(0, 200), audience: audiences.map((a) => a.slice(0, 200)).slice(0, 5) });
-    return { rule: best ?? refuse(), subject };
+    const fits: CandidateRow[] = [];
+    for (; rules.length; rules = rules.length < candidatePage ? [] : await page(rules.at(-1)!.id)) {
+      fits.push(
+        ...rules.filter(
+          (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),
+        ),
+      );
+      if (fits.length && slug === undefined) break;
+    }
+    const rule = bestOf(fits, mode);
+    if (!rule) await tell(first, slug, { subject: subject.slice(0, 200), audience: audiences.map((a) => a.slice(0, 200)).slice(0, 5) });
+    return { rule: rule ?? refuse(), subject };
   };
 
   /** A genuine token that no rule admits is a rule with a mistake in it: the organization reads it in its audit log. */
-  const tell = async (rules: CandidateRow[], slug: string | undefined, detail: Record<string, unknown>) => {
+  const tell = async ({ org_id: org, registry_id: id }: CandidateRow, slug: string | undefined, detail: Record<string, unknown>) => {
     if (slug === undefined) return;
-    const { org_id: org, registry_id: id } = rules[0]!;
     await app.db.write((tx) =>
       audit(tx, { org, user: { id: 'oidc', email: 'oidc' } }, 'registry.oidc.refuse', { id }, { slug, ...detail }),
     );
