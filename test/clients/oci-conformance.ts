@@ -43,10 +43,18 @@ for (const version of ['1.1', 'dev']) {
     const junit = await readFile(join(results, 'junit.xml'), 'utf8');
     const attributes = /<testsuite ([^>]*)>/.exec(junit)![1]!;
     const count = (what: string) => Number(new RegExp(`\\b${what}="(\\d+)"`).exec(attributes)?.[1] ?? 0);
-    const [tests, failures, errors, skipped, disabled] = ['tests', 'failures', 'errors', 'skipped', 'disabled'].map(count) as [number, number, number, number, number];
+    const [tests, failures, errors, skipped, disabled] = ['tests', 'failures', 'errors', 'skipped', 'disabled'].map(count) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     t.diagnostic(`${tests} checks, ${failures} failures, ${errors} errors, ${skipped} skipped, ${disabled} not of this version`);
     assert.ok(tests > 600, `only ${tests} checks were made`);
-    const bad = String(stdout).split('\n').filter((line) => /FAIL|Skip|Error/.test(line));
+    const bad = String(stdout)
+      .split('\n')
+      .filter((line) => /FAIL|Skip|Error/.test(line));
     assert.deepEqual({ failures, errors, skipped }, { failures: 0, errors: 0, skipped: 0 }, bad.join('\n'));
     if (version === 'dev') await rm(folder, { recursive: true, force: true });
   });

@@ -27,14 +27,31 @@ test('buildah builds for several platforms and pushes them as one', async (t) =>
   const pulled = (await run('buildah', 'pull', insecure, `docker://${at}/single:v1`)).trim();
   assert.match(pulled, /^[0-9a-f]{64}$/);
   // The whole index with its children into another repository.
-  await run('skopeo', 'copy', '--all', '--src-tls-verify=false', '--dest-tls-verify=false', `docker://${at}/multi:v1`, `docker://${at}/copy:v1`);
+  await run(
+    'skopeo',
+    'copy',
+    '--all',
+    '--src-tls-verify=false',
+    '--dest-tls-verify=false',
+    `docker://${at}/multi:v1`,
+    `docker://${at}/copy:v1`,
+  );
   assert.equal(JSON.parse(await run('skopeo', 'inspect', '--raw', insecure, `docker://${at}/copy:v1`)).manifests.length, 2);
 });
 
 test('podman pulls, tags and pushes', async (t) => {
   const { run, fails, at, host, folder, login, server } = await client(t);
-  await run('skopeo', 'copy', '--dest-tls-verify=false', '--dest-creds', `${login.username}:${login.password}`, await imageLayout(folder, 'one', 200_000), `docker://${at}/app:v1`);
-  const podman = (...args: string[]) => run('podman', '--storage-driver', 'vfs', '--root', join(folder, 'graph'), '--runroot', join(folder, 'run'), ...args);
+  await run(
+    'skopeo',
+    'copy',
+    '--dest-tls-verify=false',
+    '--dest-creds',
+    `${login.username}:${login.password}`,
+    await imageLayout(folder, 'one', 200_000),
+    `docker://${at}/app:v1`,
+  );
+  const podman = (...args: string[]) =>
+    run('podman', '--storage-driver', 'vfs', '--root', join(folder, 'graph'), '--runroot', join(folder, 'run'), ...args);
   await podman('login', insecure, '-u', login.username, '-p', login.password, host);
   await podman('pull', insecure, `${at}/app:v1`);
   await podman('tag', `${at}/app:v1`, `${at}/other:v2`);
@@ -47,5 +64,20 @@ test('podman pulls, tags and pushes', async (t) => {
   const key = (await server.owner.post('/registry/registries/acme/keys', { name: 'reader', mode: 'pull' })).body;
   await podman('login', insecure, '-u', key.keyId, '-p', key.secret, host);
   await podman('pull', insecure, `${at}/app:v1`);
-  assert.match(await fails('podman', '--storage-driver', 'vfs', '--root', join(folder, 'graph'), '--runroot', join(folder, 'run'), 'push', insecure, `${at}/app:v1`, `${at}/app:v9`), /denied|unauthorized|403|401/i);
+  assert.match(
+    await fails(
+      'podman',
+      '--storage-driver',
+      'vfs',
+      '--root',
+      join(folder, 'graph'),
+      '--runroot',
+      join(folder, 'run'),
+      'push',
+      insecure,
+      `${at}/app:v1`,
+      `${at}/app:v9`,
+    ),
+    /denied|unauthorized|403|401/i,
+  );
 });

@@ -11,8 +11,14 @@ test('skopeo logs in, copies, inspects, lists and deletes', async (t) => {
   const to = '--dest-tls-verify=false';
   const from = '--src-tls-verify=false';
 
-  assert.match(await fails('skopeo', 'copy', to, '--insecure-policy', image, `docker://${at}/app:v1`), /unauthorized|authentication required|log in/i);
-  assert.match(await fails('skopeo', 'login', insecure, '-u', login.username, '-p', 'wrong', host), /invalid username|unauthorized|authenticating/i);
+  assert.match(
+    await fails('skopeo', 'copy', to, '--insecure-policy', image, `docker://${at}/app:v1`),
+    /unauthorized|authentication required|log in/i,
+  );
+  assert.match(
+    await fails('skopeo', 'login', insecure, '-u', login.username, '-p', 'wrong', host),
+    /invalid username|unauthorized|authenticating/i,
+  );
   await run('skopeo', 'login', insecure, '-u', login.username, '-p', login.password, host);
   await run('skopeo', 'copy', to, image, `docker://${at}/team/app:v1`);
 
@@ -28,7 +34,10 @@ test('skopeo logs in, copies, inspects, lists and deletes', async (t) => {
 
   // As Docker's own types, under sha256 of what was sent.
   await run('skopeo', 'copy', '--format', 'v2s2', to, image, `docker://${at}/team/app:docker`);
-  assert.match(await run('skopeo', 'inspect', '--raw', insecure, `docker://${at}/team/app:docker`), /application\/vnd\.docker\.distribution\.manifest\.v2\+json/);
+  assert.match(
+    await run('skopeo', 'inspect', '--raw', insecure, `docker://${at}/team/app:docker`),
+    /application\/vnd\.docker\.distribution\.manifest\.v2\+json/,
+  );
   assert.deepEqual(JSON.parse(await run('skopeo', 'list-tags', insecure, `docker://${at}/team/app`)).Tags, ['docker', 'v1']);
 
   await run('skopeo', 'delete', insecure, `docker://${at}/team/app:v1`);
@@ -36,5 +45,8 @@ test('skopeo logs in, copies, inspects, lists and deletes', async (t) => {
   await run('skopeo', 'inspect', insecure, `docker://${at}/mirror/app:v2`);
 
   assert.equal((await server.owner.delete(`/registry/login-credentials/${login.username}`)).status, 204);
-  assert.match(await fails('skopeo', 'inspect', insecure, `docker://${at}/mirror/app:v2`), /unauthorized|authentication required|invalid username|log in/i);
+  assert.match(
+    await fails('skopeo', 'inspect', insecure, `docker://${at}/mirror/app:v2`),
+    /unauthorized|authentication required|invalid username|log in/i,
+  );
 });

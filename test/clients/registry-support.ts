@@ -43,8 +43,12 @@ export async function client(t: TestContext): Promise<Client> {
     CONTAINERS_STORAGE_CONF: join(folder, 'storage.conf'),
     BUILDAH_ISOLATION: 'chroot',
   };
-  await writeFile(env.CONTAINERS_STORAGE_CONF, `[storage]\ndriver = "vfs"\ngraphroot = "${join(folder, 'graph')}"\nrunroot = "${join(folder, 'run')}"\n`);
-  const start = (program: string, args: string[]) => exec(program, args, { env, cwd: folder, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+  await writeFile(
+    env.CONTAINERS_STORAGE_CONF,
+    `[storage]\ndriver = "vfs"\ngraphroot = "${join(folder, 'graph')}"\nrunroot = "${join(folder, 'run')}"\n`,
+  );
+  const start = (program: string, args: string[]) =>
+    exec(program, args, { env, cwd: folder, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
   return {
     server,
     host,
@@ -60,7 +64,11 @@ export async function client(t: TestContext): Promise<Client> {
         },
       );
     },
-    fails: async (program, ...args) => start(program, args).then(() => Promise.reject(new Error(`${program} ${args.join(' ')} ended well`)), (error) => String(error.stderr)),
+    fails: async (program, ...args) =>
+      start(program, args).then(
+        () => Promise.reject(new Error(`${program} ${args.join(' ')} ended well`)),
+        (error) => String(error.stderr),
+      ),
   };
 }
 
@@ -85,7 +93,10 @@ export async function imageLayout(folder: string, name: string, size: number): P
   };
   const top = await put(Buffer.from(JSON.stringify(manifest)), manifest.mediaType);
   await writeFile(join(layout, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-  await writeFile(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [{ ...top, annotations: { 'org.opencontainers.image.ref.name': 'latest' } }] }));
+  await writeFile(
+    join(layout, 'index.json'),
+    JSON.stringify({ schemaVersion: 2, manifests: [{ ...top, annotations: { 'org.opencontainers.image.ref.name': 'latest' } }] }),
+  );
   return `oci:${layout}:latest`;
 }
 

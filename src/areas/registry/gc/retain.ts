@@ -16,7 +16,14 @@ export async function retain(app: App, signal: AbortSignal, log: Logger): Promis
       if (signal.aborted) return;
       const gone = await app.db.write(async (tx) => {
         const at = await now(tx);
-        const event = { kind: 'delete' as const, org: repository.org_id, registryId: repository.registry_id, slug: repository.slug, repository: repository.name, by: 'retention' };
+        const event = {
+          kind: 'delete' as const,
+          org: repository.org_id,
+          registryId: repository.registry_id,
+          slug: repository.slug,
+          repository: repository.name,
+          by: 'retention',
+        };
         const tags = outdatedTags(retention, repository.immutable_tags, repository.name, await tagStates(tx, repository.id), at);
         for (const tag of tags) {
           const removed = await removeTag(tx, app.caches, repository, tag);
@@ -30,7 +37,8 @@ export async function retain(app: App, signal: AbortSignal, log: Logger): Promis
         for (const digest of images) await tell(tx, { ...event, digest });
         return { tags: tags.length, images: images.length };
       });
-      if (gone.tags + gone.images > 0) log.info({ registry: repository.slug, repository: repository.name, ...gone }, 'retention removed images');
+      if (gone.tags + gone.images > 0)
+        log.info({ registry: repository.slug, repository: repository.name, ...gone }, 'retention removed images');
     }
     const last = page.at(-1);
     if (!last) return;

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { App } from '../../../kernel/app.ts';
-import { now } from '../../../kernel/time.ts';
 import type { Logger } from '../../../kernel/log.ts';
+import { now } from '../../../kernel/time.ts';
 import { recount } from '../quota.ts';
 import { algorithmOf } from '../rules/names.ts';
 import { settingsOf } from '../settings.ts';
 import { knownBlobIds, lostBlobs, registryIds, sampleBlobs } from '../store/collect.ts';
-import { topics } from '../topics.ts';
 import { review } from '../store/queue.ts';
 import { dropEmptyRepositories } from '../store/repositories.ts';
+import { topics } from '../topics.ts';
 
 const daySeconds = 86_400;
 const batch = 500;
@@ -21,12 +21,18 @@ export async function scrub(app: App, signal: AbortSignal, log: Logger): Promise
   const orphans = await removeOrphans(app, since, signal);
   await app.db.write(async (tx) => {
     const lost = await lostBlobs(tx, 2 * daySeconds);
-    await review(tx, 'blob', lost.map((b) => String(b.id)), 0);
+    await review(
+      tx,
+      'blob',
+      lost.map((b) => String(b.id)),
+      0,
+    );
     for (const { id } of await dropEmptyRepositories(tx, settingsOf(app).gcDelaySeconds)) await app.caches.drop(tx, topics.repository(id));
   });
   for (const id of await app.db.read(registryIds)) {
     if (signal.aborted) return;
-    if (await app.db.write((tx) => recount(tx, id))) log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
+    if (await app.db.write((tx) => recount(tx, id)))
+      log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
   }
   const bad = await verifySome(app, signal, log);
   if (swept + orphans + bad > 0) log.info({ swept, orphans, bad }, 'scrubbed the registry');
@@ -37,7 +43,12 @@ async function removeOrphans(app: App, since: Date, signal: AbortSignal): Promis
   let removed = 0;
   let waiting: { id: number; key: string }[] = [];
   const settle = async () => {
-    const known = await app.db.read((tx) => knownBlobIds(tx, waiting.map((w) => w.id)));
+    const known = await app.db.read((tx) =>
+      knownBlobIds(
+        tx,
+        waiting.map((w) => w.id),
+      ),
+    );
     for (const { id, key } of waiting) {
       if (known.has(id)) continue;
       await app.storage.remove(key);

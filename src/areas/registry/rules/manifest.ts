@@ -42,10 +42,16 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 /** Reads a manifest of any type that registries take; an index may be deep, since its children are manifests of their own. */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
   const doc = jsonOf(body);
-  if (doc['schemaVersion'] !== 2) refuse(doc['schemaVersion'] === 1 ? 'manifests of schema 1 are not taken; push the image with a client of this decade' : 'schemaVersion must be 2');
+  if (doc['schemaVersion'] !== 2)
+    refuse(
+      doc['schemaVersion'] === 1
+        ? 'manifests of schema 1 are not taken; push the image with a client of this decade'
+        : 'schemaVersion must be 2',
+    );
   const declared = contentType?.split(';')[0]?.trim().toLowerCase() || undefined;
   const inside = optionalText(doc, 'mediaType');
-  if (inside !== undefined && declared !== undefined && inside !== declared) refuse(`Content-Type says ${declared} and mediaType says ${inside}; send the same in both`);
+  if (inside !== undefined && declared !== undefined && inside !== declared)
+    refuse(`Content-Type says ${declared} and mediaType says ${inside}; send the same in both`);
   const mediaType = declared ?? inside ?? (Array.isArray(doc['manifests']) ? mediaTypes.ociIndex : mediaTypes.ociManifest);
   if (!known.has(mediaType)) refuse(`${mediaType} is no type of manifest; use ${[...known].join(', ')}`);
 
@@ -75,8 +81,15 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
 }
 
 /** What a listing of referrers shows: an image's own type, or that of its config when it has none; an index shows none. */
-export const artifactTypeOf = ({ mediaType, artifactType, configType }: { mediaType: string; artifactType?: string | null | undefined; configType?: string | null | undefined }) =>
-  artifactType ?? (isIndex(mediaType) ? undefined : (configType ?? undefined));
+export const artifactTypeOf = ({
+  mediaType,
+  artifactType,
+  configType,
+}: {
+  mediaType: string;
+  artifactType?: string | null | undefined;
+  configType?: string | null | undefined;
+}) => artifactType ?? (isIndex(mediaType) ? undefined : (configType ?? undefined));
 
 function jsonOf(body: Buffer): Json {
   let doc: unknown;
@@ -92,7 +105,8 @@ function descriptor(value: unknown, where: string): Needed {
   if (!isObject(value)) return refuse(`${where} must be a descriptor`);
   const { digest, size, mediaType } = value;
   if (typeof mediaType !== 'string' || !mediaType) refuse(`${where}.mediaType must be a text`);
-  if (typeof digest !== 'string' || !isDigest(digest)) return refuse(`${where}.digest must be sha256: or sha512: and its hexadecimal digits`);
+  if (typeof digest !== 'string' || !isDigest(digest))
+    return refuse(`${where}.digest must be sha256: or sha512: and its hexadecimal digits`);
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) return refuse(`${where}.size must be a number of bytes`);
   return { digest, size };
 }
@@ -112,7 +126,9 @@ function list(doc: Json, key: string, fallback?: unknown[]): unknown[] {
 function optionalText(doc: Json, key: string): string | undefined {
   const value = doc[key];
   if (value === undefined || value === null || value === '') return undefined;
-  return typeof value === 'string' && value.length <= 255 && !hasControl(value) ? value : refuse(`${key} must be a text of at most 255 characters`);
+  return typeof value === 'string' && value.length <= 255 && !hasControl(value)
+    ? value
+    : refuse(`${key} must be a text of at most 255 characters`);
 }
 
 function annotationsOf(value: unknown): Record<string, string> | undefined {

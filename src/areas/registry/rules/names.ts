@@ -48,6 +48,8 @@ export function routeOf(path: string): Route | undefined {
   if (before.endsWith('/manifests')) return { kind: 'manifest', name: before.slice(0, -'/manifests'.length), reference: last };
   if (before.endsWith('/referrers')) return { kind: 'referrers', name: before.slice(0, -'/referrers'.length), digest: last };
   if (before.endsWith('/blobs'))
-    return last === 'uploads' ? { kind: 'uploads', name: before.slice(0, -'/blobs'.length) } : { kind: 'blob', name: before.slice(0, -'/blobs'.length), digest: last };
+    return last === 'uploads'
+      ? { kind: 'uploads', name: before.slice(0, -'/blobs'.length) }
+      : { kind: 'blob', name: before.slice(0, -'/blobs'.length), digest: last };
   return undefined;
 }

@@ -29,7 +29,13 @@ const dayMs = 86_400_000;
 const within = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
 
 /** The tags of one repository that are to go. */
-export function outdatedTags(retention: Retention, immutable: readonly string[], repository: string, tags: readonly TagState[], now: string): string[] {
+export function outdatedTags(
+  retention: Retention,
+  immutable: readonly string[],
+  repository: string,
+  tags: readonly TagState[],
+  now: string,
+): string[] {
   const rules = retention.rules ?? [];
   const byRule = new Map<RetentionRule, TagState[]>();
   for (const tag of tags) {
@@ -39,7 +45,9 @@ export function outdatedTags(retention: Retention, immutable: readonly string[],
   const gone: string[] = [];
   for (const [{ keepLast, keepDays }, governed] of byRule) {
     if (keepLast === undefined && keepDays === undefined) continue;
-    const newestFirst = governed.toSorted((a, b) => (a.updatedAt === b.updatedAt ? (a.name < b.name ? -1 : 1) : a.updatedAt < b.updatedAt ? 1 : -1));
+    const newestFirst = governed.toSorted((a, b) =>
+      a.updatedAt === b.updatedAt ? (a.name < b.name ? -1 : 1) : a.updatedAt < b.updatedAt ? 1 : -1,
+    );
     for (const [place, tag] of newestFirst.entries()) {
       if (keepLast !== undefined && place < keepLast) continue;
       if (keepDays !== undefined && (within(tag.updatedAt, keepDays, now) || within(tag.pulledAt, keepDays, now))) continue;
@@ -51,4 +59,6 @@ export function outdatedTags(retention: Retention, immutable: readonly string[],
 
 /** Whether an image without a tag is to go. */
 export const isOutdatedUntagged = (retention: Retention, image: { createdAt: string; pulledAt: string | null }, now: string): boolean =>
-  retention.untaggedDays !== undefined && !within(image.createdAt, retention.untaggedDays, now) && !within(image.pulledAt, retention.untaggedDays, now);
+  retention.untaggedDays !== undefined &&
+  !within(image.createdAt, retention.untaggedDays, now) &&
+  !within(image.pulledAt, retention.untaggedDays, now);

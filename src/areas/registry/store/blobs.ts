@@ -12,7 +12,9 @@ export const linkedBlob = (tx: Tx, repositoryId: number, digest: string) => row(
 
 /** Tells garbage collection that somebody relies on the link. False: it is gone. */
 export const touchLink = async (tx: Tx, repositoryId: number, blobId: number) =>
-  (await run(tx)`update registry.repository_blob set touched_at = kernel.now() where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
+  (await run(
+    tx,
+  )`update registry.repository_blob set touched_at = kernel.now() where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
 
 /** The one live copy, held: garbage collection cannot begin to delete it before this transaction has ended. */
 export const holdBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
@@ -64,7 +66,15 @@ export const isReferenced = async (tx: Tx, repositoryId: number, digest: string)
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.manifest_blob where repository_id = ${repositoryId} and digest = ${digest}) as yes`)!.yes;
 
-const LinkRow = Type.Object({ repository_id: Type.Integer(), blob_id: Type.Integer(), registry_id: Type.String(), digest: Type.String(), size: Type.Integer(), due: Type.Boolean(), due_at: Type.String() });
+const LinkRow = Type.Object({
+  repository_id: Type.Integer(),
+  blob_id: Type.Integer(),
+  registry_id: Type.String(),
+  digest: Type.String(),
+  size: Type.Integer(),
+  due: Type.Boolean(),
+  due_at: Type.String(),
+});
 export type LinkRow = Static<typeof LinkRow>;
 
 /** A link, locked against whoever wants to rely on it. `due`: nobody touched it for so long. */

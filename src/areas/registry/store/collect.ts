@@ -1,7 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 
-const DyingRow = Type.Object({ id: Type.Integer(), digest: Type.String(), storage_key: Type.String(), state: Type.String(), linked: Type.Boolean() });
+const DyingRow = Type.Object({
+  id: Type.Integer(),
+  digest: Type.String(),
+  storage_key: Type.String(),
+  state: Type.String(),
+  linked: Type.Boolean(),
+});
 
 /** A blob, locked against whoever wants to link it; and whether anybody does. */
 export async function lockBlob(tx: Tx, id: number): Promise<Static<typeof DyingRow> | undefined> {
@@ -21,7 +27,9 @@ export const uploadsUnderWay = async (tx: Tx, repositoryId: number) =>
 
 /** Which of these blob ids have a row, whatever its state. */
 export const knownBlobIds = async (tx: Tx, ids: number[]) =>
-  new Set((await rows(tx, Type.Object({ id: Type.Integer() }))`select id from registry.blob where id = any(${ids}::bigint[])`).map((b) => b.id));
+  new Set(
+    (await rows(tx, Type.Object({ id: Type.Integer() }))`select id from registry.blob where id = any(${ids}::bigint[])`).map((b) => b.id),
+  );
 
 const SampleRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), storage_key: Type.String() });
 

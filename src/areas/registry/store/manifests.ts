@@ -62,13 +62,16 @@ export const referrersOf = (tx: Tx, repositoryId: number, subject: string, after
    order by id limit ${limit}`;
 
 /** Marks pulls for retention and people, at most every so often for one manifest. */
-export const markPulled = (tx: Tx, ids: number[]) => run(tx)`update registry.manifest set pulled_at = kernel.now() where id = any(${ids}::bigint[])`;
+export const markPulled = (tx: Tx, ids: number[]) =>
+  run(tx)`update registry.manifest set pulled_at = kernel.now() where id = any(${ids}::bigint[])`;
 
 const TagRow = Type.Object({ name: Type.String() });
 
 export const tagNames = async (tx: Tx, repositoryId: number, after: string, limit: number) =>
-  (await rows(tx, TagRow)`
-    select name from registry.tag where repository_id = ${repositoryId} and name > ${after} order by name limit ${limit}`).map((t) => t.name);
+  (
+    await rows(tx, TagRow)`
+    select name from registry.tag where repository_id = ${repositoryId} and name > ${after} order by name limit ${limit}`
+  ).map((t) => t.name);
 
 const MovedRow = Type.Object({ manifest_id: Type.Integer(), digest: Type.String() });
 
@@ -89,6 +92,8 @@ export const deleteTag = async (tx: Tx, repositoryId: number, name: string) =>
 
 /** The tags that stand for this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>
-  (await rows(tx, TagRow)`
+  (
+    await rows(tx, TagRow)`
     select t.name from registry.tag t join registry.manifest m on m.id = t.manifest_id
-     where m.repository_id = ${repositoryId} and m.digest = ${digest} order by t.name`).map((t) => t.name);
+     where m.repository_id = ${repositoryId} and m.digest = ${digest} order by t.name`
+  ).map((t) => t.name);

@@ -18,7 +18,11 @@ export async function review(tx: Tx, kind: 'link' | 'blob', refs: string[], dela
   if (delaySeconds === 0) wake(tx, collectTask);
 }
 
-const QueuedRow = Type.Object({ kind: Type.Union([Type.Literal('link'), Type.Literal('blob')]), ref: Type.String(), grace_seconds: Type.Union([Type.Integer(), Type.Null()]) });
+const QueuedRow = Type.Object({
+  kind: Type.Union([Type.Literal('link'), Type.Literal('blob')]),
+  ref: Type.String(),
+  grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
+});
 export type QueuedRow = Static<typeof QueuedRow>;
 
 /** The next due entry that nobody else looks at, locked until this transaction ends. */
@@ -39,6 +43,8 @@ export const backOff = (tx: Tx, { kind, ref }: Pick<QueuedRow, 'kind' | 'ref'>) 
 
 const LateRow = Type.Object({ waiting: Type.Integer(), oldest_seconds: Type.Number() });
 export const queueFigures = async (tx: Tx) =>
-  (await rows(tx, LateRow)`
+  (
+    await rows(tx, LateRow)`
     select count(*) as waiting, coalesce(extract(epoch from kernel.now() - min(review_after)), 0)::float8 as oldest_seconds
-      from registry.gc_queue where review_after <= kernel.now()`)[0]!;
+      from registry.gc_queue where review_after <= kernel.now()`
+  )[0]!;

@@ -33,7 +33,13 @@ export interface Leaving {
 }
 
 /** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
-async function dropManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<number | undefined> {
+async function dropManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<number | undefined> {
   const links = await rows(tx, LinkIdRow)`
     select l.blob_id from registry.manifest m
       join registry.manifest_blob n on n.manifest_id = m.id
@@ -54,7 +60,13 @@ const bookManifest = (tx: Tx, { id, registry_id }: RepositoryRow, digest: string
   book(tx, registry_id, { size, sign: -1, elsewhere: () => manifestElsewhere(tx, registry_id, id, digest) });
 
 /** One manifest with its tags. Its layers stay linked until garbage collection has looked at them. False: it is not there. */
-export async function removeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<boolean> {
+export async function removeManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<boolean> {
   const size = await dropManifest(tx, caches, repository, digest, leaving);
   if (size !== undefined) await bookManifest(tx, repository, digest, size);
   return size !== undefined;
@@ -72,9 +84,11 @@ const DigestRow = Type.Object({ digest: Type.String() });
 
 /** An index that still lists the manifest, if any. */
 export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Promise<string | undefined> =>
-  (await row(tx, DigestRow)`
+  (
+    await row(tx, DigestRow)`
     select p.digest from registry.manifest_child c join registry.manifest p on p.id = c.parent_id
-     where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`)?.digest;
+     where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`
+  )?.digest;
 
 /** Whether a tag or an index keeps the manifest. */
 export const isKept = async (tx: Tx, repositoryId: number, digest: string): Promise<boolean> =>
@@ -85,7 +99,13 @@ export const isKept = async (tx: Tx, repositoryId: number, digest: string): Prom
 
 /** The manifest, what refers to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
  *  Returns the digests that went. */
-export async function purgeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<string[]> {
+export async function purgeManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<string[]> {
   const gone = new Map<string, number>();
   const waiting = [digest];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -110,7 +130,12 @@ export async function removeRepository(tx: Tx, caches: Caches, registryId: strin
   if (!found) return false;
   const links = await rows(tx, LinkIdRow)`select blob_id from registry.repository_blob where repository_id = ${found.id}`;
   await run(tx)`delete from registry.repository where id = ${found.id}`;
-  await review(tx, 'blob', links.map((l) => String(l.blob_id)), 0);
+  await review(
+    tx,
+    'blob',
+    links.map((l) => String(l.blob_id)),
+    0,
+  );
   await caches.drop(tx, topics.repository(found.id));
   await recount(tx, registryId);
   return true;

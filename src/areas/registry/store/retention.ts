@@ -13,12 +13,18 @@ export const governedRepositories = (tx: Tx, after: number, limit: number) => ro
 
 const Pulled = Type.Union([Type.String(), Type.Null()]);
 
-export const tagStates = (tx: Tx, repositoryId: number) => rows(tx, Type.Object({ name: Type.String(), updatedAt: Type.String(), pulledAt: Pulled }))`
+export const tagStates = (tx: Tx, repositoryId: number) => rows(
+  tx,
+  Type.Object({ name: Type.String(), updatedAt: Type.String(), pulledAt: Pulled }),
+)`
   select t.name, t.updated_at as "updatedAt", m.pulled_at as "pulledAt"
     from registry.tag t join registry.manifest m on m.id = t.manifest_id where t.repository_id = ${repositoryId}`;
 
 /** Images that no tag and no index keeps, and that are nobody's signature. */
-export const looseManifests = (tx: Tx, repositoryId: number) => rows(tx, Type.Object({ digest: Type.String(), createdAt: Type.String(), pulledAt: Pulled }))`
+export const looseManifests = (tx: Tx, repositoryId: number) => rows(
+  tx,
+  Type.Object({ digest: Type.String(), createdAt: Type.String(), pulledAt: Pulled }),
+)`
   select m.digest, m.created_at as "createdAt", m.pulled_at as "pulledAt"
     from registry.manifest m
    where m.repository_id = ${repositoryId}

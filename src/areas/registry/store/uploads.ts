@@ -10,7 +10,10 @@ const UploadRow = Type.Object({
 });
 export type UploadRow = Static<typeof UploadRow>;
 
-export const insertUpload = (tx: Tx, u: { id: string; org: string; repositoryId: number; node: string; keyId: string; ttlSeconds: number }) => run(tx)`
+export const insertUpload = (
+  tx: Tx,
+  u: { id: string; org: string; repositoryId: number; node: string; keyId: string; ttlSeconds: number },
+) => run(tx)`
   insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, created_at, expires_at)
   values (${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds}))`;
 
@@ -28,7 +31,8 @@ export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) =>
 export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`
   delete from registry.upload where id = ${id} returning reserved`;
 
-export const addReservation = (tx: Tx, id: string, bytes: number) => run(tx)`update registry.upload set reserved = reserved + ${bytes} where id = ${id}`;
+export const addReservation = (tx: Tx, id: string, bytes: number) =>
+  run(tx)`update registry.upload set reserved = reserved + ${bytes} where id = ${id}`;
 
 /** Uploads that nobody continues any more, of this node: only it can reach their bytes. */
 export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`

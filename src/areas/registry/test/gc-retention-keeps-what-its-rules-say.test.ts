@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { run } from '../../../kernel/db.ts';
 import { moveClock } from '../../../kernel/time.ts';
-import { type RegistryEvent, listeners } from '../events.ts';
+import { listeners, type RegistryEvent } from '../events.ts';
 import { retain } from '../gc/retain.ts';
 import { isOutdatedUntagged, outdatedTags, type TagState } from '../rules/retention.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from './registry-server.ts';
@@ -29,7 +29,10 @@ test('retention keeps what its rules say, and tells who listens', async (t) => {
   await pushImage(send, 'acme/app', child.digest, child);
   const index = indexOf([child]);
   await putManifest(send, 'acme/app', 'all', index);
-  await app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify({ untaggedDays: 7, rules: [{ tags: 'ci-*', keepLast: 2 }] })}`);
+  await app.db.write(
+    (tx) =>
+      run(tx)`update registry.registry set retention = ${JSON.stringify({ untaggedDays: 7, rules: [{ tags: 'ci-*', keepLast: 2 }] })}`,
+  );
   await later(6);
   events.length = 0;
   await retain(app, new AbortController().signal, app.log);
@@ -37,7 +40,10 @@ test('retention keeps what its rules say, and tells who listens', async (t) => {
   assert.deepEqual(await tags(), ['all', 'ci-2', 'ci-3', 'release']);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(9).digest}`)).status, 200, 'untagged, but only for 6 days');
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(0).digest}`)).status, 200, 'another tag keeps it');
-  assert.deepEqual(events.filter((e) => e.kind === 'delete' && e.tag).map((e) => (e.kind === 'delete' ? e.tag : '')), ['ci-0', 'ci-1']);
+  assert.deepEqual(
+    events.filter((e) => e.kind === 'delete' && e.tag).map((e) => (e.kind === 'delete' ? e.tag : '')),
+    ['ci-0', 'ci-1'],
+  );
   await later(2);
   await retain(app, new AbortController().signal, app.log);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(9).digest}`)).status, 404);

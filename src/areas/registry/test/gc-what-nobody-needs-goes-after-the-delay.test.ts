@@ -73,7 +73,10 @@ test('what nobody needs goes after the delay, and nothing before', async (t) => 
   await app.db.write((tx) => removeRepository(tx, app.caches, 'reg_acme', 'copy'));
   await work();
   assert.equal(await stored(), 0);
-  assert.deepEqual(await app.db.read((tx) => rows(tx, Type.Object({ used_bytes: Type.Integer() }))`select used_bytes from registry.registry`), [{ used_bytes: 0 }]);
+  assert.deepEqual(
+    await app.db.read((tx) => rows(tx, Type.Object({ used_bytes: Type.Integer() }))`select used_bytes from registry.registry`),
+    [{ used_bytes: 0 }],
+  );
 
   // What a crash left: an object without a row, and figures that are wrong. A ghost of a repository goes as well.
   const kept = await pushBlob(send, 'acme/app', someBytes(50));
@@ -86,7 +89,16 @@ test('what nobody needs goes after the delay, and nothing before', async (t) => 
   await scrub(app, signal, app.log);
   assert.equal(await stored(), 1);
   assert.ok(await has('acme/app', kept));
-  const figures = await app.db.read((tx) => rows(tx, Type.Object({ used_bytes: Type.Integer(), reserved_bytes: Type.Integer() }))`select used_bytes, reserved_bytes from registry.registry`);
+  const figures = await app.db.read(
+    (tx) =>
+      rows(
+        tx,
+        Type.Object({ used_bytes: Type.Integer(), reserved_bytes: Type.Integer() }),
+      )`select used_bytes, reserved_bytes from registry.registry`,
+  );
   assert.deepEqual(figures, [{ used_bytes: 50, reserved_bytes: 0 }]);
-  assert.deepEqual((await app.db.read((tx) => rows(tx, Type.Object({ name: Type.String() }))`select name from registry.repository`)).map((r) => r.name), ['app']);
+  assert.deepEqual(
+    (await app.db.read((tx) => rows(tx, Type.Object({ name: Type.String() }))`select name from registry.repository`)).map((r) => r.name),
+    ['app'],
+  );
 });

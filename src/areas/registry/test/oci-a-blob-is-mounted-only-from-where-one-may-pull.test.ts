@@ -35,7 +35,10 @@ test('a blob is mounted only from where one may pull', async (t) => {
   allow('scoped', { acme }, new Map([['acme/five', push]]));
   const challenged = await mount('acme/five', '&from=acme/secret/one', 'scoped');
   assert.equal(challenged.status, 401, 'its owner may: a token for both is worth asking for');
-  assert.match(String(challenged.headers['www-authenticate']), /scope="repository:acme\/five:pull,push repository:acme\/secret\/one:pull",error="insufficient_scope"/);
+  assert.match(
+    String(challenged.headers['www-authenticate']),
+    /scope="repository:acme\/five:pull,push repository:acme\/secret\/one:pull",error="insufficient_scope"/,
+  );
   allow(
     'both',
     { acme },

@@ -57,15 +57,25 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
   // What the crashes left lying around goes, and nothing else.
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
   await scrub(app, new AbortController().signal, app.log);
-  const keys = await app.db.read((tx) => rows(tx, Type.Object({ storage_key: Type.String() }))`select storage_key from registry.blob order by storage_key collate "C"`);
-  assert.deepEqual((await Array.fromAsync(app.storage.list('sha256/'))).map((o) => o.key).sort(), keys.map((k) => k.storage_key));
+  const keys = await app.db.read(
+    (tx) => rows(tx, Type.Object({ storage_key: Type.String() }))`select storage_key from registry.blob order by storage_key collate "C"`,
+  );
+  assert.deepEqual(
+    (await Array.fromAsync(app.storage.list('sha256/'))).map((o) => o.key).sort(),
+    keys.map((k) => k.storage_key),
+  );
   await verify();
   await stop();
   await drop();
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function pushOne(send: Send, blobs: Map<string, Buffer>, images: Image[], begun: { location: string; acknowledged: number; bytes: Buffer }[]) {
+async function pushOne(
+  send: Send,
+  blobs: Map<string, Buffer>,
+  images: Image[],
+  begun: { location: string; acknowledged: number; bytes: Buffer }[],
+) {
   const image = imageOf([someBytes(randomInt(200_000))]);
   for (const bytes of image.blobs) {
     const start = await send('POST', '/v2/acme/app/blobs/uploads/');

@@ -13,8 +13,11 @@ test('a push over the quota is refused early, with the numbers', async (t) => {
   const tiny = { registryId: await registry('tiny', quota) };
   allow('bob', { tiny, acme: { registryId: 'reg_acme' } });
   const as = 'bob';
-  const figures = async () => (await app.db.read((tx) => row(tx, Type.Object({ used_bytes: Type.Integer(), reserved_bytes: Type.Integer() }))`
-    select used_bytes, reserved_bytes from registry.registry where slug = 'tiny'`))!;
+  const figures = async () =>
+    (await app.db.read(
+      (tx) => row(tx, Type.Object({ used_bytes: Type.Integer(), reserved_bytes: Type.Integer() }))`
+    select used_bytes, reserved_bytes from registry.registry where slug = 'tiny'`,
+    ))!;
   const refused = (answer: Answer, needed: number, used: number) => {
     assert.deepEqual([answer.status, codeOf(answer)], [403, 'DENIED']);
     const { detail, message } = (answer.json() as { errors: { detail: Record<string, number>; message: string }[] }).errors[0]!;

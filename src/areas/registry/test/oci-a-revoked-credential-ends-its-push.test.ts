@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { registryServer, someBytes } from './registry-server.ts';
 
 test('a revoked credential ends its push, one that was only looked up anew does not', async (t) => {
@@ -19,7 +19,10 @@ test('a revoked credential ends its push, one that was only looked up anew does 
     const abort = allow('carol', { acme });
     const start = (await send('POST', '/v2/acme/app/blobs/uploads/', { as: 'carol' })).headers.location!;
     const began = performance.now();
-    const outcome = await send('PATCH', start, { as: 'carol', body: drip(() => setTimeout(() => revoke(abort), 100)) }).then((a) => a.status, () => 'cut');
+    const outcome = await send('PATCH', start, { as: 'carol', body: drip(() => setTimeout(() => revoke(abort), 100)) }).then(
+      (a) => a.status,
+      () => 'cut',
+    );
     return { outcome, ms: performance.now() - began };
   };
   const revoked = await push((abort) => {

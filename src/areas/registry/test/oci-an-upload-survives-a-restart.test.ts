@@ -35,9 +35,24 @@ test('an upload survives a restart of the server, and two servers share one stor
   await pushImage(two, 'acme/app', 'latest', old);
   assert.ok((await three('GET', '/v2/acme/app/manifests/latest')).body.equals(old.body));
   assert.equal((await putManifest(two, 'acme/app', 'latest', young)).status, 201);
-  assert.ok((await eventually(() => three('GET', '/v2/acme/app/manifests/latest'), (a) => a.body.equals(young.body))).body.equals(young.body));
+  assert.ok(
+    (
+      await eventually(
+        () => three('GET', '/v2/acme/app/manifests/latest'),
+        (a) => a.body.equals(young.body),
+      )
+    ).body.equals(young.body),
+  );
   await two('DELETE', `/v2/acme/app/manifests/${young.digest}`);
-  assert.equal((await eventually(() => three('GET', '/v2/acme/app/manifests/latest'), (a) => a.status === 404)).status, 404);
+  assert.equal(
+    (
+      await eventually(
+        () => three('GET', '/v2/acme/app/manifests/latest'),
+        (a) => a.status === 404,
+      )
+    ).status,
+    404,
+  );
 
   // A machine with files of its own cannot go on with the upload; it says so instead of starting over in silence.
   const elsewhere = await mkdtemp(join(tmpdir(), 'qdr-'));

@@ -14,7 +14,10 @@ test('immutable tags do not move and do not go', async (t) => {
   await pushImage(send, 'acme/prod/app', 'latest', one);
   await pushImage(send, 'acme/app', 'latest', one);
   assert.equal((await putManifest(send, 'acme/app', 'v1', one)).status, 201, 'the same again is no move');
-  for (const [name, tag] of [['acme/app', 'v1'], ['acme/prod/app', 'latest']] as const) {
+  for (const [name, tag] of [
+    ['acme/app', 'v1'],
+    ['acme/prod/app', 'latest'],
+  ] as const) {
     await pushImage(send, name, 'other', two);
     const moved = await putManifest(send, name, tag, two);
     assert.deepEqual([moved.status, codeOf(moved)], [403, 'DENIED']);

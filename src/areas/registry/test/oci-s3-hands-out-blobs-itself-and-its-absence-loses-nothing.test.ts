@@ -34,7 +34,11 @@ test('S3 hands out large blobs itself, and its absence loses nothing', async (t)
   const start = (await send('POST', '/v2/acme/app/blobs/uploads/')).headers.location!;
   assert.equal((await send('PATCH', start, { body: bytes.subarray(0, 100_000) })).status, 202);
   s3.trouble = () => ({ status: 403, code: 'AccessDenied' });
-  for (const [method, where] of [['POST', '/v2/acme/app/blobs/uploads/'], ['PATCH', start], ['PUT', `${start}?digest=${digestOf(bytes)}`]] as const) {
+  for (const [method, where] of [
+    ['POST', '/v2/acme/app/blobs/uploads/'],
+    ['PATCH', start],
+    ['PUT', `${start}?digest=${digestOf(bytes)}`],
+  ] as const) {
     const answer = await send(method, where, { body: method === 'POST' ? Buffer.alloc(0) : bytes.subarray(100_000) });
     assert.deepEqual([answer.status, codeOf(answer)], [503, 'UNAVAILABLE'], method);
     assert.ok(answer.headers['retry-after']);

@@ -38,11 +38,25 @@ test('who may not is told how to log in, or that it would not help', async (t) =
     assert.deepEqual([answer.status, method === 'HEAD' ? 'DENIED' : codeOf(answer)], [403, 'DENIED'], `${as} ${method} ${path}`);
   };
   assert.equal((await send('GET', '/v2/acme/team/app/manifests/v1', { as: 'reader' })).status, 200);
-  for (const [method, path] of [['PUT', 'manifests/v2'], ['DELETE', 'manifests/v1'], ['POST', 'blobs/uploads/'], ['DELETE', `blobs/${digest}`]] as const) await denied('reader', method, `acme/team/app/${path}`);
+  for (const [method, path] of [
+    ['PUT', 'manifests/v2'],
+    ['DELETE', 'manifests/v1'],
+    ['POST', 'blobs/uploads/'],
+    ['DELETE', `blobs/${digest}`],
+  ] as const)
+    await denied('reader', method, `acme/team/app/${path}`);
   assert.equal((await putManifest(send, 'acme/team/app', 'v2', image, 'narrow')).status, 201);
-  for (const path of ['acme/team/application/tags/list', 'acme/team/tags/list', 'acme/other/tags/list', 'evil/x/tags/list', 'nobody/x/tags/list']) await denied('narrow', 'GET', path);
+  for (const path of [
+    'acme/team/application/tags/list',
+    'acme/team/tags/list',
+    'acme/other/tags/list',
+    'evil/x/tags/list',
+    'nobody/x/tags/list',
+  ])
+    await denied('narrow', 'GET', path);
   assert.equal((await send('GET', '/v2/acme/other/x/tags/list', { as: 'narrow' })).status, 404);
-  for (const path of ['tags/list', 'manifests/v1', `blobs/${digest}`, `referrers/${image.digest}`]) await denied('stranger', 'GET', `acme/team/app/${path}`);
+  for (const path of ['tags/list', 'manifests/v1', `blobs/${digest}`, `referrers/${image.digest}`])
+    await denied('stranger', 'GET', `acme/team/app/${path}`);
   await denied('stranger', 'PUT', 'acme/team/app/manifests/v1');
 
   // A bearer token for less than its credential may do: a better token helps. For more than that: it does not.

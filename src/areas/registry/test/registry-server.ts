@@ -149,8 +149,7 @@ export const sender =
       request.on('error', reject);
       if (!body || body instanceof Uint8Array) return void request.end(body);
       (async () => {
-        for await (const chunk of body)
-          if (!request.write(chunk)) await once(request, 'drain');
+        for await (const chunk of body) if (!request.write(chunk)) await once(request, 'drain');
         request.end();
       })().catch((error) => request.destroy(error));
     });

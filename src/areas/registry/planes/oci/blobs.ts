@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
-import { rangeOf } from '../../rules/range.ts';
 import { isDigest } from '../../rules/names.ts';
+import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
 import { isReferenced, linkedBlob, lockLink } from '../../store/blobs.ts';
 import { unlink } from '../../store/removal.ts';
@@ -51,7 +51,10 @@ function prepare({ request, response }: Call, size: number, digest: string): boo
   }
   const range = rangeOf(request.headers.range, size);
   if (range === 'unsatisfiable') {
-    throw new OciError('SIZE_INVALID', `the blob has ${size} bytes; ask for a range within them`, { status: 416, headers: { 'Content-Range': `bytes */${size}` } });
+    throw new OciError('SIZE_INVALID', `the blob has ${size} bytes; ask for a range within them`, {
+      status: 416,
+      headers: { 'Content-Range': `bytes */${size}` },
+    });
   }
   if (range) {
     response.statusCode = 206;
@@ -89,8 +92,10 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   if (!opened) {
     // Deleted since we remembered it; or it was never there, and then the operator must know.
     await db.write((tx) => caches.drop(tx, topics.blob(repository.id, blob.digest)));
-    if (await db.read((tx) => linkedBlob(tx, repository.id, blob.digest))) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
-    for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest']) response.removeHeader(header);
+    if (await db.read((tx) => linkedBlob(tx, repository.id, blob.digest)))
+      plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
+    for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
+      response.removeHeader(header);
     return blobUnknown(blob.digest);
   }
   if (whole) {
@@ -125,7 +130,8 @@ export async function deleteBlob(call: Call, name: string, digest: string): Prom
   await plane.app.db.write(async (tx) => {
     const blob = (await linkedBlob(tx, repository.id, digest)) ?? blobUnknown(digest);
     const link = (await lockLink(tx, repository.id, blob.id, 0)) ?? blobUnknown(digest);
-    if (await isReferenced(tx, repository.id, digest)) throw new OciError('UNSUPPORTED', `an image of ${name} needs the blob ${digest}; delete the image, and the blob goes by itself`);
+    if (await isReferenced(tx, repository.id, digest))
+      throw new OciError('UNSUPPORTED', `an image of ${name} needs the blob ${digest}; delete the image, and the blob goes by itself`);
     await unlink(tx, plane.app.caches, link);
   });
   response.statusCode = 202;

@@ -7,10 +7,10 @@ import { splitName } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
+import type { Hashes } from './hashes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Places } from './places.ts';
 import type { PullThrough } from './upstream.ts';
-import type { Hashes } from './hashes.ts';
 
 /** What every handler leans on, made once for a process. */
 export interface Plane {
@@ -52,14 +52,22 @@ export const nothing = new URLSearchParams();
 /** The caller's right to a repository; refused in the way that makes clients fetch a better token, if a better one can be had. */
 export function permit(plane: Plane, access: Access, name: string, actions: readonly Action[]): Place {
   const parts = splitName(name);
-  if (!parts) throw new OciError('NAME_INVALID', 'a repository is named <registry>/<repository>, in lower-case letters, digits and . _ - between them');
+  if (!parts)
+    throw new OciError(
+      'NAME_INVALID',
+      'a repository is named <registry>/<repository>, in lower-case letters, digits and . _ - between them',
+    );
   const { slug, repository } = parts;
   const reach = access.registries.get(slug);
   for (const action of actions) {
     if (reach && may(access, slug, repository, action)) continue;
     const whole = { ...access, scopes: undefined };
-    if (access.scopes && may(whole, slug, repository, action)) throw challenge(plane.app, scopeOf(name, action === 'push' ? ['pull', 'push'] : actions), true);
-    throw new OciError('DENIED', `this credential may not ${action} ${action === 'push' ? 'to' : action === 'pull' ? 'from' : 'in'} ${name}`);
+    if (access.scopes && may(whole, slug, repository, action))
+      throw challenge(plane.app, scopeOf(name, action === 'push' ? ['pull', 'push'] : actions), true);
+    throw new OciError(
+      'DENIED',
+      `this credential may not ${action} ${action === 'push' ? 'to' : action === 'pull' ? 'from' : 'in'} ${name}`,
+    );
   }
   return { name, slug, repository, registryId: reach!.registryId };
 }

@@ -9,6 +9,8 @@ export function challenge(app: App, scope: string | undefined, insufficient = fa
   const parts = [`realm="${app.publicUrl()}/token"`, `service="${serviceOf(app)}"`];
   if (scope) parts.push(`scope="${scope}"`);
   if (insufficient) parts.push('error="insufficient_scope"');
-  const sentence = insufficient ? 'the token was not issued for this; fetch one with the scope in WWW-Authenticate' : 'log in first: docker login, or a token from the realm in WWW-Authenticate';
+  const sentence = insufficient
+    ? 'the token was not issued for this; fetch one with the scope in WWW-Authenticate'
+    : 'log in first: docker login, or a token from the realm in WWW-Authenticate';
   return new OciError('UNAUTHORIZED', sentence, { headers: { 'WWW-Authenticate': `Bearer ${parts.join(',')}` } });
 }

@@ -33,7 +33,11 @@ export class OciError extends Error {
   readonly detail: unknown;
   readonly headers: Record<string, string>;
 
-  constructor(code: OciCode, sentence: string, options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {}) {
+  constructor(
+    code: OciCode,
+    sentence: string,
+    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
     super(sentence, { cause: options.cause });
     this.name = 'OciError';
     this.code = code;
@@ -54,10 +58,16 @@ export function asOciError(error: unknown): OciError | undefined {
   if (error instanceof DigestMismatch) return new OciError('DIGEST_INVALID', error.message);
   if (error instanceof UploadUnknown) return new OciError('BLOB_UPLOAD_UNKNOWN', error.message);
   if (error instanceof UploadBusy) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 409 });
-  if (error instanceof OffsetMismatch || error instanceof RangeUnsatisfiable) return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
-  if ((error as { code?: unknown } | undefined)?.code === '23503') return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon });
+  if (error instanceof OffsetMismatch || error instanceof RangeUnsatisfiable)
+    return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
+  if ((error as { code?: unknown } | undefined)?.code === '23503')
+    return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon });
   if (error instanceof DatabaseAway) return new OciError('UNAVAILABLE', 'the database is away; try again in a moment', { headers: soon });
-  if (error instanceof Refusal) return new OciError(codes[error.status] ?? (error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED'), error.message, { status: error.status, headers: { ...(error.status >= 500 ? soon : {}), ...error.headers } });
+  if (error instanceof Refusal)
+    return new OciError(codes[error.status] ?? (error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED'), error.message, {
+      status: error.status,
+      headers: { ...(error.status >= 500 ? soon : {}), ...error.headers },
+    });
   return undefined;
 }
 
@@ -68,7 +78,9 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', 'something went wrong on our side; try again', { cause: thrown });
   if (error.status >= 500) log.error({ err: thrown, method: request.method, url: request.url?.split('?')[0] }, 'registry request failed');
   if (response.headersSent || response.destroyed) return void response.destroy();
-  const body = JSON.stringify({ errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }] });
+  const body = JSON.stringify({
+    errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }],
+  });
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.setHeader('Content-Type', 'application/json');

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import type { Action, Authenticate } from '../../access.ts';
-import { markPulled } from '../../store/manifests.ts';
 import { isName, type Route, routeOf } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
+import { markPulled } from '../../store/manifests.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
 import { type Call, nothing, type Plane, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
@@ -37,10 +37,11 @@ export function ociHandler({ app, authenticate, cache }: OciOptions): RawHandler
     hashes: makeHashes(),
     metrics: metricsOf(app),
     small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-    node: () => (node ??= nodeOf(app).catch((error) => {
-      node = undefined;
-      throw error;
-    })),
+    node: () =>
+      (node ??= nodeOf(app).catch((error) => {
+        node = undefined;
+        throw error;
+      })),
     idleMs: () => settingsOf(app).idleMs,
     pulled: pullMarks(app),
   };
@@ -115,7 +116,14 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
   if (route.kind === 'catalog') return 'registry:catalog:*';
   if (route.kind === 'base' || !isName(route.name)) return undefined;
   const reads = method === 'GET' || method === 'HEAD';
-  const actions: Action[] = route.kind === 'upload' || route.kind === 'uploads' ? ['pull', 'push'] : reads ? ['pull'] : method === 'DELETE' ? ['delete'] : ['pull', 'push'];
+  const actions: Action[] =
+    route.kind === 'upload' || route.kind === 'uploads'
+      ? ['pull', 'push']
+      : reads
+        ? ['pull']
+        : method === 'DELETE'
+          ? ['delete']
+          : ['pull', 'push'];
   const own = scopeOf(route.name, actions);
   const from = query.get('from');
   return from && isName(from) ? `${own} ${scopeOf(from, ['pull'])}` : own;

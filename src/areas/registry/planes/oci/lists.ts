@@ -3,8 +3,8 @@ import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
 import { isDigest } from '../../rules/names.ts';
 import { referrersOf, tagNames } from '../../store/manifests.ts';
 import { catalogOf } from '../../store/repositories.ts';
-import { challenge } from './challenge.ts';
 import { type Call, knownRepository, permit, repositoryAt } from './call.ts';
+import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 
 const most = 10_000;
@@ -24,7 +24,8 @@ function pageOf({ query }: Call): { n: number; last: string } {
   return { n: given === null ? most : Math.min(Number(given), most), last: query.get('last') ?? '' };
 }
 
-const next = ({ response }: Call, path: string, query: Record<string, string>) => response.setHeader('Link', `<${path}?${new URLSearchParams(query)}>; rel="next"`);
+const next = ({ response }: Call, path: string, query: Record<string, string>) =>
+  response.setHeader('Link', `<${path}?${new URLSearchParams(query)}>; rel="next"`);
 
 export async function listTags(call: Call, name: string): Promise<void> {
   const place = permit(call.plane, call.access, name, ['pull']);

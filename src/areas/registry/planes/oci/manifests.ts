@@ -1,5 +1,5 @@
+import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
-import { Refusal } from '../../../../kernel/errors.ts';
 import { tell } from '../../events.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { parseManifest } from '../../rules/manifest.ts';
@@ -19,7 +19,8 @@ const manifestUnknown = (reference: string): never => {
 function checkReference(reference: string) {
   if (looksLikeDigest(reference)) {
     if (!isDigest(reference)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
-  } else if (!isTag(reference)) throw new OciError('TAG_INVALID', 'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"');
+  } else if (!isTag(reference))
+    throw new OciError('TAG_INVALID', 'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"');
 }
 
 export async function getManifest(call: Call, name: string, reference: string): Promise<void> {
@@ -56,7 +57,12 @@ export async function putManifest(call: Call, name: string, reference: string): 
   refuseCached(call, place);
   checkReference(reference);
   const extra = query.getAll('tag');
-  for (const tag of extra) if (!isTag(tag)) throw new OciError('TAG_INVALID', 'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"');
+  for (const tag of extra)
+    if (!isTag(tag))
+      throw new OciError(
+        'TAG_INVALID',
+        'a tag has at most 128 letters, digits, ".", "_" and "-", and begins with a letter, a digit or "_"',
+      );
   if (extra.length > 100) throw new OciError('TAG_INVALID', 'a manifest is pushed with at most 100 tags at once');
 
   const body = await readBody(request, { maxBytes: settingsOf(plane.app).maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
@@ -93,7 +99,14 @@ export async function deleteManifest(call: Call, name: string, reference: string
   checkReference(reference);
   refuseCached(call, place);
   const repository = (await repositoryAt(call, place)) ?? manifestUnknown(reference);
-  const event = { kind: 'delete' as const, org: repository.org_id, registryId: repository.registry_id, slug: repository.slug, repository: repository.name, by: access.keyId };
+  const event = {
+    kind: 'delete' as const,
+    org: repository.org_id,
+    registryId: repository.registry_id,
+    slug: repository.slug,
+    repository: repository.name,
+    by: access.keyId,
+  };
   await app.db.write(async (tx) => {
     if (!isDigest(reference)) {
       refuseImmutable(repository, [reference]);
@@ -112,5 +125,6 @@ export async function deleteManifest(call: Call, name: string, reference: string
 
 function refuseImmutable(repository: RepositoryRow, tags: readonly string[]) {
   const fixed = tags.find((tag) => isImmutable(repository.immutable_tags, repository.name, tag));
-  if (fixed !== undefined) throw new OciError('DENIED', `the tag ${fixed} is immutable in this registry; change the registry's rules first`);
+  if (fixed !== undefined)
+    throw new OciError('DENIED', `the tag ${fixed} is immutable in this registry; change the registry's rules first`);
 }

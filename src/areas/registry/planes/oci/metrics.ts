@@ -19,17 +19,42 @@ export function metricsOf(app: App): Metrics {
   if (!metrics) {
     const registers: Registry[] = [];
     metrics = {
-      pulls: new Counter({ name: 'quarterdeck_registry_pulls_total', help: 'Manifests sent, by registry', labelNames: ['registry'], registers }),
-      pushes: new Counter({ name: 'quarterdeck_registry_pushes_total', help: 'Manifests taken, by registry', labelNames: ['registry'], registers }),
-      bytes: new Counter({ name: 'quarterdeck_registry_blob_bytes_total', help: 'Bytes of blobs, by registry and direction', labelNames: ['registry', 'direction'], registers }),
-      refusals: new Counter({ name: 'quarterdeck_registry_refusals_total', help: 'Refused requests of the data plane, by error code', labelNames: ['code'], registers }),
+      pulls: new Counter({
+        name: 'quarterdeck_registry_pulls_total',
+        help: 'Manifests sent, by registry',
+        labelNames: ['registry'],
+        registers,
+      }),
+      pushes: new Counter({
+        name: 'quarterdeck_registry_pushes_total',
+        help: 'Manifests taken, by registry',
+        labelNames: ['registry'],
+        registers,
+      }),
+      bytes: new Counter({
+        name: 'quarterdeck_registry_blob_bytes_total',
+        help: 'Bytes of blobs, by registry and direction',
+        labelNames: ['registry', 'direction'],
+        registers,
+      }),
+      refusals: new Counter({
+        name: 'quarterdeck_registry_refusals_total',
+        help: 'Refused requests of the data plane, by error code',
+        labelNames: ['code'],
+        registers,
+      }),
     };
     made.set(app, metrics);
   }
   return metrics;
 }
 
-const UsageRow = Type.Object({ slug: Type.String(), used_bytes: Type.Integer(), quota_bytes: Type.Integer(), reserved_bytes: Type.Integer() });
+const UsageRow = Type.Object({
+  slug: Type.String(),
+  used_bytes: Type.Integer(),
+  quota_bytes: Type.Integer(),
+  reserved_bytes: Type.Integer(),
+});
 
 /** For Area.metrics: the counters, and what the database knows when somebody asks. */
 export function registerMetrics(registry: Registry, app: App) {
@@ -37,8 +62,16 @@ export function registerMetrics(registry: Registry, app: App) {
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ['registry'], registers: [registry] });
   const quota = gauge('quarterdeck_registry_quota_bytes', 'What a registry may hold');
   const reserved = gauge('quarterdeck_registry_reserved_bytes', 'What uploads under way have announced');
-  const oldest = new Gauge({ name: 'quarterdeck_registry_gc_oldest_due_seconds', help: 'For how long garbage collection has been behind', registers: [registry] });
-  const waiting = new Gauge({ name: 'quarterdeck_registry_gc_due', help: 'What garbage collection should have looked at by now', registers: [registry] });
+  const oldest = new Gauge({
+    name: 'quarterdeck_registry_gc_oldest_due_seconds',
+    help: 'For how long garbage collection has been behind',
+    registers: [registry],
+  });
+  const waiting = new Gauge({
+    name: 'quarterdeck_registry_gc_due',
+    help: 'What garbage collection should have looked at by now',
+    registers: [registry],
+  });
   new Gauge({
     name: 'quarterdeck_registry_used_bytes',
     help: 'Distinct bytes of blobs and manifests in a registry',

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { looksLikeDigest } from '../../rules/names.ts';
+import { settingsOf } from '../../settings.ts';
 import { type BlobRow, linkedBlob, touchLink } from '../../store/blobs.ts';
 import { bodyOf, type MetaRow, manifestByDigest, manifestByTag } from '../../store/manifests.ts';
 import { type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
-import { looksLikeDigest } from '../../rules/names.ts';
-import { settingsOf } from '../../settings.ts';
 import { topics } from '../../topics.ts';
 
 const MiB = 1024 * 1024;

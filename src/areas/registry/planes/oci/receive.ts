@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../access.ts';
 import { reserve } from '../../quota.ts';
-import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
 import { settingsOf } from '../../settings.ts';
+import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
 import type { Call } from './call.ts';
 import { OciError } from './errors.ts';
 
@@ -13,7 +13,13 @@ const free = MiB;
 const step = 64 * MiB;
 
 /** Takes a body's bytes into an upload at `offset`, hashing them and reserving room as they come. Returns the new offset. */
-export async function receive(call: Call, slug: string, upload: UploadRow, offset: number, options: { costsNothing?: boolean } = {}): Promise<number> {
+export async function receive(
+  call: Call,
+  slug: string,
+  upload: UploadRow,
+  offset: number,
+  options: { costsNothing?: boolean } = {},
+): Promise<number> {
   const { plane, request } = call;
   const declared = contentLength(request);
   // What the registry holds already takes no room in it.

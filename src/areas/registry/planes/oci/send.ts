@@ -59,7 +59,9 @@ export class ClientGone extends Error {
 }
 
 const read = (fd: number, buffer: Buffer, length: number, position: number) =>
-  new Promise<number>((resolve, reject) => fs.read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))));
+  new Promise<number>((resolve, reject) =>
+    fs.read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))),
+  );
 
 const write = (response: ServerResponse, bytes: Buffer) =>
   new Promise<void>((resolve, reject) => response.write(bytes, (error) => (error ? reject(error) : resolve())));

@@ -1,13 +1,13 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { book } from '../../quota.ts';
-import { settingsOf } from '../../settings.ts';
 import { algorithmOf } from '../../rules/names.ts';
+import { settingsOf } from '../../settings.ts';
 import { type BlobRow, holdBlob, insertBlob, linkBlob, linkedElsewhere, nextBlobId } from '../../store/blobs.ts';
 import { linkRef, review } from '../../store/queue.ts';
 import { takeUpload } from '../../store/uploads.ts';
-import type { Hashes } from './hashes.ts';
 import { OciError } from './errors.ts';
+import type { Hashes } from './hashes.ts';
 
 // How bytes become a blob. Where a crash can hit, and what it leaves:
 //   while bytes arrive          an upload that can be continued, or expires with its reservation
@@ -27,7 +27,13 @@ export async function link(tx: Tx, app: App, repository: { id: number; registry_
   const fresh = await linkBlob(tx, id, registry_id, blob.id);
   // Until an image needs it, it may have been pushed in vain.
   if (fresh) await review(tx, 'link', [linkRef(id, blob.id)], settingsOf(app).gcDelaySeconds);
-  if (fresh || reserved > 0) await book(tx, registry_id, { size: fresh ? blob.size : 0, sign: 1, reserved, elsewhere: () => linkedElsewhere(tx, registry_id, id, blob.id) });
+  if (fresh || reserved > 0)
+    await book(tx, registry_id, {
+      size: fresh ? blob.size : 0,
+      sign: 1,
+      reserved,
+      elsewhere: () => linkedElsewhere(tx, registry_id, id, blob.id),
+    });
 }
 
 export interface Finished {
@@ -38,7 +44,12 @@ export interface Finished {
 }
 
 /** Turns a finished upload into a blob of the repository. */
-export async function commitBlob(app: App, hashes: Hashes, repository: { id: number; registry_id: string }, finished: Finished): Promise<void> {
+export async function commitBlob(
+  app: App,
+  hashes: Hashes,
+  repository: { id: number; registry_id: string },
+  finished: Finished,
+): Promise<void> {
   const { uploadId, digest, size } = finished;
   const { db, storage } = app;
   const seen = hashes.digest(uploadId, algorithmOf(digest), size);
@@ -59,7 +70,9 @@ export async function commitBlob(app: App, hashes: Hashes, repository: { id: num
     });
     if (known) {
       hashes.forget(uploadId);
-      await storage.abort(uploadId).catch((error) => app.log.warn({ err: error, uploadId }, 'an upload could not be thrown away; the sweep will'));
+      await storage
+        .abort(uploadId)
+        .catch((error) => app.log.warn({ err: error, uploadId }, 'an upload could not be thrown away; the sweep will'));
       return;
     }
   }
@@ -72,9 +85,11 @@ export async function commitBlob(app: App, hashes: Hashes, repository: { id: num
     const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
     const blob = mine ?? (await holdBlob(tx, digest));
     // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
-    if (!blob) throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
+    if (!blob)
+      throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
     await linkHeld(tx, blob);
     return Boolean(mine);
   });
-  if (!won) await storage.remove(key).catch((error) => app.log.warn({ err: error, key }, 'a second copy could not be removed; the scrub will'));
+  if (!won)
+    await storage.remove(key).catch((error) => app.log.warn({ err: error, key }, 'a second copy could not be removed; the scrub will'));
 }

@@ -41,7 +41,17 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     const isNew = await putTag(tx, repository.id, tag, id);
     if (!isNew) await caches.drop(tx, topics.tag(repository.id, tag));
   }
-  await tell(tx, { kind: 'push', org: repository.org_id, registryId: repository.registry_id, slug: repository.slug, repository: repository.name, digest, by, mediaType: parsed.mediaType, tags });
+  await tell(tx, {
+    kind: 'push',
+    org: repository.org_id,
+    registryId: repository.registry_id,
+    slug: repository.slug,
+    repository: repository.name,
+    digest,
+    by,
+    mediaType: parsed.mediaType,
+    tags,
+  });
   if (fresh) {
     const { id: repositoryId, registry_id } = repository;
     await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
@@ -50,9 +60,19 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
 }
 
 async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest) {
-  const held = new Set((await holdLinks(tx, repository.id, blobs.map((b) => b.digest))).map((l) => l.digest));
+  const held = new Set(
+    (
+      await holdLinks(
+        tx,
+        repository.id,
+        blobs.map((b) => b.digest),
+      )
+    ).map((l) => l.digest),
+  );
   const missing = blobs.filter((b) => !b.elsewhere && !held.has(b.digest)).map((b) => b.digest);
   if (missing.length > 0) {
-    throw new OciError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, { detail: missing.slice(0, 20).map((digest) => ({ digest })) });
+    throw new OciError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, {
+      detail: missing.slice(0, 20).map((digest) => ({ digest })),
+    });
   }
 }

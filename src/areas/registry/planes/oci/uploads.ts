@@ -1,14 +1,14 @@
-import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
-import { chunkOf } from '../../rules/range.ts';
-import { type Algorithm, algorithmOf, isDigest, splitName } from '../../rules/names.ts';
-import { settingsOf } from '../../settings.ts';
+import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
+import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
+import { type Algorithm, algorithmOf, isDigest, splitName } from '../../rules/names.ts';
+import { chunkOf } from '../../rules/range.ts';
+import { settingsOf } from '../../settings.ts';
 import { holdBlob, holdersOf, linkedBlob } from '../../store/blobs.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import { insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
 import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
-import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import { OciError } from './errors.ts';
 import { contentLength, receive } from './receive.ts';
 import { commitBlob, link } from './store-blob.ts';
@@ -24,7 +24,8 @@ function answer({ response }: Call, status: number, headers: Record<string, stri
   response.end();
 }
 
-const created = (call: Call, place: Place, digest: string) => answer(call, 201, { Location: `/v2/${place.name}/blobs/${digest}`, 'Docker-Content-Digest': digest });
+const created = (call: Call, place: Place, digest: string) =>
+  answer(call, 201, { Location: `/v2/${place.name}/blobs/${digest}`, 'Docker-Content-Digest': digest });
 
 const state = (place: Place, id: string, offset: number) => ({
   Location: `/v2/${place.name}/blobs/uploads/${id}`,
@@ -59,17 +60,24 @@ async function beginUpload({ plane, access }: Call, repository: RepositoryRow, a
   const id = await plane.app.storage.createUpload();
   const node = await plane.node();
   const { uploadSeconds } = settingsOf(plane.app);
-  await plane.app.db.read((tx) => insertUpload(tx, { id, org: access.org, repositoryId: repository.id, node, keyId: access.keyId, ttlSeconds: uploadSeconds }));
+  await plane.app.db.read((tx) =>
+    insertUpload(tx, { id, org: access.org, repositoryId: repository.id, node, keyId: access.keyId, ttlSeconds: uploadSeconds }),
+  );
   plane.hashes.begin(id, algorithm);
   return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved: 0 };
 }
 
 async function ensured(call: Call, place: Place): Promise<RepositoryRow> {
   const { app, places } = call.plane;
-  return (await places.repository(place.registryId, place.repository)) ?? (await app.db.write((tx) => ensureRepository(tx, { registryId: place.registryId, name: place.repository }))) ?? unknownName(place);
+  return (
+    (await places.repository(place.registryId, place.repository)) ??
+    (await app.db.write((tx) => ensureRepository(tx, { registryId: place.registryId, name: place.repository }))) ??
+    unknownName(place)
+  );
 }
 
-const heldBy = async ({ plane }: Call, place: Place, digest: string) => plane.app.db.read(async (tx) => (await holdersOf(tx, digest, [place.registryId])).length > 0);
+const heldBy = async ({ plane }: Call, place: Place, digest: string) =>
+  plane.app.db.read(async (tx) => (await holdersOf(tx, digest, [place.registryId])).length > 0);
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
@@ -120,10 +128,19 @@ async function found(call: Call, name: string, id: string): Promise<{ place: Pla
 async function offsetFor(call: Call, place: Place, id: string): Promise<number> {
   const offset = await call.plane.app.storage.uploadOffset(id);
   const chunk = chunkOf(call.request.headers['content-range']);
-  if (chunk === 'malformed') throw new OciError('BLOB_UPLOAD_INVALID', 'Content-Range is <first>-<last>, both counted from 0', { status: 416, headers: state(place, id, offset) });
-  if (chunk && chunk.offset !== offset) throw new OciError('BLOB_UPLOAD_INVALID', `the upload holds ${offset} bytes; go on from there`, { status: 416, headers: state(place, id, offset) });
+  if (chunk === 'malformed')
+    throw new OciError('BLOB_UPLOAD_INVALID', 'Content-Range is <first>-<last>, both counted from 0', {
+      status: 416,
+      headers: state(place, id, offset),
+    });
+  if (chunk && chunk.offset !== offset)
+    throw new OciError('BLOB_UPLOAD_INVALID', `the upload holds ${offset} bytes; go on from there`, {
+      status: 416,
+      headers: state(place, id, offset),
+    });
   const length = contentLength(call.request);
-  if (chunk && length !== undefined && length !== chunk.length) throw new OciError('SIZE_INVALID', `Content-Range speaks of ${chunk.length} bytes and Content-Length of ${length}`);
+  if (chunk && length !== undefined && length !== chunk.length)
+    throw new OciError('SIZE_INVALID', `Content-Range speaks of ${chunk.length} bytes and Content-Length of ${length}`);
   return offset;
 }
 
