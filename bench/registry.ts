@@ -20,6 +20,7 @@ import { serve } from '../src/serve.ts';
 
 const exec = promisify(execFile);
 const MiB = 1024 * 1024;
+const manifestType = 'application/vnd.oci.image.manifest.v1+json';
 
 interface Peer {
   name: string;
@@ -34,7 +35,12 @@ async function runServer() {
   const data = process.env['QUARTERDECK_DATA']!;
   const postgres = await keepPostgres({ dataDir: join(data, 'pg') });
   const config = readConfig({ QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: data }, data).config;
-  const running = await serve({ config, log: makeLog('warn'), areas, database: { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: async () => {} } });
+  const running = await serve({
+    config,
+    log: makeLog('warn'),
+    areas,
+    database: { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: async () => {} },
+  });
   console.log(running.url);
   process.stdin.resume();
   process.stdin.once('end', async () => {
@@ -46,11 +52,18 @@ async function runServer() {
 
 async function ours(folder: string): Promise<Peer> {
   const data = join(folder, 'ours');
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'server'], { env: { ...process.env, QUARTERDECK_DATA: data }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'server'], {
+    env: { ...process.env, QUARTERDECK_DATA: data },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const url = String((await once(child.stdout!, 'data'))[0]).trim();
   const token = (await readFile(join(data, 'owner.token'), 'utf8')).trim();
   const api = async (path: string, body: unknown) => {
-    const answer = await fetch(`${url}/api/v1/registry${path}`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const answer = await fetch(`${url}/api/v1/registry${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as Record<string, string>;
   };
@@ -58,9 +71,18 @@ async function ours(folder: string): Promise<Peer> {
   const { keyId, secret } = await api('/registries/bench/keys', { name: 'bench', mode: 'readwrite' });
   const basic = `Basic ${Buffer.from(`${keyId}:${secret}`).toString('base64')}`;
   const scope = 'repository:bench/app:pull,push';
-  const bearer = (await (await fetch(`${url}/token?service=${new URL(url).host}&scope=${scope}`, { headers: { authorization: basic } })).json()) as { token: string };
+  const bearer = (await (
+    await fetch(`${url}/token?service=${new URL(url).host}&scope=${scope}`, { headers: { authorization: basic } })
+  ).json()) as { token: string };
   if (!bearer.token) throw new Error('no bearer token');
-  return { name: 'quarterdeck', url, pid: child.pid!, headers: [`Authorization: Bearer ${bearer.token}`], repository: 'bench/app', stop: () => end(child) };
+  return {
+    name: 'quarterdeck',
+    url,
+    pid: child.pid!,
+    headers: [`Authorization: Bearer ${bearer.token}`],
+    repository: 'bench/app',
+    stop: () => end(child),
+  };
 }
 
 async function distribution(folder: string): Promise<Peer | undefined> {
@@ -71,10 +93,20 @@ async function distribution(folder: string): Promise<Peer | undefined> {
   }
   const port = 20_000 + (randomBytes(2).readUInt16BE() % 20_000);
   const config = join(folder, 'registry.yml');
-  await writeFile(config, `version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\nstorage: {filesystem: {rootdirectory: ${join(folder, 'theirs')}}, delete: {enabled: true}}\nhttp: {addr: "127.0.0.1:${port}"}\n`);
+  await writeFile(
+    config,
+    `version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\nstorage: {filesystem: {rootdirectory: ${join(folder, 'theirs')}}, delete: {enabled: true}}\nhttp: {addr: "127.0.0.1:${port}"}\n`,
+  );
   const child = spawn('docker-registry', ['serve', config], { stdio: ['pipe', 'ignore', 'ignore'] });
   const url = `http://127.0.0.1:${port}`;
-  for (let i = 0; i < 100; i++) if (await fetch(`${url}/v2/`).then((r) => r.ok, () => new Promise((r) => setTimeout(r, 100, false)))) break;
+  for (let i = 0; i < 100; i++)
+    if (
+      await fetch(`${url}/v2/`).then(
+        (r) => r.ok,
+        () => new Promise((r) => setTimeout(r, 100, false)),
+      )
+    )
+      break;
   return { name: 'distribution', url, pid: child.pid!, headers: [], repository: 'bench/app', stop: () => end(child) };
 }
 
@@ -92,7 +124,8 @@ const cpuSeconds = (pid: number) => {
 };
 const residentMiB = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
-const curl = (peer: Peer, ...args: string[]) => exec('curl', ['-sS', '--fail', ...peer.headers.flatMap((h) => ['-H', h]), ...args], { maxBuffer: 16 * MiB });
+const curl = (peer: Peer, ...args: string[]) =>
+  exec('curl', ['-sS', '--fail', ...peer.headers.flatMap((h) => ['-H', h]), ...args], { maxBuffer: 16 * MiB });
 
 async function push(peer: Peer, file: string, digest: string) {
   const { stdout } = await curl(peer, '-X', 'POST', '-D', '-', '-o', '/dev/null', `${peer.url}/v2/${peer.repository}/blobs/uploads/`);
@@ -114,7 +147,15 @@ async function makeFile(path: string, mebibytes: number): Promise<string> {
 }
 
 const requestsPerSecond = async (peer: Peer, path: string) => {
-  const { stdout } = await exec('wrk', ['-t1', '-c16', '-d4', ...peer.headers.flatMap((h) => ['-H', h]), `${peer.url}/v2/${peer.repository}/${path}`]);
+  const { stdout } = await exec('wrk', [
+    '-t1',
+    '-c16',
+    '-d4',
+    '-H',
+    `Accept: ${manifestType}`,
+    ...peer.headers.flatMap((h) => ['-H', h]),
+    `${peer.url}/v2/${peer.repository}/${path}`,
+  ]);
   if (/Non-2xx/.test(stdout)) throw new Error(`${peer.name} ${path}: ${stdout}`);
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1]);
 };
@@ -126,13 +167,15 @@ async function measure(rounds: number) {
   await chmod(folder, 0o755);
   const peers = [await ours(folder), await distribution(folder)].filter((p) => p !== undefined);
   try {
-    console.log(`${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, ${rounds} interleaved rounds, medians; every figure in brackets`);
+    console.log(
+      `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, ${rounds} interleaved rounds, medians; every figure in brackets`,
+    );
     const large = join(folder, 'large');
     const largeDigest = await makeFile(large, 1024);
     const config = Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', filler: 'x'.repeat(2_000) }));
     await writeFile(join(folder, 'config'), config);
     const configDigest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
-    const type = 'application/vnd.oci.image.manifest.v1+json';
+    const type = manifestType;
     const manifest = JSON.stringify({
       schemaVersion: 2,
       mediaType: type,
@@ -143,7 +186,16 @@ async function measure(rounds: number) {
     for (const peer of peers) {
       await push(peer, large, largeDigest);
       await push(peer, join(folder, 'config'), configDigest);
-      await curl(peer, '-X', 'PUT', '-T', join(folder, 'manifest'), '-H', `Content-Type: ${type}`, `${peer.url}/v2/${peer.repository}/manifests/v1`);
+      await curl(
+        peer,
+        '-X',
+        'PUT',
+        '-T',
+        join(folder, 'manifest'),
+        '-H',
+        `Content-Type: ${type}`,
+        `${peer.url}/v2/${peer.repository}/manifests/v1`,
+      );
     }
     const results = new Map<string, Map<string, number[]>>();
     const note = (what: string, peer: Peer, value: number) => {
@@ -153,7 +205,14 @@ async function measure(rounds: number) {
     for (let round = 0; round < rounds; round++) {
       for (const peer of round % 2 ? peers.toReversed() : peers) {
         let cpu = cpuSeconds(peer.pid);
-        const { stdout } = await curl(peer, '-o', '/dev/null', '-w', '%{speed_download}', `${peer.url}/v2/${peer.repository}/blobs/${largeDigest}`);
+        const { stdout } = await curl(
+          peer,
+          '-o',
+          '/dev/null',
+          '-w',
+          '%{speed_download}',
+          `${peer.url}/v2/${peer.repository}/blobs/${largeDigest}`,
+        );
         note('pull 1 GiB, MB/s', peer, Number(stdout) / 1e6);
         note('pull 1 GiB, CPU s', peer, cpuSeconds(peer.pid) - cpu);
         const file = join(folder, 'push');
@@ -178,9 +237,17 @@ async function measure(rounds: number) {
       const [mine, theirs] = ['quarterdeck', 'distribution'].map((name) => of.get(name));
       const ratio = theirs && median(mine!) / median(theirs);
       const [target, kind] = targets[what] ?? [undefined, 'least'];
-      const verdict = ratio === undefined || target === undefined ? '' : (kind === 'least' ? ratio >= target : ratio <= target) ? `target ${target}×: met` : `target ${target}×: MISSED`;
-      const show = (list: number[] | undefined) => (list ? `${median(list).toFixed(2)} [${list.map((v) => v.toFixed(v < 100 ? 2 : 0)).join(' ')}]` : 'not installed');
-      console.log(`${what.padEnd(26)} quarterdeck ${show(mine)}  distribution ${show(theirs)}  ${ratio === undefined ? '' : `${ratio.toFixed(2)}×`} ${verdict}`);
+      const verdict =
+        ratio === undefined || target === undefined
+          ? ''
+          : (kind === 'least' ? ratio >= target : ratio <= target)
+            ? `target ${target}×: met`
+            : `target ${target}×: MISSED`;
+      const show = (list: number[] | undefined) =>
+        list ? `${median(list).toFixed(2)} [${list.map((v) => v.toFixed(v < 100 ? 2 : 0)).join(' ')}]` : 'not installed';
+      console.log(
+        `${what.padEnd(26)} quarterdeck ${show(mine)}  distribution ${show(theirs)}  ${ratio === undefined ? '' : `${ratio.toFixed(2)}×`} ${verdict}`,
+      );
     }
     await memory(peers[0]!, folder);
   } finally {
@@ -203,7 +270,9 @@ async function memory(peer: Peer, folder: string) {
     await curl(peer, '-X', 'DELETE', '-o', '/dev/null', location);
   };
   await Promise.all(Array.from({ length: 50 }, start)).finally(() => clearInterval(watch));
-  console.log(`50 parallel pushes of 100 MiB: ${before.toFixed(0)} MiB before, ${most.toFixed(0)} MiB at most: + ${(most - before).toFixed(0)} MiB (target < 64)`);
+  console.log(
+    `50 parallel pushes of 100 MiB: ${before.toFixed(0)} MiB before, ${most.toFixed(0)} MiB at most: + ${(most - before).toFixed(0)} MiB (target < 64)`,
+  );
 }
 
 if (process.argv[2] === 'server') await runServer();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../harness/index.ts';
 import { refusal } from './judge.ts';
-import { wire } from './wire.ts';
+import { type Wire, wire } from './wire.ts';
 
 type Row = [what: string, request: Partial<Request> & { path: string }, status: number, sentence: string];
 interface Request {
@@ -25,6 +25,7 @@ test('bad input gets a clear sentence', async (t) => {
   const service = (id: string) => ({ method: 'PATCH', path: `/uptime/services/${id}`, body: '{"name":"x"}' });
   const scope = (entry: object) => post({ name: 'x', scope: [entry] });
 
+  // biome-ignore format: one row a line
   const table: Row[] = [
     // The body as bytes
     ['JSON that is cut off', bytes('{"name":'), 400, 'the body is not valid JSON'],
@@ -35,42 +36,12 @@ test('bad input gets a clear sentence', async (t) => {
     ['an empty body', bytes(''), 400, 'the body must be an object; none was sent'],
     ['too large a body', bytes(Buffer.alloc(1_048_577, ' ')), 413, 'the body is larger than 1048576 bytes'],
     ['a body nested too deeply', bytes(`{"name":${'['.repeat(5000)}${']'.repeat(5000)}}`), 400, 'the body is nested too deeply'],
-    [
-      'another content type',
-      bytes('{"name":"x"}', { 'content-type': 'text/plain' }),
-      415,
-      'the body must be JSON: send Content-Type: application/json',
-    ],
-    [
-      'a form',
-      bytes('name=x', { 'content-type': 'application/x-www-form-urlencoded' }),
-      415,
-      'the body must be JSON: send Content-Type: application/json',
-    ],
-    [
-      'a malformed content type',
-      bytes('{"name":"x"}', { 'content-type': 'json' }),
-      415,
-      'the body must be JSON: send Content-Type: application/json',
-    ],
-    [
-      'an empty content type',
-      bytes('{"name":"x"}', { 'content-type': '' }),
-      415,
-      'the body must be JSON: send Content-Type: application/json',
-    ],
-    [
-      'a compressed body',
-      bytes('{"name":"x"}', { 'content-encoding': 'gzip' }),
-      415,
-      'the body must not be compressed: send it without Content-Encoding',
-    ],
-    [
-      'a body where none belongs',
-      { method: 'DELETE', path: `/uptime/services/${shop}`, body: '{}' },
-      400,
-      'this operation takes no body; send it without one',
-    ],
+    ['another content type', bytes('{"name":"x"}', { 'content-type': 'text/plain' }), 415, 'the body must be JSON: send Content-Type: application/json'],
+    ['a form', bytes('name=x', { 'content-type': 'application/x-www-form-urlencoded' }), 415, 'the body must be JSON: send Content-Type: application/json'],
+    ['a malformed content type', bytes('{"name":"x"}', { 'content-type': 'json' }), 415, 'the body must be JSON: send Content-Type: application/json'],
+    ['an empty content type', bytes('{"name":"x"}', { 'content-type': '' }), 415, 'the body must be JSON: send Content-Type: application/json'],
+    ['a compressed body', bytes('{"name":"x"}', { 'content-encoding': 'gzip' }), 415, 'the body must not be compressed: send it without Content-Encoding'],
+    ['a body where none belongs', { method: 'DELETE', path: `/uptime/services/${shop}`, body: '{}' }, 400, 'this operation takes no body; send it without one'],
 
     // The body as JSON
     ['a list for an object', post([]), 400, 'the body must be an object'],
@@ -82,12 +53,7 @@ test('bad input gets a clear sentence', async (t) => {
     ['a fraction', post({ name: 'x', expiresIn: 60.5 }), 400, 'expiresIn must be an integer'],
     ['too small a number', post({ name: 'x', expiresIn: 59 }), 400, 'expiresIn must be at least 60'],
     ['too large a number', post({ name: 'x', expiresIn: 1e300 }), 400, 'expiresIn must be at most 31622400'],
-    [
-      'text for a switch',
-      { method: 'PATCH', path: `/tokens/${qd.owner.tokenId}`, body: '{"enabled":"no"}' },
-      400,
-      'enabled must be a boolean',
-    ],
+    ['text for a switch', { method: 'PATCH', path: `/tokens/${qd.owner.tokenId}`, body: '{"enabled":"no"}' }, 400, 'enabled must be a boolean'],
     ['an unknown field', post({ name: 'x', nmae: 'y' }), 400, 'nmae is not a known field here'],
     ['an unknown field inside', scope({ role: 'owner', id: 1 }), 400, 'scope.0.id is not a known field here'],
     ['a field named __proto__', bytes('{"name":"x","__proto__":{"admin":true}}'), 400, '__proto__ is not a known field here'],
@@ -99,63 +65,18 @@ test('bad input gets a clear sentence', async (t) => {
     ['NUL in a field’s name', post({ 'na\0me': 'x' }), 400, 'the body must not contain the NUL character'],
     ['half of a surrogate pair', post({ name: 'a\ud800b' }), 400, 'the body must not contain half of a surrogate pair'],
     ['an empty list', post({ name: 'x', scope: [] }), 400, 'scope must not be an empty list; omit it instead'],
-    [
-      'an empty list inside',
-      scope({ role: 'uptime.viewer', resourceIds: [] }),
-      400,
-      'scope.0.resourceIds must not be an empty list; omit it instead',
-    ],
-    [
-      'none of the choices',
-      post({ email: 'x@example.com', role: 'king' }, '/organization/invitations'),
-      400,
-      'role must be one of owner, admin, member',
-    ],
-    [
-      'a bad address',
-      { method: 'PATCH', path: '/organization/contacts', body: '{"billingEmail":"nobody"}' },
-      400,
-      'billingEmail must be a valid email address',
-    ],
+    ['an empty list inside', scope({ role: 'uptime.viewer', resourceIds: [] }), 400, 'scope.0.resourceIds must not be an empty list; omit it instead'],
+    ['none of the choices', post({ email: 'x@example.com', role: 'king' }, '/organization/invitations'), 400, 'role must be one of owner, admin, member'],
+    ['a bad address', { method: 'PATCH', path: '/organization/contacts', body: '{"billingEmail":"nobody"}' }, 400, 'billingEmail must be a valid email address'],
 
     // What the body names
     ['an unknown role', scope({ role: 'king' }), 400, 'king is not a role; GET /api/v1/iam/roles lists them'],
-    [
-      'a role that cannot be narrowed',
-      scope({ role: 'owner', resourceIds: [shop] }),
-      400,
-      'the role owner cannot be narrowed to resources; leave resourceIds out',
-    ],
-    [
-      'an unknown resource',
-      scope({ role: 'uptime.viewer', resourceIds: ['svc_x'] }),
-      400,
-      'svc_x is not a resource that you can see; GET /api/v1/tokens/scope-options lists them',
-    ],
-    [
-      'another organization’s resource',
-      scope({ role: 'uptime.viewer', resourceIds: [theirs] }),
-      400,
-      `${theirs} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`,
-    ],
-    [
-      'an unknown permission',
-      post({ name: 'x', permissions: ['a.b.c'] }, '/iam/roles'),
-      400,
-      'a.b.c is not a permission; GET /api/v1/iam/permissions lists them',
-    ],
-    [
-      'a subject from elsewhere',
-      post({ subject: foreigner.userId, role: 'uptime.viewer' }, '/iam/grants'),
-      400,
-      'subject is not a member of the organization; GET /api/v1/organization/members lists them',
-    ],
-    [
-      'a place granted as a role',
-      post({ subject: qd.owner.userId, role: 'admin' }, '/iam/grants'),
-      400,
-      'admin is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}',
-    ],
+    ['a role that cannot be narrowed', scope({ role: 'owner', resourceIds: [shop] }), 400, 'the role owner cannot be narrowed to resources; leave resourceIds out'],
+    ['an unknown resource', scope({ role: 'uptime.viewer', resourceIds: ['svc_x'] }), 400, 'svc_x is not a resource that you can see; GET /api/v1/tokens/scope-options lists them'],
+    ['another organization’s resource', scope({ role: 'uptime.viewer', resourceIds: [theirs] }), 400, `${theirs} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`],
+    ['an unknown permission', post({ name: 'x', permissions: ['a.b.c'] }, '/iam/roles'), 400, 'a.b.c is not a permission; GET /api/v1/iam/permissions lists them'],
+    ['a subject from elsewhere', post({ subject: foreigner.userId, role: 'uptime.viewer' }, '/iam/grants'), 400, 'subject is not a member of the organization; GET /api/v1/organization/members lists them'],
+    ['a place granted as a role', post({ subject: qd.owner.userId, role: 'admin' }, '/iam/grants'), 400, 'admin is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}'],
     ['a name that is taken', post({ name: 'SHOP' }, '/uptime/services'), 409, 'a service named SHOP exists; choose another name'],
 
     // The path
@@ -181,54 +102,14 @@ test('bad input gets a clear sentence', async (t) => {
     ['an unknown parameter', { path: '/me?verbose=1' }, 400, 'verbose is not a known parameter here'],
 
     // Headers
-    [
-      'no token',
-      { path: '/tokens', headers: { authorization: '' } },
-      401,
-      'unauthenticated: send a token as `Authorization: Bearer qd_pat_…`',
-    ],
-    [
-      'no token, in uptime’s words',
-      { path: '/uptime/services', headers: { authorization: '' } },
-      401,
-      'no valid session: send a token as `Authorization: Bearer qd_pat_…`',
-    ],
-    [
-      'another scheme',
-      { path: '/tokens', headers: { authorization: `Basic ${btoa('owner:secret')}` } },
-      401,
-      'unauthenticated: send a token as `Authorization: Bearer qd_pat_…`',
-    ],
-    [
-      'an unknown token',
-      { path: '/tokens', headers: { authorization: 'Bearer qd_pat_x' } },
-      401,
-      'unauthenticated: the token is unknown, disabled, expired or revoked',
-    ],
-    [
-      'another organization’s slug',
-      { path: '/me', headers: { 'x-organization': 'foreigners' } },
-      403,
-      'organization mismatch: the token belongs to another organization than X-Organization names',
-    ],
-    [
-      'a slug of nobody',
-      { path: '/me', headers: { 'x-organization': 'nowhere' } },
-      403,
-      'organization mismatch: the token belongs to another organization than X-Organization names',
-    ],
-    [
-      'a bad Idempotency-Key',
-      { ...post({ name: 'x' }), headers: { 'idempotency-key': 'a b' } },
-      400,
-      'the Idempotency-Key must be 1 to 255 visible ASCII characters',
-    ],
-    [
-      'an expectation',
-      { path: '/me', headers: { expect: 'a-miracle' } },
-      417,
-      'the Expect header asks for what is not offered; only 100-continue is',
-    ],
+    ['no token', { path: '/tokens', headers: { authorization: '' } }, 401, 'unauthenticated: send a token as `Authorization: Bearer qd_pat_…`'],
+    ['no token, in uptime’s words', { path: '/uptime/services', headers: { authorization: '' } }, 401, 'no valid session: send a token as `Authorization: Bearer qd_pat_…`'],
+    ['another scheme', { path: '/tokens', headers: { authorization: `Basic ${btoa('owner:secret')}` } }, 401, 'unauthenticated: send a token as `Authorization: Bearer qd_pat_…`'],
+    ['an unknown token', { path: '/tokens', headers: { authorization: 'Bearer qd_pat_x' } }, 401, 'unauthenticated: the token is unknown, disabled, expired or revoked'],
+    ['another organization’s slug', { path: '/me', headers: { 'x-organization': 'foreigners' } }, 403, 'organization mismatch: the token belongs to another organization than X-Organization names'],
+    ['a slug of nobody', { path: '/me', headers: { 'x-organization': 'nowhere' } }, 403, 'organization mismatch: the token belongs to another organization than X-Organization names'],
+    ['a bad Idempotency-Key', { ...post({ name: 'x' }), headers: { 'idempotency-key': 'a b' } }, 400, 'the Idempotency-Key must be 1 to 255 visible ASCII characters'],
+    ['an expectation', { path: '/me', headers: { expect: 'a-miracle' } }, 417, 'the Expect header asks for what is not offered; only 100-continue is'],
   ];
 
   const wrong: string[] = [];
@@ -250,7 +131,7 @@ test('bad input gets a clear sentence', async (t) => {
 
   await t.test('what is no error is none', async () => {
     const authorization = `Bearer ${qd.owner.key}`;
-    const fine = [
+    const fine: Wire[] = [
       { method: 'HEAD', path: '/api/v1/tokens', headers: { authorization } },
       { method: 'GET', path: '/api/v1/me', headers: { authorization: `bearer  ${qd.owner.key} `, 'x-organization': 'default' } },
       {

@@ -37,7 +37,7 @@ const choices = (spec: Op): fc.Arbitrary<Choice> =>
     query: spec.query ? valuesOf(spec.query as never) : fc.constant({}),
     body: spec.body ? valuesOf(spec.body as never) : fc.constant(undefined),
     mutations: fc.oneof(
-      { weight: 1, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.constant<Mutation[]>([]) },
       { weight: 2, arbitrary: fc.array(mutations, { minLength: 1, maxLength: 3 }) },
     ),
   });

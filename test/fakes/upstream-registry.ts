@@ -19,6 +19,8 @@ export interface UpstreamRegistry {
   count(start: string): number;
   /** Lets go whatever waits at a gate. */
   gate: { close(): void; open(): void };
+  /** Where it sends its clients for tokens and for blobs, when that is not itself. */
+  point(to: { realm?: string; blobs?: string }): void;
   /** From now on only this login is taken; without it everybody may pull. */
   requireLogin(username: string, password: string): void;
 }
@@ -44,6 +46,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
   const elsewhere: UpstreamRegistry['elsewhere'] = [];
   let faults: { path: string; fault: Fault; left: number }[] = [];
   let login: string | undefined;
+  let pointed: { realm?: string; blobs?: string } = {};
   let gate = Promise.resolve();
   let openGate = () => {};
 
@@ -110,7 +113,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     const [, name, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(pathname) ?? [];
     const scope = name ? `repository:${name}:pull` : '';
     if (!token || !tokens.has(token) || !token.endsWith(scope)) {
-      const challenge = `Bearer realm="${url}/token",service="fake"${scope ? `,scope="${scope}"` : ''}`;
+      const challenge = `Bearer realm="${pointed.realm ?? `${url}/token`}",service="fake"${scope ? `,scope="${scope}"` : ''}`;
       return void response.writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' }).end('{"errors":[]}');
     }
     if (pathname === '/v2/') return void response.end('{}');
@@ -120,7 +123,8 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
       if (!body) return void response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}');
       return send(request, response, body, { 'content-type': ociImage, 'docker-content-digest': digest }, fault);
     }
-    if (kind === 'blobs' && blobs.has(reference!)) return void response.writeHead(307, { location: `${storage}/${reference}` }).end();
+    if (kind === 'blobs' && blobs.has(reference!))
+      return void response.writeHead(307, { location: `${pointed.blobs ?? storage}/${reference}` }).end();
     response.writeHead(404).end('{"errors":[{"code":"BLOB_UNKNOWN"}]}');
   });
 
@@ -158,6 +162,9 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
         openGate = closed.resolve;
       },
       open: () => openGate(),
+    },
+    point: (to) => {
+      pointed = to;
     },
     requireLogin: (username, password) => {
       login = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;

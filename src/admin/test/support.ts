@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import pg from 'pg';
 import Type from 'typebox';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
@@ -11,6 +12,8 @@ import { type Area, defineArea } from '../../areas/area.ts';
 import { areas } from '../../areas/index.ts';
 import type { Database } from '../../boot/database.ts';
 import { type Connection, type Db, openDb, rows, types } from '../../kernel/db.ts';
+import { exitCodes } from '../../kernel/errors.ts';
+import { registerAdmin } from '../index.ts';
 
 after(stopOwnServer);
 
@@ -37,6 +40,33 @@ export function quarterdeckCli(args: string[], env: Record<string, string>): Pro
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...ended, code }));
   });
+}
+
+/** The same command in this process: a second of loading less. What main.ts makes of errors is the same here. */
+export async function adminHere(args: string[], env: Record<string, string>): Promise<Ended> {
+  const ended: Ended = { code: 0, out: '', err: '' };
+  const write = (stream: 'out' | 'err') => (text: string) => void (ended[stream] += text);
+  const { log, error } = console;
+  const before = { ...process.env };
+  Object.assign(process.env, { QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0' }, env);
+  console.log = (text) => write('out')(`${text}\n`);
+  console.error = (text) => write('err')(`${text}\n`);
+  try {
+    const program = new Command('quarterdeck').exitOverride().configureOutput({ writeOut: write('out'), writeErr: write('err') });
+    registerAdmin(program);
+    await program.parseAsync(['admin', ...args], { from: 'user' });
+    ended.code = Number(process.exitCode ?? 0);
+  } catch (thrown) {
+    const { code, exitCode, message } = thrown as { code?: string; exitCode?: number; message: string };
+    if (exitCode === undefined) throw thrown;
+    ended.code = !code?.startsWith('commander.') ? exitCode : exitCode === 0 ? 0 : exitCodes.usage;
+    if (!code?.startsWith('commander.')) ended.err += `quarterdeck: ${message}\n`;
+  } finally {
+    Object.assign(console, { log, error });
+    process.exitCode = undefined;
+    process.env = before;
+  }
+  return ended;
 }
 
 export async function scratch(t: TestContext): Promise<string> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
-import { quarterdeckCli, sqlOn } from './support.ts';
+import { adminHere, sqlOn } from './support.ts';
 
 test('dead jobs are shown, revived for the running worker, or dropped', async (t) => {
   const server = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
@@ -16,7 +16,7 @@ test('dead jobs are shown, revived for the running worker, or dropped', async (t
   const ids = [(await dead('a', server.owner.orgId))[0]!.id, (await dead('b', null))[0]!.id, (await dead('c', null))[0]!.id];
   const env = { QUARTERDECK_DATABASE_URL: urlOf(server.connection), QUARTERDECK_DATA: server.dataDir };
   const admin = async (...args: string[]) => {
-    const { code, out, err } = await quarterdeckCli(['admin', ...args], env);
+    const { code, out, err } = await adminHere(args, env);
     assert.equal(code, 0, err);
     return out.trim();
   };

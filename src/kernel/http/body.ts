@@ -50,7 +50,8 @@ const linger = { maxBytes: 67_108_864, ms: 5_000 };
 
 /** Whoever is cut off while still sending never reads why (RFC 9112, 9.6): so the rest is read and thrown away, within bounds. */
 export function discard(request: IncomingMessage) {
-  if (request.complete || discarded.has(request)) return;
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (request.complete || discarded.has(request) || (length === '0' && encoding === undefined)) return;
   discarded.add(request);
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();

@@ -57,8 +57,7 @@ async function settled(tx: Tx, org: string, known: Known[], delivered: readonly 
 
 /** The newest incident of the service that is not resolved, else a new one. */
 async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<incidents.IncidentRow> {
-  // Asked twice: the one it waited for may have been resolved, and then it does not look at an older one.
-  const live = (await incidents.lockLiveIncident(tx, org, from.serviceId)) ?? (await incidents.lockLiveIncident(tx, org, from.serviceId));
+  const live = await incidents.lockLiveIncident(tx, org, from.serviceId);
   if (live) return live;
   const opening = fresh.map((f) => f.alert);
   return openIncident(tx, org, {

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.ts';
-import { now as clock } from '../../../kernel/time.ts';
 import { advance, type Policy, type Walk } from '../rules/walk.ts';
 import * as incidents from '../store/incidents.ts';
 import { insertPages } from '../store/pages.ts';
@@ -21,9 +20,9 @@ export const stepJob: Job = job(
 );
 
 async function walkOn(tx: Tx, org: string, id: string, requestId: string | undefined): Promise<void> {
-  const incident = await incidents.lockIncident(tx, org, id);
+  const incident = await incidents.lockWalk(tx, org, id);
   if (incident?.status !== 'open' || incident.walk_state !== 'walking' || !incident.policy) return;
-  const now = await clock(tx);
+  const { now } = incident;
   const at = Date.parse(now);
   let fired = { pass: incident.pass, step: incident.step };
   let walk: Walk = standing(incident);

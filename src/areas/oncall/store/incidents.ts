@@ -54,6 +54,11 @@ export const incidentById = (tx: Tx, org: string, id: string) => row(tx, Inciden
 export const lockIncident = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
+const WalkRow = Type.Object({ ...IncidentRow.properties, now: Type.String() });
+/** The same, with what time it is. */
+export const lockWalk = (tx: Tx, org: string, id: string) => row(tx, WalkRow)`
+  select ${columns}, kernel.now() as now from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
+
 const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.properties.status });
 /** In the order of their ids, so that two who lock several wait for each other instead of deadlocking. */
 export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`

@@ -47,7 +47,10 @@ test('a manifest is taken as it is, or refused with the reason', async (t) => {
       'an index may come before its children',
     );
     let deep: Image = indexOf([image]);
-    for (let i = 0; i < 20; i++) assert.equal((await putManifest(send, name, `deep${i}`, (deep = indexOf([deep])))).status, 201);
+    for (let i = 0; i < 20; i++) {
+      deep = indexOf([deep]);
+      assert.equal((await putManifest(send, name, `deep${i}`, deep)).status, 201);
+    }
   });
 
   await t.test('layers that live elsewhere need not be here', async () => {

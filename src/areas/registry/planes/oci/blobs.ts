@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { may } from '../../access.ts';
 import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
@@ -10,6 +11,7 @@ import { type Call, knownRepository, type Place, permit, refuseCached, repositor
 import { OciError } from './errors.ts';
 import { sendStream } from './send.ts';
 import type { ReadableSource } from './upstream.ts';
+import { watchAccess } from './watch.ts';
 
 /** Configs and signatures: small, and asked for again and again. */
 const smallest = 64 * 1024;
@@ -103,10 +105,21 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
-    response.setTimeout(plane.idleMs(), () => response.destroy());
-    await sendStream(opened.stream, opened.length, response);
+    await whileAllowed(call, place, () => sendStream(opened.stream, opened.length, response));
   }
   count(opened.length);
+}
+
+/** A long transfer ends when nothing moves any more, or when the credential is revoked. */
+async function whileAllowed(call: Call, { slug, repository }: Place, send: () => Promise<void>): Promise<void> {
+  const { response, plane } = call;
+  const cut = () => void response.destroy();
+  const unwatch = watchAccess(call, (access) => may({ ...access, scopes: undefined }, slug, repository, 'pull'), cut);
+  response.setTimeout(plane.idleMs(), cut);
+  await send().finally(() => {
+    unwatch();
+    response.setTimeout(0);
+  });
 }
 
 async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
@@ -116,7 +129,7 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   if (call.method === 'HEAD') return void call.response.end();
   const range = rangeOf(call.request.headers.range, source.size);
   const stream = await source.open(typeof range === 'object' ? range : undefined);
-  await pipeline(stream, call.response);
+  await whileAllowed(call, place, () => pipeline(stream, call.response));
   call.plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, typeof range === 'object' ? range.length : source.size);
 }
 

@@ -133,9 +133,7 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
 function pullMarks(app: App) {
   const noted = new LRUCache<number, true>({ max: 50_000, ttl: 60_000 });
   const waiting = new Set<number>();
-  let timer: NodeJS.Timeout | undefined;
   const flush = () => {
-    timer = undefined;
     const ids = [...waiting];
     waiting.clear();
     app.db.read((tx) => markPulled(tx, ids)).catch(() => {}); // a lost note costs nothing; the next pull leaves another
@@ -143,7 +141,7 @@ function pullMarks(app: App) {
   return (id: number) => {
     if (noted.has(id)) return;
     noted.set(id, true);
+    if (waiting.size === 0) setTimeout(flush, 1_000).unref();
     waiting.add(id);
-    timer ??= setTimeout(flush, 1_000).unref();
   };
 }

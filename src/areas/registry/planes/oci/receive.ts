@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { Access } from '../../access.ts';
+import { may } from '../../access.ts';
 import { reserve } from '../../quota.ts';
 import { settingsOf } from '../../settings.ts';
 import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
-import type { Call } from './call.ts';
+import type { Call, Place } from './call.ts';
 import { OciError } from './errors.ts';
+import { watchAccess } from './watch.ts';
 
 const MiB = 1024 * 1024;
 /** Below this a reservation costs more than it saves: the commit still refuses what does not fit. */
@@ -15,7 +16,7 @@ const step = 64 * MiB;
 /** Takes a body's bytes into an upload at `offset`, hashing them and reserving room as they come. Returns the new offset. */
 export async function receive(
   call: Call,
-  slug: string,
+  place: Place,
   upload: UploadRow,
   offset: number,
   options: { costsNothing?: boolean } = {},
@@ -38,7 +39,7 @@ export async function receive(
 
   async function* metered(): AsyncGenerator<Buffer> {
     let arrived = 0;
-    for await (const chunk of watched(call)) {
+    for await (const chunk of watched(call, place)) {
       arrived += chunk.length;
       const least = arrived - Math.max(room, free);
       if (least > 0 && declared === undefined) await makeRoom(least, step);
@@ -46,7 +47,7 @@ export async function receive(
     }
   }
   const end = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
-  plane.metrics.bytes.inc({ registry: slug, direction: 'in' }, end - offset);
+  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, end - offset);
   return end;
 }
 
@@ -55,28 +56,18 @@ export function contentLength(request: IncomingMessage): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
-/** Access that can be asked for again without judging a bearer token's own end: a long push outlives a short token. */
-type Renewable = Access & { again?: () => Access | undefined | Promise<Access | undefined> };
-
-/** Between two looks at a credential that is being dropped all the time. */
-const askAgainMs = 100;
-
 /** The request's bytes while they move, and while whoever sends them may. */
-async function* watched({ plane, request, access }: Call): AsyncGenerator<Buffer> {
-  const over = new AbortController();
+async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
+  const { plane, request } = call;
   let revoked = false;
-  const watch = (current: Renewable) => {
-    const ask = async () => {
-      const now = await (current.again ? current.again() : plane.authenticate(request));
-      if (over.signal.aborted) return;
-      if (now) return now.signal.aborted ? void setTimeout(watch, askAgainMs, now).unref() : watch(now);
+  const unwatch = watchAccess(
+    call,
+    (access) => may({ ...access, scopes: undefined }, place.slug, place.repository, 'push'),
+    () => {
       revoked = true;
       request.destroy();
-    };
-    if (current.signal.aborted) void ask().catch(() => request.destroy());
-    else current.signal.addEventListener('abort', () => void ask().catch(() => request.destroy()), { once: true, signal: over.signal });
-  };
-  watch(access);
+    },
+  );
   request.setTimeout(plane.idleMs(), () => request.destroy());
   try {
     for await (const chunk of request) yield chunk;
@@ -84,7 +75,7 @@ async function* watched({ plane, request, access }: Call): AsyncGenerator<Buffer
     if (revoked) throw new OciError('UNAUTHORIZED', 'the credential was revoked while it pushed', { cause: error });
     throw new OciError('BLOB_UPLOAD_INVALID', 'the body was cut off; ask how much arrived and go on from there', { cause: error });
   } finally {
-    over.abort();
+    unwatch();
     request.setTimeout(0);
   }
 }

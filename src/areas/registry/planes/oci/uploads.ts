@@ -148,7 +148,7 @@ async function offsetFor(call: Call, place: Place, id: string): Promise<number> 
 export async function appendChunk(call: Call, name: string, id: string): Promise<void> {
   const { place, upload } = await found(call, name, id);
   const offset = await offsetFor(call, place, id);
-  const end = await receive(call, place.slug, upload, offset).catch((error) => dropIfFull(call, upload, error));
+  const end = await receive(call, place, upload, offset).catch((error) => dropIfFull(call, upload, error));
   await call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds));
   answer(call, 202, state(place, id, end));
 }
@@ -166,7 +166,7 @@ async function complete(call: Call, place: Place, repository: RepositoryRow, upl
   if (offset === 0) plane.hashes.begin(upload.id, algorithmOf(digest));
   try {
     const costsNothing = await heldBy(call, place, digest);
-    const size = await receive(call, place.slug, upload, offset, { costsNothing });
+    const size = await receive(call, place, upload, offset, { costsNothing });
     await commitBlob(plane.app, plane.hashes, repository, { uploadId: upload.id, digest, size });
   } catch (error) {
     // Bytes that are not what they were said to be will not become it.

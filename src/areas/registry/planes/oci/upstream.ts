@@ -16,7 +16,7 @@ export interface PullThrough {
   /** The repository's row, made when the upstream is known and the row is not there yet; throws an OciError otherwise. */
   repository(slug: string, registryId: string, org: string, name: string): Promise<RepositoryRow>;
   /** After this the local tables hold what the upstream has, or what is left of it; throws an OciError when there is nothing. */
-  manifest(repository: RepositoryRow, reference: string, options: { head: boolean }): Promise<{ warning?: string } | void>;
+  manifest(repository: RepositoryRow, reference: string, options: { head: boolean }): Promise<{ warning?: string } | undefined>;
   /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
   blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
 }
