@@ -23,10 +23,16 @@ export function stop(sentence) {
   process.exit(10);
 }
 
+/**
+ * Memory before the last few per cent of speed: a small young generation (measured: the same throughput, 45 MiB less after load), and
+ * a collector that can be called once a start is done.
+ */
+export const memoryFlags = ['--max-semi-space-size=4', '--expose-gc'];
+
 /** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. */
 export function handOver({ root, entry, args, nodeFlags = [] }) {
   const node = findNode(root);
-  const argv = [...nodeFlags, join(root, entry), ...args];
+  const argv = [...memoryFlags, ...nodeFlags, join(root, entry), ...args];
   // Stripped and compiled once: without it every start pays a second, and 25 MiB for the program that strips the types.
   const env = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'quarterdeck'), ...process.env };
   if (typeof process.execve === 'function') {

@@ -129,12 +129,13 @@ export function bodyRequired({ method, body }: OpSpec): boolean {
 export function errorsOf(spec: Op): Record<number, string> {
   const guarded = spec.permission !== 'none';
   const errors: Record<number, string | undefined> = {
-    ...(spec.body || spec.query || spec.params ? { 400: 'the input is invalid; the sentence names the field' } : {}),
+    400: 'the input is invalid; the sentence names the field',
     ...(guarded || spec.credential ? { 401: spec.area.unauthenticated } : {}),
     ...(guarded ? { 403: 'not allowed: the caller lacks the permission, or names another organization' } : {}),
     ...(guarded && pathParams(spec.path).length ? { 404: 'unknown, or not of this organization' } : {}),
     ...(guarded && spec.method === 'POST' ? { 409: 'the Idempotency-Key was used before in another way' } : {}),
-    ...(spec.body ? { 413: 'the body is too large', 415: spec.form ? 'the body is neither JSON nor a form' : 'the body is not JSON' } : {}),
+    413: 'the body is too large',
+    ...(spec.body ? { 415: spec.form ? 'the body is neither JSON nor a form' : 'the body is not JSON' } : {}),
     408: 'the request did not arrive in time',
     ...(spec.unlimited ? {} : { 429: 'too many requests; Retry-After says when to come back' }),
     [spec.area.away]: spec.area.away === 502 ? 'the backend is unreachable' : 'temporarily unavailable',

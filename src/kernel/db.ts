@@ -119,13 +119,14 @@ export function openDb(options: DbOptions): Db {
     }
   };
 
-  // Everything a unit of work does is inside its transaction, so a deadlock's victim may simply be run again.
+  // Everything a unit of work does is inside its transaction, so a deadlock's victim may simply be run again. So may one that
+  // lost a race for a name, or refers to what was deleted this moment: the second time it sees what the winner did.
   const write: Db['write'] = async (work) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await once(work);
       } catch (error) {
-        if (attempt >= 3 || !['40P01', '40001'].includes(codeOf(error))) throw error;
+        if (attempt >= 3 || !again.has(codeOf(error))) throw error;
       }
     }
   };
@@ -214,6 +215,12 @@ function away(error: unknown): DatabaseAway | undefined {
     );
   return lost ? new DatabaseAway(error) : undefined;
 }
+
+/** For connections outside the pool. */
+export const isAway = (error: unknown): boolean => away(error) !== undefined;
+
+/** Deadlock, serialization failure, unique and foreign key violations. */
+const again = new Set(['40P01', '40001', '23505', '23503']);
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';
 

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import { now } from '../../src/kernel/time.ts';
 import { type OidcIssuer, oidcIssuer } from '../fakes/oidc-issuer.ts';
+import { type FakeTwilio, fakeTwilio } from '../fakes/twilio.ts';
 import { type UpstreamRegistry, upstreamRegistry } from '../fakes/upstream-registry.ts';
 import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
 
@@ -9,6 +10,7 @@ export interface Fakes {
   upstream: UpstreamRegistry;
   upstreamLogin: { username: string; password: string };
   issuer: OidcIssuer;
+  twilio: FakeTwilio;
 }
 
 export interface Outside {
@@ -21,13 +23,16 @@ export async function quarterdeckOutside(t: TestContext): Promise<Outside> {
   const upstream = await upstreamRegistry(t);
   const upstreamLogin = { username: 'acme', password: 'hunter2' };
   upstream.requireLogin(upstreamLogin.username, upstreamLogin.password);
+  const twilio = await fakeTwilio();
+  t.after(() => twilio.close());
   const qd = await quarterdeck(t, {
     env: {
       QUARTERDECK_DNS_SERVERS: '127.0.0.1:9',
+      QUARTERDECK_TWILIO_URL: twilio.url,
       QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8;oidc=127.0.0.0/8',
       QUARTERDECK_REGISTRY_UPSTREAMS: `up.test=${upstream.url}`,
     },
   });
   const issuer = await oidcIssuer(t, async () => Date.parse(await qd.app.db.read(now)));
-  return { qd, fakes: { upstream, upstreamLogin, issuer } };
+  return { qd, fakes: { upstream, upstreamLogin, issuer, twilio } };
 }

@@ -1,26 +1,34 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { openStorage } from '../../boot/storage.ts';
 import type { Config } from '../../kernel/config.ts';
+import { Stop } from '../../kernel/errors.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 /** Writes, reads and removes one small object. */
 export async function checkStorage(config: Config): Promise<Finding> {
-  const what = config.storage || `${config.data}/blobs`;
+  const what = config.storage || join(config.data, 'blobs');
+  try {
+    return (await givesBack(config))
+      ? ok('storage', `${what} can be written and read`)
+      : fail('storage', `${what} does not give back what was written to it; check that nothing else writes there`);
+  } catch (error) {
+    if (error instanceof Stop) return fail('storage', error.message);
+    const { code, cause, message } = error as Error & { code?: string; cause?: { code?: string; name?: string } };
+    const why = cause?.code ?? cause?.name ?? code ?? message;
+    const then = config.storage ? 'check QUARTERDECK_STORAGE and the S3 settings' : 'check who owns the directory, and its disk';
+    return fail('storage', `${what} cannot be written (${why}); ${then}`);
+  }
+}
+
+async function givesBack(config: Config): Promise<boolean> {
   const storage = await openStorage(config);
   const key = `doctor/${randomUUID()}`;
   try {
     await storage.put(key, Buffer.from('doctor'));
     const size = (await storage.stat(key))?.size;
     await storage.remove(key);
-    return size === 6
-      ? ok('storage', `${what} can be written and read`)
-      : fail('storage', `${what} does not give back what was written to it; check that nothing else writes there`);
-  } catch (error) {
-    const { code, cause, message } = error as Error & { code?: string; cause?: { code?: string; name?: string } };
-    return fail(
-      'storage',
-      `${what} cannot be written (${cause?.code ?? cause?.name ?? code ?? message}); ${config.storage ? 'check QUARTERDECK_STORAGE and the S3 settings' : 'check who owns the directory, and its disk'}`,
-    );
+    return size === 6;
   } finally {
     await storage.close();
   }

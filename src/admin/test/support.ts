@@ -45,7 +45,9 @@ export function quarterdeckCli(args: string[], env: Record<string, string>): Pro
 /** The same command in this process: a second of loading less. What main.ts makes of errors is the same here. */
 export async function adminHere(args: string[], env: Record<string, string>): Promise<Ended> {
   const ended: Ended = { code: 0, out: '', err: '' };
-  const write = (stream: 'out' | 'err') => (text: string) => void (ended[stream] += text);
+  const write = (stream: 'out' | 'err') => (text: string) => {
+    ended[stream] += text;
+  };
   const { log, error } = console;
   const before = { ...process.env };
   Object.assign(process.env, { QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0' }, env);

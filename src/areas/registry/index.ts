@@ -34,6 +34,7 @@ import { registerMetrics } from './planes/oci/metrics.ts';
 import { oidcOf } from './planes/oidc/index.ts';
 import { tokenHandler } from './planes/token/index.ts';
 import { makePullThrough } from './planes/upstream/index.ts';
+import { registerUpstreamMetrics } from './planes/upstream/metrics.ts';
 import { forgetOldKeys } from './store/keys.ts';
 import { registriesOf } from './store/registries.ts';
 import { tasks } from './tasks.ts';
@@ -94,6 +95,9 @@ export const registry = defineArea({
     const oci = ociHandler({ app, authenticate: credentials.authenticate, cache: makePullThrough(app) });
     return (request, response) => oci(request, response) || token(request, response);
   },
-  metrics: registerMetrics,
+  metrics: (metrics, app) => {
+    registerMetrics(metrics, app);
+    registerUpstreamMetrics(metrics, app);
+  },
   start: async (app) => ({ stop: async () => running.get(app)?.stop() }),
 });

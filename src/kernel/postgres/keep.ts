@@ -62,7 +62,8 @@ async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptio
 async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     const { rowCount } = await client.query(`select from pg_database where datname = 'quarterdeck'`);
-    if (rowCount === 0) await client.query('create database quarterdeck');
+    // Copied as files: page by page it would go through the buffers, and fill 12 MiB of them with what nobody reads again.
+    if (rowCount === 0) await client.query('create database quarterdeck strategy file_copy');
   } catch (error) {
     await client.end().catch(() => {});
     throw error;

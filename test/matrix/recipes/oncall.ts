@@ -49,7 +49,53 @@ const openSource: Maker = async (kitchen) => {
 const keyOf = async (_kitchen: Kitchen, thing: Thing | undefined) => keys.get(thing!.params.id!)!;
 const firing = () => ({ labels: { alertname: unique('alert') }, startsAt: '2026-11-01T10:00:00Z' });
 
+const daily = { interval: 'daily', time: '09:00' };
+const scheduleBody = ({ at }: Kitchen) => ({
+  name: unique('schedule'),
+  timezone: 'Europe/Paris',
+  participants: [{ userId: at.userId, label: '' }],
+  handoff: daily,
+});
+const schedule: Maker = async (kitchen) => byId((await made201(kitchen.at.post('/oncall/schedules', scheduleBody(kitchen)))).id);
+const overrideBody = (userId: string) => ({ userId, label: '', startsAt: '2026-11-01T10:00:00Z', endsAt: '2030-11-01T10:00:00Z' });
+const override: Maker = async (kitchen) => {
+  const its = await schedule(kitchen);
+  const { id } = await made201(kitchen.at.post(`/oncall/schedules/${its.params.id}/overrides`, overrideBody(kitchen.at.userId)));
+  return { params: { ...its.params, oid: id } };
+};
+
 export const oncall: Recipes = {
+  listSchedules: { lists: schedule },
+  createSchedule: {
+    body: scheduleBody,
+    cases: {
+      "other's user": {
+        body: (kitchen) => ({ ...scheduleBody(kitchen), participants: [{ userId: kitchen.foreigner.userId, label: '' }] }),
+      },
+    },
+  },
+  updateSchedule: { make: schedule, body: () => ({ name: unique('renamed') }) },
+  deleteSchedule: { make: schedule },
+  addScheduleOverride: {
+    make: schedule,
+    body: ({ at }) => overrideBody(at.userId),
+    cases: { "other's user": { body: ({ foreigner }) => overrideBody(foreigner.userId) } },
+  },
+  removeScheduleOverride: { make: override },
+  listScheduleShifts: { make: schedule },
+  getScheduleCalendar: { make: schedule },
+  getPagingSettings: {},
+  savePagingSettings: { body: () => ({ rules: [{ channel: 'email', delaySeconds: 0 }] }) },
+  getProvider: {},
+  setProvider: {
+    body: ({ fakes: { twilio } }) => ({ accountSid: twilio.accountSid, authToken: twilio.authToken, fromNumber: twilio.fromNumber }),
+    cases: {
+      'a wrong token': {
+        body: ({ fakes: { twilio } }) => ({ accountSid: twilio.accountSid, authToken: 'wrong', fromNumber: twilio.fromNumber }),
+      },
+    },
+  },
+  clearProvider: {},
   listIncidents: { lists: incident },
   openIncident: {
     body: onService(() => ({ title: unique('incident') })),

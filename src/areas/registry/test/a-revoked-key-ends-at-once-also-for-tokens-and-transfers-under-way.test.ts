@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
+import { eventually } from '../../../../test/harness/process.ts';
 import { basic, tokenFor } from './credentials.ts';
 
 test('a revoked key ends at once, also for bearer tokens and downloads under way, in every server', async (t) => {
@@ -41,7 +42,8 @@ test('a revoked key ends at once, also for bearer tokens and downloads under way
           response.pause();
           owner.delete(`/registry/registries/acme/keys/${reader.keyId}`).then((answer) => {
             assert.equal(answer.status, 204);
-            setTimeout(() => response.resume(), 300);
+            // Once the other server refuses the token it has let go of the transfer too.
+            eventually(async () => (await status(second.url, `Bearer ${token}`)) === 401).then(() => response.resume(), reject);
           }, reject);
         });
         response.on('end', () => resolve('whole'));

@@ -31,6 +31,9 @@ export async function stress(t: TestContext, ms: number) {
   const stop = new AbortController();
   const counts = { pushed: 0, deleted: 0, pulled: 0, again: 0, collected: 0 };
   const end = performance.now() + ms;
+  // A slow machine gets longer, so that there is something to judge.
+  const isOver = () =>
+    performance.now() > end && (performance.now() > end + 60_000 || (counts.pushed >= 20 && counts.deleted >= 8 && counts.collected >= 20));
 
   const pushOne = async () => {
     const name = repositories[randomInt(repositories.length)]!;
@@ -49,7 +52,7 @@ export async function stress(t: TestContext, ms: number) {
         // With no delay at all a layer may be collected between its push and its image: then, and only then, it is pushed again.
         assert.equal(codeOf(put), 'MANIFEST_BLOB_UNKNOWN', put.body.toString());
         counts.again++;
-        if (performance.now() > end + 20_000) assert.fail('an image could not be pushed at all');
+        if (performance.now() > end + 90_000) assert.fail('an image could not be pushed at all');
       }
       standing.set(key, image);
       counts.pushed++;
@@ -59,7 +62,7 @@ export async function stress(t: TestContext, ms: number) {
   };
 
   const deleteOne = async () => {
-    if (standing.size < 12) return;
+    if (standing.size < 6) return;
     const keys = [...standing.keys()].filter((k) => !busy.has(k));
     const key = keys[randomInt(Math.max(1, keys.length))];
     if (!key) return;
@@ -90,7 +93,7 @@ export async function stress(t: TestContext, ms: number) {
   };
 
   const client = async (act: () => Promise<void>) => {
-    while (performance.now() < end) {
+    while (!isOver()) {
       await act();
       await new Promise((r) => setImmediate(r)); // an act with nothing to do must not keep the others from acting
     }
@@ -113,7 +116,7 @@ export async function stress(t: TestContext, ms: number) {
   for (const [key, image] of standing) await verify(key, image, false);
   await everythingAddsUp(server, standing);
   t.diagnostic(JSON.stringify({ ...counts, standing: standing.size }));
-  assert.ok(counts.pushed > 10 && counts.deleted > 5 && counts.collected > 10, JSON.stringify(counts));
+  assert.ok(counts.pushed >= 20 && counts.deleted >= 8 && counts.collected >= 20, JSON.stringify(counts));
 }
 
 async function bring({ send }: TestRegistry, name: string, blob: Buffer) {

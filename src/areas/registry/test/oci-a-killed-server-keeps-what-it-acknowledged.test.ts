@@ -29,7 +29,10 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
       while (alive) await pushOne(send, blobs, images, begun);
     };
     const pushing = Promise.allSettled(Array.from({ length: 4 }, push));
-    await sleep(300 + randomInt(700));
+    // At any moment after the next few acknowledgements.
+    const enough = blobs.size + 3 + randomInt(6);
+    for (const end = performance.now() + 60_000; blobs.size < enough && performance.now() < end; ) await sleep(1);
+    await sleep(randomInt(30));
     child.kill('SIGKILL');
     alive = false;
     await once(child, 'exit');

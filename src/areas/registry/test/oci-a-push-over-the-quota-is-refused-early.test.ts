@@ -71,6 +71,10 @@ test('a push over the quota is refused early, with the numbers', async (t) => {
   assert.equal((await send('DELETE', kept.headers.location!, { as })).status, 204);
   assert.equal((await figures()).reserved_bytes, 0, 'a cancelled one gives its room back at once');
 
+  // Nearly full: the push goes on, and whoever reads headers is warned.
+  await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = ${size + 1000} where slug = 'tiny'`);
+  assert.match(String((await send('POST', '/v2/tiny/app/blobs/uploads/', { as })).headers.warning), /^299 - "\d+ of the \d+ bytes/);
+
   // A full registry refuses at the first request of a push; a manifest counts as well.
   await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = ${size} where slug = 'tiny'`);
   const full = await send('POST', '/v2/tiny/app/blobs/uploads/', { as });

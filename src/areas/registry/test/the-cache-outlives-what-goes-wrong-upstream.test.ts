@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { upstreamMetricsOf } from '../planes/upstream/metrics.ts';
 import { cached } from './cached.ts';
 
 test('the cache outlives what goes wrong upstream', async (t) => {
-  const { upstream, pull, bytes, clock } = await cached(t);
+  const { upstream, pull, bytes, clock, app } = await cached(t);
   const layer = randomBytes(500_000);
   const image = upstream.image('team/app', 'v1', [layer, randomBytes(400_000), randomBytes(10_000)]);
   const [whole, wrong, limited] = image.layers as [string, string, string];
@@ -50,5 +51,14 @@ test('the cache outlives what goes wrong upstream', async (t) => {
     const answer = await pull('gone.test/team/app/manifests/v1');
     assert.equal(answer.status, 502);
     assert.match(await answer.text(), /gone\.test is unreachable/);
+  });
+
+  await t.test('and what happened can be counted', async () => {
+    const counted = new Map(
+      (await upstreamMetricsOf(app).manifests.get()).values.map((v) => [`${v.labels.upstream} ${v.labels.result}`, v.value]),
+    );
+    assert.deepEqual([counted.get('up.test stale'), counted.get('up.test away'), counted.get('gone.test away')], [2, 1, 1]);
+    const fills = new Map((await upstreamMetricsOf(app).blobs.get()).values.map((v) => [v.labels.result, v.value]));
+    assert.deepEqual([fills.get('whole'), fills.get('failed')], [3, 1]);
   });
 });

@@ -5,6 +5,7 @@ import { settingsOf } from '../../settings.ts';
 import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
 import type { Call, Place } from './call.ts';
 import { OciError } from './errors.ts';
+import { patiently } from './patience.ts';
 import { watchAccess } from './watch.ts';
 
 const MiB = 1024 * 1024;
@@ -26,12 +27,14 @@ export async function receive(
   // What the registry holds already takes no room in it.
   let room = options.costsNothing ? Number.POSITIVE_INFINITY : upload.reserved - offset;
   const makeRoom = async (least: number, wanted: number) => {
-    let granted = 0;
-    await plane.app.db.write(async (tx) => {
-      await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
-      granted = await reserve(tx, upload.registry_id, wanted, least);
-      await addReservation(tx, upload.id, granted);
-    });
+    const granted = await patiently(() =>
+      plane.app.db.write(async (tx) => {
+        await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
+        const bytes = await reserve(tx, upload.registry_id, wanted, least);
+        await addReservation(tx, upload.id, bytes);
+        return bytes;
+      }),
+    );
     room += granted;
     upload.reserved += granted;
   };

@@ -8,6 +8,7 @@ import { linkRef, review } from '../../store/queue.ts';
 import { takeUpload } from '../../store/uploads.ts';
 import { OciError } from './errors.ts';
 import type { Hashes } from './hashes.ts';
+import { patiently } from './patience.ts';
 
 // How bytes become a blob. Where a crash can hit, and what it leaves:
 //   while bytes arrive          an upload that can be continued, or expires with its reservation
@@ -63,11 +64,13 @@ export async function commitBlob(
 
   // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.
   if (seen !== undefined) {
-    const known = await db.write(async (tx) => {
-      const blob = await holdBlob(tx, digest);
-      if (blob) await linkHeld(tx, blob);
-      return blob;
-    });
+    const known = await patiently(() =>
+      db.write(async (tx) => {
+        const blob = await holdBlob(tx, digest);
+        if (blob) await linkHeld(tx, blob);
+        return blob;
+      }),
+    );
     if (known) {
       hashes.forget(uploadId);
       await storage
@@ -77,19 +80,22 @@ export async function commitBlob(
     }
   }
 
-  const id = await db.read(nextBlobId);
+  const id = await patiently(() => db.read(nextBlobId));
   const key = storageKey(digest, id);
   await storage.commit(uploadId, key, seen === undefined ? { digest } : {});
   hashes.forget(uploadId);
-  const won = await db.write(async (tx) => {
-    const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
-    const blob = mine ?? (await holdBlob(tx, digest));
-    // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
-    if (!blob)
-      throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
-    await linkHeld(tx, blob);
-    return Boolean(mine);
-  });
+  const won = await patiently(() =>
+    db.write(async (tx) => {
+      const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
+      const blob = mine ?? (await holdBlob(tx, digest));
+      // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
+      if (!blob)
+        throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
+      await linkHeld(tx, blob);
+      // Also ours when an earlier attempt went through and only its answer was lost.
+      return blob.id === id;
+    }),
+  );
   if (!won)
     await storage.remove(key).catch((error) => app.log.warn({ err: error, key }, 'a second copy could not be removed; the scrub will'));
 }

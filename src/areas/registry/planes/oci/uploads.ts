@@ -10,6 +10,7 @@ import { insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '
 import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
+import { patiently } from './patience.ts';
 import { contentLength, receive } from './receive.ts';
 import { commitBlob, link } from './store-blob.ts';
 
@@ -84,6 +85,9 @@ async function refuseFull(call: Call, place: Place, needed: number) {
   const quota = (await call.plane.app.db.read((tx) => quotaOf(tx, place.registryId))) ?? unknownName(place);
   const least = Math.max(1, needed);
   if (freeOf(quota) < least) throw new OverQuota(quota, least);
+  const taken = quota.used_bytes + quota.reserved_bytes;
+  if (taken > 0.9 * quota.quota_bytes)
+    call.response.setHeader('Warning', `299 - "${taken} of the ${quota.quota_bytes} bytes that the registry may hold are taken"`);
 }
 
 /** Content that another repository has, for whoever may pull it there. False: the client has to send it. */
@@ -149,7 +153,7 @@ export async function appendChunk(call: Call, name: string, id: string): Promise
   const { place, upload } = await found(call, name, id);
   const offset = await offsetFor(call, place, id);
   const end = await receive(call, place, upload, offset).catch((error) => dropIfFull(call, upload, error));
-  await call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds));
+  await patiently(() => call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds)));
   answer(call, 202, state(place, id, end));
 }
 

@@ -12,6 +12,7 @@ import type { Hashes } from '../oci/hashes.ts';
 import { commitBlob } from '../oci/store-blob.ts';
 import type { ReadableSource } from '../oci/upstream.ts';
 import { type Target, UpstreamAway, type UpstreamClient } from './client.ts';
+import { upstreamMetricsOf } from './metrics.ts';
 import { openSpool, type Spool } from './spool.ts';
 
 // One fetch for everybody who wants a blob, whoever asked first and whether or not they stay. It goes through a nameless file that all
@@ -112,8 +113,11 @@ export function makeBlobFetcher(app: App, client: UpstreamClient): FetchBlob {
       );
     }
     const spool = await openSpool(join(app.config.data, 'spool'), announced);
+    const count = (result: string) => upstreamMetricsOf(app).blobs.inc({ upstream: target.host, result });
     void fill(repository, target, digest, announced, answer, spool)
+      .then(() => count('whole'))
       .catch((error) => {
+        count('failed');
         spool.fail(error);
         app.log.warn(
           { upstream: target.host, repository: repository.name, digest, error: (error as Error).message },

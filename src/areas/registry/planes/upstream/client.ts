@@ -5,6 +5,7 @@ import { GuardFailure, type GuardResponse, type Timeouts } from '../../../../ker
 import { type Asked, parseChallenge } from '../../rules/www-authenticate.ts';
 import { sealedCredential } from '../../store/upstreams.ts';
 import type { Upstream } from './catalog.ts';
+import { upstreamMetricsOf } from './metrics.ts';
 
 /** The upstream cannot help now: unreachable, failing or asking us to wait. It may later. */
 export class UpstreamAway extends Error {
@@ -83,6 +84,9 @@ export function makeUpstreamClient(app: App): UpstreamClient {
           throw new UpstreamAway(`the upstream ${host} is unreachable: ${error.message}`, { cause: error });
         throw error;
       });
+    // Docker Hub: `ratelimit-remaining: 76;w=21600`
+    const remaining = /^(\d{1,9})(?:;|$)/.exec(String(answer.headers['ratelimit-remaining'] ?? ''))?.[1];
+    if (remaining) upstreamMetricsOf(app).remaining.set({ upstream: host }, Number(remaining));
     return refuseAway(host, answer);
   };
 

@@ -10,6 +10,7 @@ import { topics } from '../../topics.ts';
 import { OciError } from '../oci/errors.ts';
 import { digestOf, storeManifest } from '../oci/store-manifest.ts';
 import { type Target, UpstreamAway, type UpstreamClient } from './client.ts';
+import { upstreamMetricsOf } from './metrics.ts';
 
 // A tag is asked for upstream by HEAD, which Docker Hub does not count, at most once a minute for the whole installation; a digest never
 // changes, so it is asked for once. An upstream that fails or limits us is left alone for a while, and what is here is served with a word.
@@ -26,16 +27,22 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
   const known = app.caches.make<Freshness>({ max: 50_000, ttlMs: freshSeconds * 1000 });
   const resting = new Map<string, { until: number; away: UpstreamAway }>();
 
+  const count = ({ host }: Target, result: string) => upstreamMetricsOf(app).manifests.inc({ upstream: host, result });
+
   const asking = async <T>(target: Target, act: () => Promise<T>): Promise<T> => {
     const key = `${target.registryId} ${target.host}`;
     const rest = resting.get(key);
     if (rest && performance.now() < rest.until) throw rest.away;
+    count(target, 'asked');
     try {
       const answer = await act();
       resting.delete(key);
       return answer;
     } catch (error) {
-      if (error instanceof UpstreamAway) resting.set(key, { until: performance.now() + error.retrySeconds * 1000, away: error });
+      if (error instanceof UpstreamAway) {
+        count(target, 'away');
+        resting.set(key, { until: performance.now() + error.retrySeconds * 1000, away: error });
+      }
       throw error;
     }
   };
@@ -121,11 +128,14 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
     return (await asking(target, () => fetch(repository, target, digest, undefined))) ? {} : { missing: true };
   };
 
-  return async (repository, target, reference) =>
-    (await known.get(`${repository.id} ${reference}`, async () => {
+  return async (repository, target, reference) => {
+    const found = (await known.get(`${repository.id} ${reference}`, async () => {
       const byDigest = isDigest(reference);
       const value = await (byDigest ? haveDigest : refreshTag)(repository, target, reference);
       const ttlMs = value.warning ? 5_000 : value.missing ? missingSeconds * 1000 : freshSeconds * 1000;
       return { value, topics: [topics.repository(repository.id), ...(byDigest ? [] : [topics.tag(repository.id, reference)])], ttlMs };
     }))!;
+    count(target, found.missing ? 'missing' : found.warning ? 'stale' : 'served');
+    return found;
+  };
 }

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Type from 'typebox';
+import { urlOf } from '../../../../test/harness/postgres.ts';
+import { type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
+import { caller } from '../../../../test/harness/request.ts';
+import { row, rows } from '../../../kernel/db.ts';
+import { type PhoneWard, phoneWard } from './phone-support.ts';
+import { alert, covered, eventually, group, made, source, user } from './support.ts';
+
+// Whole servers, killed without a word while alerts open incidents, steps fire, pages go out and people acknowledge. A third
+// one, which only answers requests and is never killed, is where the test looks.
+
+const DueRow = Type.Object({ due: Type.Integer() });
+const PageRow = Type.Object({ title: Type.String(), state: Type.String(), channel: Type.String(), attempts: Type.Integer() });
+
+export interface Campaign {
+  qd: PhoneWard;
+  /** As many incidents as named, each by an alert of a service of its own, delivered until it is taken. */
+  fire(titles: string[]): Promise<void>;
+  kill(which: number): Promise<void>;
+  revive(which: number): void;
+  /** Until nothing is due any more: what a dead server held is taken over when its lease has lapsed. */
+  calm(): Promise<void>;
+  /** What the provider was given for an incident, by its title. */
+  given(title: string, kind: 'message' | 'call'): number;
+  ledger(): Promise<{ title: string; state: string; channel: string; attempts: number }[]>;
+}
+
+export async function campaign(t: TestContext, rules: { channel: string; delaySeconds: number }[]): Promise<Campaign> {
+  const qd = await phoneWard(t, rules, { env: { QUARTERDECK_ROLES: 'api' } });
+  const { dir } = await scratch(t);
+  const start = () =>
+    serverProcess(t, {
+      dir,
+      dataDir: qd.dataDir,
+      env: {
+        QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
+        QUARTERDECK_TWILIO_URL: qd.twilio.url,
+        QUARTERDECK_PUBLIC_URL: qd.url,
+        QUARTERDECK_LOG_LEVEL: 'silent',
+      },
+    });
+  const servers: ServerProcess[] = [start(), start()];
+  await Promise.all(servers.map((s) => s.ready));
+
+  const { policy } = await covered(qd.owner, { steps: [[user(qd.alice), 3600]] });
+  const deliver = async (title: string) => {
+    const { id } = await made(qd.owner.post('/oncall/services', { name: title }));
+    await made(qd.owner.put(`/oncall/services/${id}`, { escalationPolicyId: policy.id }));
+    const its = await source(qd.owner, qd.url, id);
+    const body = group([{ ...alert(title), annotations: { summary: title, description: '' } }]);
+    // As Alertmanager does it: to whoever answers, until somebody has taken it.
+    for (let n = randomInt(2); ; n++) {
+      const url = await Promise.race([servers[n % 2]!.ready.catch(() => qd.url), sleep(200).then(() => qd.url)]);
+      const answer = await caller(url, its.token)
+        .post(`/oncall/alert-sources/${its.id}/alerts`, body)
+        .catch(() => undefined);
+      if (answer?.status === 200) return;
+      assert.ok(!answer || answer.status >= 500, `${answer?.status} ${JSON.stringify(answer?.body)}`);
+      await sleep(50);
+    }
+  };
+
+  const due = () =>
+    qd.app.db.read(
+      async (tx) =>
+        (await row(tx, DueRow)`
+          select ((select count(*) from oncall.incident where walk_state = 'walking' and next_at <= kernel.now())
+                + (select count(*) from oncall.page where state in ('queued', 'sending') and due_at <= kernel.now()))::int as due`)!.due,
+    );
+
+  return {
+    qd,
+    fire: async (titles) => void (await Promise.all(titles.map(deliver))),
+    kill: (which) => servers[which]!.killed(),
+    revive: (which) => {
+      servers[which] = start();
+    },
+    calm: async () => {
+      await Promise.all(servers.map((s) => s.ready));
+      await eventually(
+        async () => {
+          // Whoever lives ends what it holds first: moving the clock under a page on its way would be a fault of another kind.
+          for (let quiet = 0, last = ''; quiet < 8; ) {
+            const now = await due();
+            if (now === 0) return true;
+            const seen = `${now} ${qd.twilio.sent.length}`;
+            quiet = seen === last ? quiet + 1 : 0;
+            last = seen;
+            await sleep(250);
+          }
+          await qd.clock.advance('31s');
+          return false;
+        },
+        { withinMs: 90_000, everyMs: 100 },
+      );
+    },
+    given: (title, kind) => qd.twilio.sent.filter((s) => s.kind === kind && new RegExp(`\\] ${title}\\b|${title}\\b`).test(s.text)).length,
+    ledger: () =>
+      qd.app.db.read(
+        (tx) => rows(tx, PageRow)`
+          select i.title, p.state, p.channel, p.attempts from oncall.page p join oncall.incident i on i.org_id = p.org_id and i.id = p.incident_id
+           order by i.id, p.rule_index`,
+      ),
+  };
+}
+
+/** Rounds of alerts with a kill at a random moment of each; then the ledger and the provider must agree. */
+export async function randomKills(t: TestContext, rounds: number, each: number): Promise<void> {
+  const { qd, fire, kill, revive, calm, given, ledger } = await campaign(t, [
+    { channel: 'sms', delaySeconds: 0 },
+    { channel: 'voice', delaySeconds: 600 },
+  ]);
+  const acknowledged = new Set<string>();
+  const titles: string[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const fresh = Array.from({ length: each }, (_, i) => `r${round}x${i}`);
+    titles.push(...fresh);
+    const firing = fire(fresh);
+    await sleep(randomInt(600));
+    const victim = randomInt(2);
+    await kill(victim);
+    const both = randomInt(3) === 0;
+    if (both) await kill(1 - victim);
+    revive(victim);
+    if (both) revive(1 - victim);
+    await firing;
+    // Some are acknowledged while their pages go out.
+    const { incidents } = await made(qd.owner.get('/oncall/incidents?status=open'));
+    for (const incident of incidents.filter(() => randomInt(3) === 0)) {
+      await made(qd.owner.post(`/oncall/incidents/${incident.id}/ack`));
+      acknowledged.add(incident.title);
+    }
+    await calm();
+  }
+  await qd.clock.advance('11m');
+  await calm();
+
+  const book = await ledger();
+  for (const title of titles) {
+    const pages = book.filter((p) => p.title === title);
+    const story = `${title}: ${JSON.stringify(pages)}, messages ${given(title, 'message')}, calls ${given(title, 'call')}`;
+    if (!acknowledged.has(title)) assert.equal(pages.length, 2, `lost: ${story}`);
+    for (const { channel, state } of pages) {
+      const sent = given(title, channel === 'sms' ? 'message' : 'call');
+      assert.ok(['sent', 'delivered', 'canceled'].includes(state), `not ended: ${story}`);
+      assert.equal(sent, state === 'canceled' ? 0 : 1, `lost or doubled: ${story}`);
+      if (!acknowledged.has(title)) assert.notEqual(state, 'canceled', story);
+      if (acknowledged.has(title) && channel === 'voice') assert.equal(state, 'canceled', story);
+    }
+  }
+  t.diagnostic(`${titles.length} incidents, ${acknowledged.size} acknowledged, ${qd.twilio.sent.length} pages with the provider`);
+}
