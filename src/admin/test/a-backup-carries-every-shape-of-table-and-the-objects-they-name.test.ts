@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeS3 } from '../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { mayRemoveStored } from '../../kernel/backup-lock.ts';
-import type { Connection } from '../../kernel/db.ts';
+import { type Connection, isAway } from '../../kernel/db.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { openRing } from '../../kernel/secrets.ts';
@@ -141,4 +142,37 @@ test('while a backup runs, whoever removes objects is told to wait', async (t) =
   await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage: asking });
   assert.deepEqual(new Set(answers), new Set([false]));
   assert.equal(await db.write(mayRemoveStored), true);
+});
+
+test('a backup whose connection is cut says so and leaves nothing, in the middle of a table and in the middle of the objects', async (t) => {
+  const { connection, directory, dataDir, target } = await filled(t);
+  const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
+  const cut = (which: string) =>
+    sqlOn(
+      connection,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'quarterdeck backup' and ${which}`,
+    );
+  const options = { target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage };
+
+  const whileObjects = backup({
+    ...options,
+    storage: {
+      ...storage,
+      open: async (key) => {
+        await cut('true');
+        return storage.open(key);
+      },
+    },
+  });
+  await assert.rejects(whileObjects, isAway);
+
+  await sqlOn(connection, `insert into depot.entry select 1, repeat('x', 1000), 1, '1 s', 1, '{}', '{}' from generate_series(1, 60000)`);
+  const whileRows = backup(options);
+  const ended = whileRows.then(
+    () => true,
+    () => true,
+  );
+  while (!(await cut(`query like 'copy%' and state = 'active'`)).length) if (await Promise.race([ended, sleep(1)])) break;
+  await assert.rejects(whileRows, isAway);
+  assert.deepEqual((await readdir(directory)).sort(), ['blobs', 'data']);
 });

@@ -167,6 +167,6 @@ test('the storage: written, read, removed; or not', async (t) => {
   await writeFile(join(dataDir, 'other', 'blobs'), 'a file where a directory should be');
   assert.match(
     brief(await checkStorage(settings({ QUARTERDECK_DATA: join(dataDir, 'other') })))[0]!,
-    /^fail: .*other\/blobs cannot be written \(EEXIST\)/,
+    /^fail: .*other\/blobs cannot be written \(ENOTDIR\)/,
   );
 });

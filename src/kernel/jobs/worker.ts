@@ -57,9 +57,14 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   const slots = { ...defaultSlots, ...lanes };
 
   // Connections of its own: handlers that use up the pool keep neither a page from being claimed nor a lease from being renewed.
-  const db = openDb({ connection: app.connection, max: 4, checkRows: app.strict, settings: alwaysByIndex, onError: () => {} });
-  const holds = makeHolds({ db, log, renewEveryMs });
-  const recorder = makeRecorder({ db, log });
+  const open = (max: number, settings: Record<string, string>) =>
+    openDb({ connection: app.connection, max, checkRows: app.strict, settings: { ...alwaysByIndex, ...settings }, onError: () => {} });
+  // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
+  // job too, then ours cannot finish it any more. An outcome must be.
+  const claims = open(3, { synchronous_commit: 'off' });
+  const outcomes = open(2, {});
+  const holds = makeHolds({ db: claims, log, renewEveryMs });
+  const recorder = makeRecorder({ db: outcomes, log });
 
   const hold = (job: Claimed, lane: string, claimedAt: number): Hold => {
     const leaseSeconds = kinds.get(job.kind)!;
@@ -106,7 +111,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     const loop = startLane({
       lane,
       slots: slots[lane],
-      db,
+      db: claims,
       log,
       kinds,
       holding: holds.ids,
@@ -118,7 +123,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     loops.set(lane, loop);
   }
   const deaf = [...loops].flatMap(([lane, loop]) => [waker.hear(laneChannel(lane), loop.wake), waker.hear(clockMoved, loop.lookAtAll)]);
-  const taskLoop = startTasks({ app, db, tasks: [...housekeeping, ...tasks], renewEveryMs });
+  const taskLoop = startTasks({ app, db: claims, tasks: [...housekeeping, ...tasks], renewEveryMs });
 
   const stopJobs = async (graceMs: number) => {
     for (const stopHearing of deaf) stopHearing();
@@ -140,7 +145,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     await Promise.all([stopJobs(graceMs), taskLoop.stop(graceMs)]);
     holds.stop();
     recorder.stop();
-    await db.end();
+    await Promise.all([claims.end(), outcomes.end()]);
   };
 
   return {

@@ -19,4 +19,4 @@ test('a server killed between the provider’s taking a page and its answer does
   assert.ok(page.attempts > 1, 'it was taken up again, and found at the provider');
 });
 
-test('servers killed at random moments lose no page and double none', { timeout: 180_000 }, (t) => randomKills(t, 3, 6));
+test('servers killed at random moments lose no page and double none', { timeout: 180_000 }, (t) => randomKills(t, 2, 5));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import pg from 'pg';
 import { type FakeSmtp, fakeSmtp } from '../../../../test/fakes/smtp.ts';
 import { type Caller, caller, type Options, type Quarterdeck, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
@@ -113,3 +114,19 @@ export const mails = (smtp: FakeSmtp, to: string, atLeast: number) =>
     const found = smtp.received.filter((m) => m.to.includes(to));
     return found.length >= atLeast ? found : undefined;
   });
+
+/** Takes the database away from under a server: its connections end, and new ones are refused until it is given back. */
+export async function takeDatabase({ connection }: Quarterdeck): Promise<() => Promise<void>> {
+  const ask = async (...statements: string[]) => {
+    const client = new pg.Client({ ...connection, database: 'postgres' });
+    await client.connect();
+    for (const text of statements) await client.query(text);
+    await client.end();
+  };
+  const name = String(connection.database);
+  await ask(
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  );
+  return () => ask(`alter database ${name} allow_connections true`);
+}

@@ -27,6 +27,6 @@ export const createRegistryKey = operation(registry.createRegistryKey, async ({ 
       { id: key.key_id },
       { slug: found.slug, name: key.name, mode: key.mode, repoPrefixes: prefixes },
     );
-    return created({ keyId: key.key_id, secret });
+    return created({ keyId: key.key_id, secret }, `/registry/registries/${found.slug}/keys/${key.key_id}`);
   });
 });

@@ -26,6 +26,9 @@ export const createRegistryLogin = operation(registry.createRegistryLogin, async
     const login = await insertLogin(tx, ctx.org, { userId: ctx.user.id, hash, expiresIn: lifetimeSeconds, scope });
     const shown = scope.map(({ slug, mode }) => ({ registry: slug, mode }));
     await audit(tx, ctx, 'registry.login.create', { id: login.key_id }, { scope: shown });
-    return created({ username: login.key_id, password, expiresAt: login.expires_at, registry: dataPlaneHost(ctx.app), scope: shown });
+    return created(
+      { username: login.key_id, password, expiresAt: login.expires_at, registry: dataPlaneHost(ctx.app), scope: shown },
+      `/registry/login-credentials/${login.key_id}`,
+    );
   }),
 );

@@ -23,6 +23,6 @@ export const createRegistryOidcRule = operation(registry.createRegistryOidcRule,
     const found = await holdRegistry(tx, ctx, params.slug);
     const rule = await insertRule(tx, ctx.org, found.id, { name, issuer, audience, subject_pattern: subjectPattern, mode, prefixes });
     await audit(tx, ctx, 'registry.oidc.create', found, { rule: rule.id, issuer, audience, subjectPattern, mode, repoPrefixes: prefixes });
-    return created(ruleView(rule));
+    return created(ruleView(rule), `/registry/registries/${found.slug}/oidc-rules/${rule.id}`);
   });
 });

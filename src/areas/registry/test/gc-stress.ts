@@ -30,6 +30,7 @@ export async function stress(t: TestContext, ms: number) {
   const busy = new Set<string>();
   const stop = new AbortController();
   const counts = { pushed: 0, deleted: 0, pulled: 0, again: 0, collected: 0 };
+  let pushMs = 50;
   const end = performance.now() + ms;
   // A slow machine gets longer, so that there is something to judge.
   const isOver = () =>
@@ -45,9 +46,10 @@ export async function stress(t: TestContext, ms: number) {
     if (busy.has(key) || standing.has(key)) return;
     busy.add(key);
     try {
-      for (;;) {
+      for (let began = performance.now(); ; began = performance.now()) {
         for (const blob of image.blobs) await bring(server, name, blob);
         const put = await putManifest(send, name, image.digest, image);
+        pushMs = 0.8 * pushMs + 0.2 * (performance.now() - began);
         if (put.status === 201) break;
         // With no delay at all a layer may be collected between its push and its image: then, and only then, it is pushed again.
         assert.equal(codeOf(put), 'MANIFEST_BLOB_UNKNOWN', put.body.toString());
@@ -101,7 +103,8 @@ export async function stress(t: TestContext, ms: number) {
   const collector = (async () => {
     while (!stop.signal.aborted) {
       counts.collected += await collect(app, stop.signal, app.log);
-      await sleep(randomInt(100)); // a collector that never rests would leave no push the time to end
+      // A collector that never rests would leave no push the time to end: on average one ends between two rounds.
+      await sleep(randomInt(Math.ceil(2 * pushMs) + 1));
     }
   })();
   await Promise.all([

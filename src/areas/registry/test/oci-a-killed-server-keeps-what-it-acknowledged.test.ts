@@ -30,8 +30,8 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
     };
     const pushing = Promise.allSettled(Array.from({ length: 4 }, push));
     // At any moment after the next few acknowledgements.
-    const enough = blobs.size + 3 + randomInt(6);
-    for (const end = performance.now() + 60_000; blobs.size < enough && performance.now() < end; ) await sleep(1);
+    const enough = images.length + 1 + randomInt(4);
+    for (const end = performance.now() + 60_000; images.length < enough && performance.now() < end; ) await sleep(1);
     await sleep(randomInt(30));
     child.kill('SIGKILL');
     alive = false;
