@@ -54,6 +54,17 @@ export function bindOperations(server: FastifyInstance, operations: Operation[],
     parseBody(request, payload as never).then((body) => done(null, body), done);
   });
 
+  /** An operation that judges a credential of its own: wrong ones count by address like any other. */
+  const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> => {
+    if (spec.permission !== 'none' || spec.credential) return act();
+    const seconds = failures.wait(request.ip);
+    if (seconds) throw tooMany('too many failed authentications from this address', seconds);
+    return act().catch((error: unknown) => {
+      if (error instanceof Refusal && error.status === 401) failures.take(request.ip);
+      throw error;
+    });
+  };
+
   for (const operation of operations) {
     const { spec } = operation;
     const checks = checksOf(spec);
@@ -65,7 +76,7 @@ export function bindOperations(server: FastifyInstance, operations: Operation[],
       onRequest: (request, reply, done) => guard(spec, request, reply, done),
       handler: operation.remember
         ? (request, reply) => remembered(answers, operation, request, reply, () => answer(binding.app, operation, checks, request))
-        : async (request, reply) => send(operation.spec, await answer(binding.app, operation, checks, request), reply),
+        : async (request, reply) => send(spec, await attempt(spec, request, () => answer(binding.app, operation, checks, request)), reply),
       schema: { response: responseSchemas(spec) },
     });
   }

@@ -16,30 +16,31 @@ export interface Verdict {
 export interface RateLimit {
   perMinute: number;
   take(subject: string): Verdict;
+  /** Seconds to wait before one more fits, without taking it; 0: it fits now. */
+  wait(subject: string): number;
 }
 
 export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now()): RateLimit {
   const buckets = new LRUCache<string, Bucket>({ max: 100_000 });
   const perMs = perMinute / 60_000;
+  const refilled = (subject: string): Bucket => {
+    const at = monotonic();
+    const bucket = buckets.get(subject) ?? { tokens: perMinute, at };
+    bucket.tokens = Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs);
+    bucket.at = at;
+    buckets.set(subject, bucket);
+    return bucket;
+  };
+  const wait = (bucket: Bucket) => (bucket.tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)));
   return {
     perMinute,
+    wait: (subject) => (perMinute === 0 ? 0 : wait(refilled(subject))),
     take: (subject) => {
       if (perMinute === 0) return { allowed: true, remaining: 0, resetSeconds: 0 };
-      const at = monotonic();
-      let bucket = buckets.get(subject);
-      if (!bucket) {
-        bucket = { tokens: perMinute, at };
-        buckets.set(subject, bucket);
-      }
-      bucket.tokens = Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs);
-      bucket.at = at;
-      const allowed = bucket.tokens >= 1;
-      if (allowed) bucket.tokens -= 1;
-      return {
-        allowed,
-        remaining: Math.floor(bucket.tokens),
-        resetSeconds: allowed ? 1 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)),
-      };
+      const bucket = refilled(subject);
+      const seconds = wait(bucket);
+      if (seconds === 0) bucket.tokens -= 1;
+      return { allowed: seconds === 0, remaining: Math.floor(bucket.tokens), resetSeconds: seconds || 1 };
     },
   };
 }

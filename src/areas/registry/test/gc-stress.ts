@@ -102,7 +102,7 @@ export async function stress(t: TestContext, ms: number) {
   };
   const collector = (async () => {
     while (!stop.signal.aborted) {
-      counts.collected += await collect(app, stop.signal, app.log);
+      counts.collected += await collect(app, stop.signal, app.log, 50);
       // A collector that never rests would leave no push the time to end: on average one ends between two rounds.
       await sleep(randomInt(Math.ceil(2 * pushMs) + 1));
     }
