@@ -15,7 +15,7 @@ export interface Sealed {
   table: string;
   /** A bytea, sealed with the place `table.column.id`. */
   column: string;
-  /** The column whose value stands in that place; unique. */
+  /** The column, or an expression in brackets, whose value stands in that place; unique. */
   id: string;
 }
 

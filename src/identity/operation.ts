@@ -44,5 +44,4 @@ export const created = <B>(body: B, location?: string) => ({
   body,
   ...(location ? { location: `/api/v1${location}` } : {}),
 });
-export const accepted = <B>(body: B) => ({ status: 202 as const, body });
 export const noContent = () => ({ status: 204 as const, body: undefined });

@@ -61,6 +61,9 @@ export function unseal(ring: KeyRing, sealed: Buffer, where: string): Buffer {
   return Buffer.concat([decipher.update(rest.subarray(28)), decipher.final()]);
 }
 
+/** How every value begins that this key has sealed. */
+export const sealedBy = (id: string): Buffer => Buffer.from([version, id.length, ...Buffer.from(id)]);
+
 /** Which key a value is sealed with. */
 export const keyIdOf = (sealed: Buffer): string => split(sealed).id;
 

@@ -13,7 +13,6 @@ test('an alert that arrives while the database is away is delivered again by Ale
   const alertmanager = await startAlertmanager(t, { url: `${qd.url}/api/v1/oncall/alert-sources/${id}/alerts`, token });
 
   const giveBack = await takeDatabase(qd);
-  t.after(giveBack);
   const posted = await fetch(`http://${alertmanager}/api/v2/alerts`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -6,46 +6,62 @@ import type { TestContext } from 'node:test';
 export interface CutLink {
   port: number;
   cut(): void;
+  /** The path is back, and the connections of before are known to be gone. */
   mend(): void;
+  /** The path is back as if it had only been slow: everything arrives late. */
+  thaw(): void;
+  /** How many connections have come so far. */
+  taken(): number;
 }
 
 /** On loopback TCP, to a TCP port or a unix socket. */
 export async function cutLink(t: TestContext, to: { host: string; port: number } | { path: string }): Promise<CutLink> {
   let dead = false;
-  const pairs = new Set<[Socket, Socket]>();
-  const server = createServer((near) => {
+  let taken = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer({ pauseOnConnect: true }, (near) => {
+    taken++;
     const far = connect(to as never);
-    const pair: [Socket, Socket] = [near, far];
-    pairs.add(pair);
     const end = () => {
-      pairs.delete(pair);
       near.destroy();
       far.destroy();
     };
-    for (const [from, into] of [pair, [far, near] as const]) {
-      from.on('data', (chunk) => {
-        if (!dead) into.write(chunk); // what was on the way when the cable was pulled is gone
-      });
+    for (const [from, into] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => into.write(chunk));
       from.on('error', end).on('close', () => {
+        sockets.delete(from);
         if (!dead) end();
       });
+      dead ? from.pause() : from.resume();
     }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const destroyAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   t.after(() => {
     server.close();
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    destroyAll();
   });
   return {
+    taken: () => taken,
     port: (server.address() as AddressInfo).port,
     cut: () => {
       dead = true;
+      for (const socket of sockets) socket.pause();
     },
     mend: () => {
       dead = false;
-      // Those that lost bytes are of no use to anybody.
-      for (const pair of pairs) for (const socket of pair) socket.destroy();
+      destroyAll();
+    },
+    thaw: () => {
+      dead = false;
+      for (const socket of sockets) socket.resume();
     },
   };
 }

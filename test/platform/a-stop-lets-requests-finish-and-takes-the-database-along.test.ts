@@ -62,14 +62,12 @@ test('a stop lets requests finish and takes the database along', async (t) => {
   const stuck = await underWay(last, 'never');
   assert.equal(await last.stopped(), 0);
   assert.equal(await stuck.abandoned, 'ECONNRESET');
-});
 
-test('a signal that comes while it starts stops what has started', async (t) => {
-  const { dir, dataDir } = await scratch(t);
-  const server = serverProcess(t, { dir });
+  // A signal that comes while it starts stops what has started.
+  const early = serverProcess(t, { dir });
   await eventually(() => postgresOf(dataDir));
-  server.signal('SIGTERM');
-  assert.deepEqual(await server.exited, { code: 0, signal: null });
+  early.signal('SIGTERM');
+  assert.deepEqual(await early.exited, { code: 0, signal: null });
   assert.equal(await postgresOf(dataDir), undefined);
-  assert.equal(server.stdout(), '');
+  assert.equal(early.stdout(), '');
 });

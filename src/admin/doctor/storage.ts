@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStorage } from '../../boot/storage.ts';
 import type { Config } from '../../kernel/config.ts';
@@ -8,6 +9,7 @@ import { type Finding, fail, ok } from './finding.ts';
 /** Writes, reads and removes one small object. */
 export async function checkStorage(config: Config): Promise<Finding> {
   const what = config.storage || join(config.data, 'blobs');
+  if (!config.storage && !existsSync(config.data)) return ok('storage', `${what} is not there yet; the first start makes it`);
   try {
     return (await givesBack(config))
       ? ok('storage', `${what} can be written and read`)

@@ -63,7 +63,7 @@ function opened(ring: KeyRing, sealed: Buffer, place: string): Buffer {
   }
 }
 
-export const sealedOtherwise = async (tx: Tx, ring: KeyRing, where: Sealed): Promise<boolean> =>
+const sealedOtherwise = async (tx: Tx, ring: KeyRing, where: Sealed): Promise<boolean> =>
   (await row(tx, LeftRow)`select exists (select from ${named(where.table)} where ${otherKey(where, ring.keys[0]!.id)}) as left`)!.left;
 
 const XidRow = Type.Object({ xid: Type.String() });

@@ -1,12 +1,14 @@
-import pg from 'pg';
+import type pg from 'pg';
 import Type from 'typebox';
 import type { Sealed } from '../../areas/area.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import { type Connection, type Db, row } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, keyFile, keyIdOf, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
+import { connectFor } from '../backup/connection.ts';
 import { installation } from '../organization.ts';
-import { resealColumn, sealedOtherwise, writersEnded } from './reseal.ts';
+import { columnSealedWith } from './find-sealed.ts';
+import { resealColumn, writersEnded } from './reseal.ts';
 import { type Standing, standingOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
 
 export interface Rotation {
@@ -25,7 +27,7 @@ const rotationLock = 7_203_114_504;
 
 /** All steps that are left, each of which may be the last one before a kill; the next run goes on with the one after it. */
 export const rotateKey = (r: Rotation, { dropOld = false } = {}): Promise<void> =>
-  alone(r, async () => {
+  alone(r, async (client) => {
     const began = await standing(r);
     if (began !== 'settled') r.say(`going on with a rotation that was interrupted (its key is ${began})`);
     if (began === 'settled') await add(r);
@@ -35,16 +37,16 @@ export const rotateKey = (r: Rotation, { dropOld = false } = {}): Promise<void> 
     }
     await r.settle();
     await reseal(r);
-    if (dropOld) await drop(r);
+    if (dropOld) await drop(r, client);
   });
 
 /** One step alone, for installations of several machines, whose key files the operator copies between two steps. */
 export const rotateStep = (r: Rotation, step: Step): Promise<void> =>
-  alone(r, async () => {
+  alone(r, async (client) => {
     const needed: Record<Step, Standing[]> = { add: ['settled'], promote: ['added'], reseal: ['promoted', 'settled'], drop: ['settled'] };
     const found = await standing(r);
     if (!needed[step].includes(found)) throw new Stop(exitCodes.refused, `the step ${step} is not next: ${next[found]}`);
-    await { add, promote, reseal, drop }[step](r);
+    await { add, promote, reseal, drop }[step](r, client);
   });
 
 const next: Record<Standing, string> = {
@@ -92,34 +94,35 @@ async function reseal(r: Rotation) {
   r.say(`sealed ${count} values anew with ${ring.keys[0]!.id}`);
 }
 
-async function drop(r: Rotation) {
+async function drop(r: Rotation, client: pg.Client) {
   const ring = await read(r);
   await writersEnded(r.db);
   const old = ring.keys.slice(1).map((key) => key.id);
   if (!old.length) return r.say('there is no old key to drop');
-  await r.db.write(async (tx) => {
-    for (const where of r.sealed) if (await sealedOtherwise(tx, ring, where)) throw stillUsed(where);
-    await audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old });
-  });
+  const used = await columnSealedWith(client, old);
+  if (used) throw stillUsed(used, r.sealed);
+  await r.db.write((tx) => audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old }));
   await writeKeys(keyFile(r.dataDir), withoutOld(ring));
-  r.say(`dropped ${old.join(', ')}; backups made before need the key file of their time`);
+  r.say(
+    `dropped ${old.join(', ')}; links that were sent out sealed with it are void, and backups made before need the key file of their time`,
+  );
 }
 
-const stillUsed = ({ table, column }: Sealed) =>
-  new Stop(
-    exitCodes.refused,
-    `values of ${table}.${column} are sealed with an old key; run \`quarterdeck admin rotate-key --step reseal\` first`,
-  );
+function stillUsed(where: string, sealed: readonly Sealed[]): Stop {
+  const declared = sealed.some(({ table, column }) => `${table}.${column}` === where);
+  const then = declared
+    ? '; run `quarterdeck admin rotate-key --step reseal` first'
+    : ', and nothing is known of how to seal them anew; the old key must stay';
+  return new Stop(exitCodes.refused, `values of ${where} are sealed with an old key${then}`);
+}
 
 /** Two rotations at once would each write the file without the other's key. */
-async function alone<T>({ connection }: Rotation, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000, application_name: 'quarterdeck rotate-key' });
-  client.on('error', () => {});
-  await client.connect();
+async function alone<T>({ connection }: Rotation, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = await connectFor('rotate-key', connection);
   try {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [rotationLock]);
     if (!rows[0]!.locked) throw new Stop(exitCodes.refused, 'another `quarterdeck admin rotate-key` is under way; let it end first');
-    return await work();
+    return await work(client);
   } finally {
     await client.end().catch(() => {});
   }

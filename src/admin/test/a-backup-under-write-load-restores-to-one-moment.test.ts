@@ -9,7 +9,7 @@ import { caller } from '../../../test/harness/request.ts';
 import type { Connection } from '../../kernel/db.ts';
 import { connectRunning, keepPostgres } from '../../kernel/postgres/index.ts';
 import { readManifest } from '../backup/manifest.ts';
-import { emptyDatabase, quarterdeckCli, scratch, sqlOn } from './support.ts';
+import { adminHere, emptyDatabase, quarterdeckCli, scratch, sqlOn } from './support.ts';
 
 /** People who make services and tokens, and revoke some, until they are told to stop. How much was acknowledged. */
 function writers(server: Quarterdeck, count: number) {
@@ -106,5 +106,8 @@ test('a backup under write load restores to one moment, embedded and external', 
     const kept = await keepPostgres({ dataDir });
     t.after(() => kept.stop());
     await holds(kept.connection);
+    const besides = await adminHere(['organizations', 'list'], { QUARTERDECK_DATA: dataDir });
+    assert.match(besides.out, /^default /m, 'commands use the database of a running server');
+    assert.notEqual(await connectRunning(dataDir), undefined, 'and leave it running');
   });
 });

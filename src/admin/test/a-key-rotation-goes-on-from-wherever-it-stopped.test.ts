@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Type from 'typebox';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
+import { areas } from '../../areas/index.ts';
 import { type Db, rows, run } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { type KeyRing, keyFile, keyIdOf, openRing, readKeys, resealCanary, seal, unseal, writeKeys } from '../../kernel/secrets.ts';
 import { migrationsOf } from '../../serve.ts';
+import { resealColumn } from '../key/reseal.ts';
 import { type Rotation, rotateKey, rotateStep } from '../key/rotate-key.ts';
 import { dbOn, scratch, sqlOn, withDepot } from './support.ts';
 
@@ -147,7 +149,31 @@ test('a step that is not next is refused, and so is dropping a key that still se
   await sealedIn(db, first, 'sealed by a server that never read the file');
   await assert.rejects(rotateStep(rotation, 'drop'), refused(/values of depot\.box\.secret are sealed with an old key/));
   await rotateStep(rotation, 'reseal');
+
+  await sqlOn(rotation.connection, 'alter table depot.box add column forgotten bytea');
+  await db.write((tx) => run(tx)`update depot.box set forgotten = ${seal(first, 'nobody declared this', 'somewhere')} where id = 'box 0'`);
+  await assert.rejects(
+    rotateStep(rotation, 'drop'),
+    refused(/values of depot\.box\.forgotten are sealed with an old key, and nothing is known/),
+  );
+  await sqlOn(rotation.connection, 'alter table depot.box drop column forgotten');
   await rotateStep(rotation, 'drop');
+});
+
+test('every column that a migration calls sealed is declared by its area, and can be gone through', async (t) => {
+  const declared = new Set(areas.flatMap((area) => area.sealed ?? []).map(({ table, column }) => `${table}.${column}`));
+  const migrations = await readMigrations(migrationsOf(areas));
+  const called = migrations.flatMap((m) => [...m.sql.matchAll(/-- sealed: (\w+\.\w+\.\w+)\./g)].map((match) => match[1]!));
+  assert.ok(called.length >= 3, called.join());
+  assert.deepEqual(
+    called.filter((name) => !declared.has(name)),
+    [],
+  );
+
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const ring = { keys: [{ id: 'k1xabcdef', key: Buffer.alloc(32, 1) }] };
+  for (const where of areas.flatMap((area) => area.sealed ?? [])) assert.equal(await resealColumn(dbOn(t, connection), ring, where), 0);
 });
 
 test('a value that no key opens stops the rotation and is named', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -101,6 +101,7 @@ test('with the database away and nothing set up it still says what it can', asyn
   assert.match(out, /warn +database +there is none in .* yet; the first `quarterdeck serve` makes it/);
   assert.match(out, /fail +dns +the name server 127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)/);
   assert.deepEqual([code, err], [1, '']);
+  await assert.rejects(stat(join(dataDir, 'new')), 'looking makes nothing');
 });
 
 test('ports: free, ours, or somebody else’s', async (t) => {

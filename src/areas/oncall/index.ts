@@ -78,6 +78,7 @@ export const oncall = defineArea({
     clearProvider,
   ],
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
+  sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
   references: [references],
   ports: { policiesOf: attachedPolicies },

@@ -35,6 +35,7 @@ import { oidcOf } from './planes/oidc/index.ts';
 import { tokenHandler } from './planes/token/index.ts';
 import { makePullThrough } from './planes/upstream/index.ts';
 import { registerUpstreamMetrics } from './planes/upstream/metrics.ts';
+import { liveKeys } from './store/blobs.ts';
 import { forgetOldKeys } from './store/keys.ts';
 import { registriesOf } from './store/registries.ts';
 import { tasks } from './tasks.ts';
@@ -74,6 +75,7 @@ export const registry = defineArea({
     deleteRegistryUpstreamCredential,
   ],
   migrations: { schema: 'registry', folder: new URL('./migrations/', import.meta.url) },
+  stored: liveKeys,
   sealed: [
     { table: 'registry.signing_key', column: 'sealed', id: 'id' },
     { table: 'registry.upstream_credential', column: 'password', id: "(registry_id || '/' || host)" },

@@ -82,6 +82,24 @@ law(
     covers(grantsOf([...held, more], custom), grantsOf([more], custom)),
 );
 
+test('everywhere is more than somewhere, and somewhere more than elsewhere', () => {
+  const on = (held: Visible): Grants => new Map([['uptime.service.read', held]]);
+  const [everywhere, one, two, both] = [on('*'), on(new Set(['svc_1'])), on(new Set(['svc_2'])), on(new Set(['svc_1', 'svc_2']))];
+  assert.ok(covers(everywhere, both) && covers(both, one) && covers(everywhere, everywhere) && covers(one, new Map()));
+  for (const [all, part] of [
+    [one, everywhere],
+    [both, everywhere],
+    [one, two],
+    [one, both],
+    [new Map() as Grants, one],
+  ] as const) {
+    assert.equal(covers(all, part), false);
+  }
+  assert.deepEqual(intersect(everywhere, one), one);
+  assert.deepEqual(intersect(both, two), two);
+  assert.equal(intersect(one, two).size, 0);
+});
+
 test('a scope that is empty does not narrow; one whose roles are all dead leaves nothing', () => {
   const owner = grantsOf([{ role: 'owner', resourceIds: [] }], {});
   assert.ok(same(narrow(owner, [[]], {}), owner));

@@ -92,9 +92,6 @@ export const liveOverrides = (tx: Tx, org: string, scheduleId: string | null, at
   select ${overrideColumns} from oncall.schedule_override
    where org_id = ${org} and (${scheduleId}::text is null or schedule_id = ${scheduleId}) and ends_at > ${at} order by starts_at, id`;
 
-export const schedule = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
-  select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
-
 export const lockSchedule = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and id = ${id} for update`;
 

@@ -142,6 +142,6 @@ test('the ledger holds what the model expects, whatever happens in between', { t
       assert.deepEqual({ paged, state }, model(story));
       for (const end of ends) assert.equal(end, 'sent');
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 8, endOnFailure: true },
   );
 });

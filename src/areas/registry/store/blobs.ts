@@ -87,3 +87,16 @@ export const lockLink = (tx: Tx, repositoryId: number, blobId: number, delaySeco
 
 export const deleteLink = (tx: Tx, repositoryId: number, blobId: number) =>
   run(tx)`delete from registry.repository_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;
+
+const StoredRow = Type.Object({ id: Type.Integer(), storage_key: Type.String() });
+
+/** What a backup must hold. A dying one may be gone already, and nobody sees it any more. */
+export async function* liveKeys(tx: Tx): AsyncGenerator<string> {
+  for (let last = 0; ; ) {
+    const some = await rows(tx, StoredRow)`
+      select id, storage_key from registry.blob where state = 'live' and id > ${last} order by id limit 2000`;
+    for (const { storage_key } of some) yield storage_key;
+    if (!some.length) return;
+    last = some.at(-1)!.id;
+  }
+}

@@ -87,9 +87,6 @@ export const putTag = async (tx: Tx, repositoryId: number, name: string, manifes
     on conflict (repository_id, name) do update set manifest_id = excluded.manifest_id, updated_at = excluded.updated_at
     returning xmax::text = '0' as fresh`)!.fresh;
 
-export const deleteTag = async (tx: Tx, repositoryId: number, name: string) =>
-  (await run(tx)`delete from registry.tag where repository_id = ${repositoryId} and name = ${name}`) > 0;
-
 /** The tags that stand for this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>
   (

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 const UploadRow = Type.Object({
   id: Type.String(),
@@ -10,12 +11,17 @@ const UploadRow = Type.Object({
 });
 export type UploadRow = Static<typeof UploadRow>;
 
+/** Rows of uploads are not waited for on disk: beside gigabytes of layers a sync takes its time, and should PostgreSQL itself crash,
+ *  an upload of the last moment is simply unknown and is started again. What an upload becomes is committed as everything else. */
+const unhurried = sql`(select set_config('synchronous_commit', 'off', true)) unhurried`;
+
 export const insertUpload = (
   tx: Tx,
   u: { id: string; org: string; repositoryId: number; node: string; keyId: string; ttlSeconds: number },
 ) => run(tx)`
   insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, created_at, expires_at)
-  values (${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds}))`;
+  select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
+    from ${unhurried}`;
 
 /** An upload of this repository that this node can go on with. */
 export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string) => row(tx, UploadRow)`
@@ -24,8 +30,8 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
    where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now()`;
 
 /** What a slow sender keeps alive by sending. */
-export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) =>
-  run(tx)`update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) where id = ${id}`;
+export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
+  update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${unhurried} where id = ${id}`;
 
 /** Its row, gone: how much it had reserved. */
 export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`

@@ -15,6 +15,7 @@ import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
 import { metricsOf } from './metrics.ts';
 import { nodeOf } from './node.ts';
+import { patiently } from './patience.ts';
 import { makePlaces } from './places.ts';
 import { ClientGone } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
@@ -65,7 +66,8 @@ async function answer(plane: Plane, request: IncomingMessage, response: ServerRe
   const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
   const method = request.method ?? 'GET';
 
-  const found = plane.authenticate(request);
+  // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
+  const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
   const access = found instanceof Promise ? await found : found;
   if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
   if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');

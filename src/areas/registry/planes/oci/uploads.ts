@@ -124,7 +124,7 @@ async function found(call: Call, name: string, id: string): Promise<{ place: Pla
   };
   const repository = (await plane.places.repository(place.registryId, place.repository)) ?? unknown();
   const node = await plane.node();
-  const upload = (await plane.app.db.read((tx) => uploadOf(tx, repository.id, id, node))) ?? unknown();
+  const upload = (await patiently(() => plane.app.db.read((tx) => uploadOf(tx, repository.id, id, node)))) ?? unknown();
   return { place, repository, upload };
 }
 
