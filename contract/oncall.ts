@@ -6,7 +6,6 @@ import { serviceOps } from './oncall/services.ts';
 import { sourceOps } from './oncall/sources.ts';
 import { area } from './shared.ts';
 
-
 export const oncall = area(
   {
     name: 'oncall',

@@ -4,7 +4,6 @@ import { monitorOps } from './uptime/monitors.ts';
 import { observationOps } from './uptime/observations.ts';
 import { serviceOps } from './uptime/services.ts';
 
-
 export const uptime = area(
   {
     name: 'uptime',

@@ -38,8 +38,11 @@ const began = (key: string) => (tx: Tx) => run(tx)`insert into public.deed (what
 const effect = (key: string) => (tx: Tx) => run(tx)`insert into public.deed (what, key) values ('effect', ${key})`;
 const patient = { retry: () => 0.2, maxAttempts: 100_000 };
 
-/** Ends by itself: its outcome goes through the recorder. */
-const plain = job('plain', patient, async ({ app, key }) => void (await app.db.read(began(key))));
+/** Ends by itself: its outcome goes through the recorder. Every tenth is slow and deaf to its signal. */
+const plain = job('plain', patient, async ({ app, key }) => {
+  await app.db.read(began(key));
+  if (randomInt(10) === 0) await sleep(randomInt(500, 4_000));
+});
 /** Ends in the transaction of its effect, which therefore happens once. */
 const exact = job('exact', { ...patient, lane: 'mail' }, async ({ app, key, finishWith }) => {
   await app.db.read(began(key));
@@ -60,7 +63,7 @@ const flaky = job('flaky', { ...patient, lane: 'webhook' }, async ({ app, key, a
 /** Looks at something that changes while it looks. */
 const again = job('again', { ...patient, lane: 'page' }, async ({ app, key }) => {
   await app.db.read(began(key));
-  await sleep(randomInt(50));
+  await sleep(randomInt(200, 1_500));
 });
 const jobs: Job[] = [plain, exact, slow, flaky, again] as Job[];
 
@@ -160,11 +163,13 @@ async function campaign(t: { diagnostic(message: string): void }) {
     for (let n = 0; !over; n++) {
       await sleep(10);
       const [kind, key] = [jobs[n % jobs.length]!, `${jobs[n % jobs.length]!.kind}-${n}`];
-      const inserted = await db.write((tx) => enqueue(tx, kind, { key, delaySeconds: (n % 4) / 2 })).catch(() => undefined);
+      const inserted = await db
+        .write((tx) => enqueue(tx, kind, { key, delaySeconds: kind === (again as Job) ? 0 : (n % 4) / 2 }))
+        .catch(() => undefined);
       made.set(key, inserted ? 'certain' : 'perhaps');
       if (n % 50 === 0) await db.write((tx) => quit(tx, exact, `exact-${n + 1 - 25}`)).catch(() => {});
-      const again_ = `again-${n - (n % 5) + 4 - 50}`;
-      if (n % 20 === 0 && (await db.write((tx) => insist(tx, again_)).catch(() => false))) insisted.add(again_);
+      const running = `again-${n - 21}`;
+      if (n % 5 === 0 && (await db.write((tx) => insist(tx, running)).catch(() => false))) insisted.add(running);
     }
   };
   const quit = async (tx: Tx, kind: Job, key: string) => {

@@ -87,7 +87,16 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   const asSomeone = async (orgId: string, userId: string, scope: { role: string; resourceIds: string[] }[] = []): Promise<Someone> => {
     const { key, start, hash } = mintKey('pat');
     return app.db.write(async (tx) => {
-      const token = await insertToken(tx, { org: orgId, user: userId, name: 'test', start, hash, scope, ceilings: [], expiresIn: 300 * 86_400 });
+      const token = await insertToken(tx, {
+        org: orgId,
+        user: userId,
+        name: 'test',
+        start,
+        hash,
+        scope,
+        ceilings: [],
+        expiresIn: 300 * 86_400,
+      });
       const { rows } = await tx.query(sqlSomeone(orgId, userId));
       const { slug, email } = rows[0] as { slug: string; email: string };
       return { orgId, orgSlug: slug, userId, email, key, tokenId: token.id, ...caller(url, key) };

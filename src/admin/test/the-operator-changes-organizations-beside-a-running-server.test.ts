@@ -2,8 +2,20 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
-import { caller } from '../../../test/harness/request.ts';
+import { type Caller, caller } from '../../../test/harness/request.ts';
 import { adminHere, quarterdeckCli, sqlOn } from './support.ts';
+
+/** A server hears of it a moment after the command has ended, far sooner than its cache would forget by itself (60 s). */
+async function soon(who: Caller, path: string, status: number) {
+  const until = performance.now() + 3_000;
+  for (;;) {
+    const answer = await who.get(path);
+    if (answer.status === status || performance.now() > until) {
+      assert.equal(answer.status, status, path);
+      return answer;
+    }
+  }
+}
 
 async function beside(t: TestContext) {
   const server = await quarterdeck(t, { env: { QUARTERDECK_PUBLIC_URL: 'https://deck.example' } });
@@ -25,7 +37,7 @@ async function beside(t: TestContext) {
   return { server, env, admin, refused };
 }
 
-test('organizations and members are made, changed and ended, and running servers know at once', async (t) => {
+test('organizations and members are made, changed and ended, and running servers hear of it', async (t) => {
   const { server, admin, refused } = await beside(t);
   const made = JSON.parse(await admin('organizations', 'create', '--slug', 'acme', '--owner-email', 'ann@acme.example', '--json'));
   assert.deepEqual([made.slug, made.name, made.owners, made.entitlements], ['acme', 'acme', ['ann@acme.example'], ['email', 'uptime']]);
@@ -42,9 +54,9 @@ test('organizations and members are made, changed and ended, and running servers
   assert.equal(joined.status, 201);
 
   await admin('members', 'set-role', 'BOB@acme.example', 'member', '-o', 'acme');
-  assert.equal((await asBob.get('/organization/audit')).status, 403, 'the cached rights of the running server were dropped');
+  await soon(asBob, '/organization/audit', 403);
   await admin('members', 'remove', 'bob@acme.example', '-o', 'acme');
-  assert.equal((await asBob.get('/me')).status, 401);
+  await soon(asBob, '/tokens', 401);
 
   const no: [args: string[], sentence: string][] = [
     [['members', 'set-role', 'ann@acme.example', 'member'], 'the last owner cannot be demoted; make somebody else an owner first'],
@@ -77,14 +89,14 @@ test('organizations and members are made, changed and ended, and running servers
   );
 });
 
-test('entitlements and payment take effect in running servers at once', async (t) => {
+test('entitlements and payment take effect in running servers', async (t) => {
   const { server, admin } = await beside(t);
   assert.equal((await server.owner.get('/uptime/services')).status, 200);
   assert.equal(await admin('entitlements', 'set', 'email'), 'default may use: email');
-  const closed = await server.owner.get('/uptime/services');
-  assert.deepEqual([closed.status, closed.headers.get('x-error-code')], [403, 'not_entitled']);
+  const closed = await soon(server.owner, '/uptime/services', 403);
+  assert.equal(closed.headers.get('x-error-code'), 'not_entitled');
   await admin('entitlements', 'set', 'uptime,email');
-  assert.equal((await server.owner.get('/uptime/services')).status, 200);
+  await soon(server.owner, '/uptime/services', 200);
   assert.equal(await admin('payment', 'set', 'inactive'), 'payment of default is inactive');
   const shown = JSON.parse(await admin('organizations', 'show', '--json'));
   assert.deepEqual([shown.payment, shown.entitlements], ['inactive', ['email', 'uptime']]);

@@ -1,12 +1,10 @@
 export * as jobAdmin from './admin.ts';
 export {
-  GiveUp,
   type Job,
   type JobOptions,
   type JobRun,
   job,
   type Lane,
-  LeaseLost,
   lanes,
   RetryAt,
   RetryIn,

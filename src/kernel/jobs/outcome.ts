@@ -47,5 +47,3 @@ export function sentenceOf(error: unknown): string {
   const line = text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ').trim() || 'it failed without saying why';
   return (line.length > 500 ? `${line.slice(0, 499)}…` : line).toWellFormed();
 }
-
-export const isLoss = (error: unknown): boolean => error instanceof LeaseLost;

@@ -3,7 +3,7 @@ import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.ts';
 import { advance, type Policy, type Walk } from '../rules/walk.ts';
 import * as incidents from '../store/incidents.ts';
-import { insertPages } from '../store/pages.ts';
+import { insertPages, takenCodes } from '../store/pages.ts';
 import { rulesOf } from '../store/settings.ts';
 import { type Entry, note } from '../store/timeline.ts';
 import { pageJob } from './page.ts';
@@ -82,6 +82,7 @@ async function fire(
   }
   const { member, label } = reached;
   const { phone, rules } = await rulesOf(tx, org, member.id);
+  const codes = await freeCodes(tx, org, member.id, rules.length);
   const made = await insertPages(
     tx,
     org,
@@ -96,7 +97,7 @@ async function fire(
       ruleIndex,
       address: channel === 'email' ? member.email : phone,
       delaySeconds,
-      codes: Array.from({ length: 8 }, () => String(randomInt(10_000)).padStart(4, '0')),
+      code: codes[ruleIndex]!,
     })),
   );
   await enqueueMany(
@@ -119,4 +120,12 @@ async function fire(
     ...queued,
   );
   return true;
+}
+
+/** So many codes of four digits that name nothing else of theirs, as far as a few guesses find them. */
+async function freeCodes(tx: Tx, org: string, userId: string, count: number): Promise<string[]> {
+  const guesses = new Set<string>();
+  while (guesses.size < count + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
+  const taken = await takenCodes(tx, org, userId, [...guesses]);
+  return [...guesses].sort((a, b) => Number(taken.has(a)) - Number(taken.has(b)));
 }

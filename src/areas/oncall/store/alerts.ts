@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
 import type { Delivered } from '../rules/alerts.ts';
 import type { Known } from '../rules/attach.ts';
 
@@ -27,19 +28,18 @@ const KnownRow = Type.Object({
   closed: Type.Boolean(),
 });
 
-/** Of each fingerprint: what fires, and the occurrence that was delivered. Two index scans each, however long its history. */
-export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> =>
-  rows(tx, KnownRow)`
-    select distinct a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, i.status = 'resolved' as closed
-      from unnest(${delivered.map((d) => d.fingerprint)}::text[], ${delivered.map((d) => d.startsAt ?? null)}::timestamptz[]) as d(fingerprint, starts_at)
-      cross join lateral (
-        select * from oncall.alert f
-         where f.org_id = ${org} and f.service_id = ${serviceId} and f.source_id = ${sourceId} and f.fingerprint = d.fingerprint and f.status = 'firing'
-        union all
-        select * from oncall.alert o
-         where o.org_id = ${org} and o.service_id = ${serviceId} and o.source_id = ${sourceId} and o.fingerprint = d.fingerprint
-           and o.starts_at = d.starts_at and o.status <> 'firing') a
-      join oncall.incident i on i.org_id = ${org} and i.id = a.incident_id`;
+/** What fires of these fingerprints, and what ended of these occurrences: two index scans, however long a fingerprint's history. */
+export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
+  const fingerprints = delivered.map((d) => d.fingerprint);
+  const starts = delivered.map((d) => d.startsAt ?? null);
+  const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status,
+    (select i.status = 'resolved' from oncall.incident i where i.org_id = a.org_id and i.id = a.incident_id) as closed`;
+  const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId} and a.fingerprint = any(${fingerprints}::text[])`;
+  return rows(tx, KnownRow)`
+    select ${shown} from oncall.alert a where ${ours} and a.status = 'firing'
+    union all
+    select ${shown} from oncall.alert a where ${ours} and a.starts_at = any(${starts}::timestamptz[]) and a.status <> 'firing'`;
+};
 
 export interface Fresh {
   alert: Delivered;

@@ -120,10 +120,11 @@ export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(
 
 /** Counted anew from the alerts, so that no delivery can make the numbers drift. */
 export const countAlerts = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
-  update oncall.incident i set firing_alerts = c.firing, alert_count = c.total
-    from (select incident_id, count(*)::int as total, (count(distinct (source_id, fingerprint)) filter (where status = 'firing'))::int as firing
-            from oncall.alert where org_id = ${org} and incident_id = any(${ids}::text[]) group by incident_id) c
-   where i.org_id = ${org} and i.id = c.incident_id
+  update oncall.incident i
+     set alert_count = (select count(*) from oncall.alert a where a.org_id = ${org} and a.incident_id = i.id),
+         firing_alerts = (select count(distinct (a.source_id, a.fingerprint)) from oncall.alert a
+                           where a.org_id = ${org} and a.incident_id = i.id and a.status = 'firing')
+   where i.org_id = ${org} and i.id = any(${ids}::text[])
   returning ${columns}`;
 
 const UnresolvedRow = Type.Object({ title: Type.String() });

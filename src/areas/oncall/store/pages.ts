@@ -18,9 +18,20 @@ export interface NewPage {
   ruleIndex: number;
   address: string | null;
   delaySeconds: number;
-  /** Any of these: the first that names no other page of an unresolved incident to this person. */
-  codes: string[];
+  /** Four digits that a reply names. */
+  code: string;
 }
+
+const CodeRow = Type.Object({ code: Type.String() });
+/** Which of these codes name a page that this person got within a day: a reply must not mean two. */
+export const takenCodes = async (tx: Tx, org: string, userId: string, codes: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows(tx, CodeRow)`
+        select code from oncall.page where org_id = ${org} and user_id = ${userId} and code = any(${codes}::text[])
+           and due_at > kernel.now() - interval '1 day'`
+    ).map((p) => p.code),
+  );
 
 const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel });
 
@@ -28,13 +39,10 @@ const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel 
 export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
   insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, address, code, state, due_at)
   select ${org}, kernel.new_id('page'), ${incidentId}, p.pass, p.step, p."userId", p.label, p.channel, p."ruleIndex", p.address,
-         coalesce((select c.code from jsonb_array_elements_text(p.codes) as c(code)
-                    where not exists (select from oncall.page o join oncall.incident i on i.org_id = o.org_id and i.id = o.incident_id
-                                       where o.org_id = ${org} and o.user_id = p."userId" and o.code = c.code and i.status <> 'resolved')
-                    limit 1), p.codes ->> 0),
+         p.code,
          'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds")
     from jsonb_to_recordset(${JSON.stringify(pages)}::jsonb)
-           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, codes jsonb)
+           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text)
   on conflict do nothing
   returning id, due_at, channel`;
 
