@@ -1,4 +1,4 @@
-import { GiveUp, type JobOptions, LeaseLost, RetryAt, RetryIn, Stopping } from './declare.ts';
+import { GiveUp, type JobOptions, RetryAt, RetryIn, Stopping } from './declare.ts';
 
 /** What becomes of a job after a run. */
 export type Outcome =
