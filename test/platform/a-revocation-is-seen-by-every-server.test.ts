@@ -96,7 +96,8 @@ test('a revocation is seen by every server', async (t) => {
   for (let n = 0; n < 200; n++) {
     const { id, key } = (await a.owner.post('/tokens', { name: `${n}` })).body;
     const onB = caller(urlB, key);
-    assert.equal((await onB.get('/me')).status, 200); // remembered there from now on
+    // Remembered there from now on; the first may have been read while the word of its making was still on its way.
+    for (let m = 0; m < 3; m++) assert.equal((await onB.get('/me')).status, 200);
     assert.equal((await a.owner.delete(`/tokens/${id}`)).status, 204);
     // 401, and after the sixtieth in a minute 429: so many failures from one address are made to wait.
     delays.push(await lastAccepted(async () => (await onB.get('/me')).status === 200));

@@ -32,7 +32,8 @@ test('a server whose link is cut without notice stops trusting what it remembers
 
   const victim = (await a.owner.post('/tokens', { name: 'victim' })).body;
   const onB = caller(urlB, victim.key);
-  assert.equal((await onB.get('/me')).status, 200);
+  // Several times: what was read while the word of its making was still on its way is not remembered.
+  for (let n = 0; n < 5; n++) assert.equal((await onB.get('/me')).status, 200);
 
   link.cut();
   const cutAt = performance.now();
@@ -47,6 +48,7 @@ test('a server whose link is cut without notice stops trusting what it remembers
     },
     { withinMs: promisedMs + slackMs, everyMs: 20 },
   );
+  assert.ok(accepted > 0, 'it was not remembered, so nothing was shown');
   t.diagnostic(`last trusted ${(accepted - cutAt).toFixed(0)} ms after the cut (promised: ${promisedMs} ms)`);
 
   // Deaf, it asks the database each time: right, only slower.

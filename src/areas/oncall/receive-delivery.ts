@@ -5,6 +5,7 @@ import { ingest } from './engine/ingest.ts';
 import type { Delivery } from './rules/alerts.ts';
 import type { SourceAccess } from './sources.ts';
 import { delivering } from './store/sources.ts';
+import { inTurn } from './turns.ts';
 
 /** An unknown source, another one's token and a revoked one look the same. */
 const unknown = (): never => {
@@ -16,25 +17,27 @@ export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now
   const access = ctx.principal?.access as SourceAccess | undefined;
   const org = ctx.principal?.org.id;
   if (!access || !org || access.sourceId !== sourceId) return unknown();
-  return ctx.write(async (tx) => {
-    // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
-    const source = (await delivering(tx, org, sourceId)) ?? unknown();
-    const service = (await shareService(tx, org, source.service_id)) ?? unavailable('the service of this alert source is gone');
-    const delivery = read(source.now);
-    const { firing, resolved } = await ingest(
-      tx,
-      org,
-      {
-        serviceId: service.id,
-        serviceName: service.name,
-        sourceId,
-        sourceName: source.name,
-        origin: 'alert',
-        now: source.now,
-        requestId: ctx.requestId,
-      },
-      delivery,
-    );
-    return { accepted: delivery.alerts.length, firing, resolved };
-  });
+  const store = () =>
+    ctx.write(async (tx) => {
+      // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
+      const source = (await delivering(tx, org, sourceId)) ?? unknown();
+      const service = (await shareService(tx, org, source.service_id)) ?? unavailable('the service of this alert source is gone');
+      const delivery = read(source.now);
+      const { firing, resolved } = await ingest(
+        tx,
+        org,
+        {
+          serviceId: service.id,
+          serviceName: service.name,
+          sourceId,
+          sourceName: source.name,
+          origin: 'alert',
+          now: source.now,
+          requestId: ctx.requestId,
+        },
+        delivery,
+      );
+      return { accepted: delivery.alerts.length, firing, resolved };
+    });
+  return inTurn(ctx.app, access.serviceId, store);
 }

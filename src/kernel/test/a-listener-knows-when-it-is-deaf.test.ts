@@ -61,6 +61,20 @@ test('a connection that the server ends makes it deaf at once', async (t) => {
   await eventually(async () => listener.hearing);
 });
 
+test('between two beats the clock alone says that it is deaf', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const listener = await listen({ connection, beatMs: 3_600_000, deafAfterMs: 3_000 });
+  t.after(() => listener.close());
+  await eventually(async () => listener.hearing);
+  const real = performance.now.bind(performance);
+  let ahead = 2_000;
+  t.mock.method(performance, 'now', () => real() + ahead);
+  assert.equal(listener.hearing, true);
+  ahead = 3_001;
+  assert.equal(listener.hearing, false);
+});
+
 test('a channel is not claimed to be heard before its LISTEN has taken effect', async (t) => {
   const { connection, drop } = await freshDatabase();
   t.after(drop);
