@@ -20,6 +20,7 @@ const refuse =
   };
 
 export const invalid = refuse(400, 'invalid');
+export const unauthenticated = refuse(401, 'unauthenticated');
 export const paymentRequired = refuse(402, 'payment_required');
 export const forbidden = refuse(403, 'forbidden');
 export const conflict = refuse(409, 'conflict');
