@@ -19,6 +19,7 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
   let dead = false;
   let taken = 0;
   const sockets = new Set<Socket>();
+  const ended = new Set<() => void>();
   const server = createServer({ pauseOnConnect: true }, (near) => {
     taken++;
     const far = connect(to as never);
@@ -32,9 +33,11 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
     ] as const) {
       sockets.add(from);
       from.on('data', (chunk) => into.write(chunk));
-      from.on('error', end).on('close', () => {
+      // Of an end, too, the other side hears only once the path is back.
+      from.on('error', () => {}).on('close', () => {
         sockets.delete(from);
-        if (!dead) end();
+        if (dead) ended.add(end);
+        else end();
       });
       dead ? from.pause() : from.resume();
     }
@@ -61,6 +64,7 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
     },
     thaw: () => {
       dead = false;
+      for (const end of ended) end();
       for (const socket of sockets) socket.resume();
     },
   };
