@@ -75,14 +75,6 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
     await ask(fresh, 'select pg_notify($1, $2)', [beat, '']);
   };
 
-  const timer = setInterval(() => {
-    if (closed) return;
-    if (client && performance.now() - lastHeard > deafAfterMs) return drop(client);
-    if (client) void ask(client, 'select pg_notify($1, $2)', [beat, '']).catch(() => {});
-    else void reconnect();
-  }, beatMs);
-  timer.unref();
-
   let connecting: Promise<void> | undefined;
   const reconnect = () => {
     connecting ??= connect()
@@ -101,6 +93,14 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
   };
 
   await connect();
+  const timer = setInterval(() => {
+    if (closed) return;
+    if (client && performance.now() - lastHeard > deafAfterMs) return drop(client);
+    if (client) void ask(client, 'select pg_notify($1, $2)', [beat, '']).catch(() => {});
+    else void reconnect();
+  }, beatMs);
+  timer.unref();
+
   return {
     get hearing() {
       // Between two ticks the clock alone may already say that we are deaf.

@@ -34,11 +34,13 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
       sockets.add(from);
       from.on('data', (chunk) => into.write(chunk));
       // Of an end, too, the other side hears only once the path is back.
-      from.on('error', () => {}).on('close', () => {
-        sockets.delete(from);
-        if (dead) ended.add(end);
-        else end();
-      });
+      from
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(from);
+          if (dead) ended.add(end);
+          else end();
+        });
       dead ? from.pause() : from.resume();
     }
   });
