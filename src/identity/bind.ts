@@ -244,7 +244,7 @@ const sendBytes = (reply: FastifyReply, bytes: Buffer) =>
   reply.code(200).header('content-type', 'application/json; charset=utf-8').send(bytes);
 
 function checkParams(checks: Checks, given: Record<string, string>): unknown {
-  for (const value of Object.values(given)) if (value.includes('\0')) throw new Refusal(404, 'not_found', 'unknown path');
+  for (const value of Object.values(given)) if (value.includes('\0')) throw new Refusal(400, 'invalid', 'the path must not contain the NUL character');
   return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
 }
 

@@ -83,7 +83,7 @@ test('bad input gets a clear sentence', async (t) => {
     ['an unknown id', service('svc_00000000000000000000000000'), 404, 'unknown service'],
     ['another organization’s id', service(theirs), 404, 'unknown service'],
     ['an id of another kind', service(qd.owner.tokenId), 404, 'unknown service'],
-    ['NUL in an id', service('%00'), 404, 'unknown path'],
+    ['NUL in an id', service('%00'), 400, 'the path must not contain the NUL character'],
     ['bad percent-encoding', service('%zz'), 400, 'the path is not valid percent-encoded UTF-8'],
     ['percent-encoded bytes that are no text', service('%ff'), 400, 'the path is not valid percent-encoded UTF-8'],
     ['too long an id', service('x'.repeat(513)), 400, 'a part of the path has more than 512 characters'],
