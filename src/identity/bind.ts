@@ -126,7 +126,7 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
         throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
       }
       const named = request.headers['x-organization'];
-      if (!open && named !== undefined && named !== principal.org.slug)
+      if (principal.user && !open && named !== undefined && named !== principal.org.slug)
         throw new Refusal(
           403,
           'organization_mismatch',
@@ -244,7 +244,8 @@ const sendBytes = (reply: FastifyReply, bytes: Buffer) =>
   reply.code(200).header('content-type', 'application/json; charset=utf-8').send(bytes);
 
 function checkParams(checks: Checks, given: Record<string, string>): unknown {
-  for (const value of Object.values(given)) if (value.includes('\0')) throw new Refusal(400, 'invalid', 'the path must not contain the NUL character');
+  for (const value of Object.values(given))
+    if (value.includes('\0')) throw new Refusal(400, 'invalid', 'the path must not contain the NUL character');
   return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
 }
 

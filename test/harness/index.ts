@@ -10,7 +10,7 @@ import { insertToken } from '../../src/identity/tokens.ts';
 import type { App } from '../../src/kernel/app.ts';
 import { type Config, readConfig } from '../../src/kernel/config.ts';
 import { type Connection, run } from '../../src/kernel/db.ts';
-import { lanes, wake } from '../../src/kernel/jobs/index.ts';
+import { clockMoved, wake } from '../../src/kernel/jobs/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
@@ -117,7 +117,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
         app.db.write(async (tx) => {
           await moveClock(tx, seconds(by));
           await app.caches.drop(tx, '*');
-          for (const lane of lanes) wake(tx, `lane:${lane}`);
+          wake(tx, clockMoved);
         }),
     },
     organization: async (slug) => {
