@@ -1,6 +1,6 @@
 /**
  * What on-call promises, measured: the whole program in a process of its own, its PostgreSQL with fsync, a mail server beside it.
- * `npm run bench -- oncall`
+ * `npm run bench -- oncall`, or some parts of it: `npm run bench -- oncall pages ingestion schedules`
  */
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -81,13 +81,16 @@ const firing = (fingerprint: string, summary = fingerprint) => ({
   fingerprint,
 });
 
+async function policy(owner: Caller, waits: number[]): Promise<{ id: string }> {
+  const target = { kind: 'user', id: (await good(owner.get('/me'))).id, label: 'bench' };
+  return good(
+    owner.post('/oncall/escalation-policies', { name: 'bench', repeat: 0, steps: waits.map((w) => ({ target, waitSeconds: w })) }),
+  );
+}
+
 async function pages(owner: Caller, url: string, arrived: Map<string, number>) {
-  const me = (await good(owner.get('/me'))).id;
-  const target = { kind: 'user', id: me, label: 'bench' };
-  const policy = (waits: number[]) =>
-    good(owner.post('/oncall/escalation-policies', { name: 'bench', repeat: 0, steps: waits.map((w) => ({ target, waitSeconds: w })) }));
-  const quiet = await policy([86_400]);
-  const twice = await policy([waitSeconds, 86_400]);
+  const quiet = await policy(owner, [86_400]);
+  const twice = await policy(owner, [waitSeconds, 86_400]);
   const before = Array.from({ length: openBefore }, (_, i) => `before ${i}`);
   await each(before, 8, async (name) => {
     const its = await entry(owner, url, name, quiet.id);
@@ -139,10 +142,10 @@ async function pages(owner: Caller, url: string, arrived: Map<string, number>) {
   late.sort(ascending);
   figure('escalation step after its time: p50', at(late, 0.5), 'ms', '');
   figure('                                p99', at(late, 0.99), 'ms', '< 100', at(late, 0.99) < 100);
-  return policy([86_400]);
 }
 
-async function ingestion(owner: Caller, url: string, policyId: string) {
+async function ingestion(owner: Caller, url: string) {
+  const { id: policyId } = await policy(owner, [86_400]);
   const rate = async (what: string, sources: number, target: number | undefined, delivery: (n: number) => object[]) => {
     const entries = await each(
       Array.from({ length: sources }, (_, i) => `${what} ${i}`),
@@ -155,7 +158,8 @@ async function ingestion(owner: Caller, url: string, policyId: string) {
     let n = 0;
     const sender = async (_: unknown, i: number) => {
       while (performance.now() < until) {
-        taken += (await deliver(entries[i % entries.length]!, delivery(n++))).accepted;
+        const { accepted } = await deliver(entries[i % entries.length]!, delivery(n++));
+        taken += accepted;
       }
     };
     await each(Array.from({ length: 12 }), 12, sender);
@@ -213,9 +217,11 @@ try {
   const url = await server.ready;
   const owner = await server.owner();
   console.log(`${availableParallelism()} cores, shared by PostgreSQL, the server, the mail server and this program\n`);
-  const policy = await pages(owner, url, arrived);
-  await ingestion(owner, url, policy.id);
-  await schedules(owner);
+  const wanted = process.argv.slice(3);
+  const part = (name: string) => !wanted.length || wanted.includes(name);
+  if (part('pages')) await pages(owner, url, arrived);
+  if (part('ingestion')) await ingestion(owner, url);
+  if (part('schedules')) await schedules(owner);
   if (again) console.log(`${again} deliveries were answered 503 and delivered again`);
 } finally {
   await server.stopped().catch(() => {});

@@ -2,6 +2,7 @@ import type { Tx } from '../../kernel/db.ts';
 import { now } from '../../kernel/time.ts';
 import { shareService } from '../services/index.ts';
 import { ingest } from './engine/ingest.ts';
+import { lockDeliveries } from './store/alerts.ts';
 
 /** A monitor's word about its service: a built-in alert source, whose one alert has the monitor's id as its fingerprint. */
 export interface MonitorAlert {
@@ -23,6 +24,7 @@ export interface MonitorAlert {
 export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAlert): Promise<boolean> {
   const service = await shareService(tx, org, alert.serviceId);
   if (!service) return false;
+  await lockDeliveries(tx, org, service.id);
   const { monitorId, monitorName, status, startsAt } = alert;
   await ingest(
     tx,

@@ -20,7 +20,7 @@ export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now
   const store = () =>
     ctx.write(async (tx) => {
       // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
-      const source = (await delivering(tx, org, sourceId)) ?? unknown();
+      const source = (await delivering(tx, org, sourceId, access.serviceId)) ?? unknown();
       const service = (await shareService(tx, org, source.service_id)) ?? unavailable('the service of this alert source is gone');
       const delivery = read(source.now);
       const { firing, resolved } = await ingest(

@@ -4,7 +4,7 @@ import { type Attachment, attach, type Known } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { type Entry, noteAll } from '../store/timeline.ts';
-import { openIncident } from './open.ts';
+import { begin } from './open.ts';
 import { resolve } from './settle.ts';
 
 export interface Receiving extends alerts.Origin {
@@ -16,9 +16,8 @@ export interface Receiving extends alerts.Origin {
   endedBecause?: string;
 }
 
-/** Takes one delivery in: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
+/** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
 export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<{ firing: number; resolved: number }> {
-  await alerts.lockDeliveries(tx, org, from.serviceId);
   const known = await alerts.knownAlerts(tx, org, from, delivery.alerts);
   const result = await settled(tx, org, known, delivery.alerts, from.now);
 
@@ -31,10 +30,10 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   if (target) await alerts.insertAlerts(tx, org, target.id, from, result.fresh);
 
   const changed = new Set([
-    ...(target ? [target.id] : []),
+    ...(target && !target.opened ? [target.id] : []),
     ...[...result.refired, ...result.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])),
   ]);
-  await tell(tx, org, from, delivery, result, target?.id);
+  await tell(tx, org, from, delivery, result, target);
   if (changed.size) await settleQuiet(tx, org, [...changed]);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
@@ -55,12 +54,18 @@ async function settled(tx: Tx, org: string, known: Known[], delivered: readonly 
     : first;
 }
 
+interface Goal {
+  id: string;
+  /** When this delivery opened it: the first lines of its timeline. */
+  opened?: Entry[];
+}
+
 /** The newest incident of the service that is not resolved, else a new one. */
-async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<incidents.IncidentRow> {
+async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<Goal> {
   const live = await incidents.lockLiveIncident(tx, org, from.serviceId);
-  if (live) return live;
+  if (live) return { id: live.id };
   const opening = fresh.map((f) => f.alert);
-  return openIncident(tx, org, {
+  const { incident, entries } = await begin(tx, org, {
     serviceId: from.serviceId,
     serviceName: from.serviceName,
     title: incidentTitle(delivery, opening),
@@ -68,7 +73,9 @@ async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery
     origin: from.origin,
     actor: sourceActor(from),
     requestId: from.requestId,
+    alerts: new Set(opening.map((a) => a.fingerprint)).size,
   });
+  return { id: incident.id, opened: entries };
 }
 
 const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
@@ -76,14 +83,15 @@ const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id:
 /** A storm is one line: a timeline is for people. */
 const mostLines = 20;
 
-async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, result: Attachment, target: string | undefined) {
+async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, result: Attachment, target: Goal | undefined) {
   const firing = [
-    ...result.fresh.map(({ alert }) => ({ alert, incidentId: target! })),
+    ...result.fresh.map(({ alert }) => ({ alert, incidentId: target!.id })),
     ...result.refired.map(({ alert, known }) => ({ alert, incidentId: known.incidentId })),
   ];
   const ended = result.ended.flatMap(({ alert, known }) => (known.closed ? [] : [{ alert, incidentId: known.incidentId }]));
   const because = from.endedBecause ? `: ${from.endedBecause}` : '';
   const entries = [
+    ...(target?.opened ?? []).map((entry) => ({ ...entry, incidentId: target!.id })),
     ...lines(
       from,
       'alert_firing',
@@ -99,7 +107,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       (n) => `${n} alerts ended${because}`,
     ),
   ];
-  const at = target ?? entries[0]?.incidentId;
+  const at = target?.id ?? entries[0]?.incidentId;
   if (delivery.truncated && at)
     entries.push({
       incidentId: at,

@@ -11,13 +11,23 @@ export interface Opening extends Omit<NewIncident, 'policy'> {
 }
 
 /** The incident, its copy of the policy and its first step are one transaction: whoever is told of it, somebody will be paged. */
-export async function openIncident(tx: Tx, org: string, { actor, requestId, ...opening }: Opening): Promise<IncidentRow> {
+export async function openIncident(tx: Tx, org: string, opening: Opening): Promise<IncidentRow> {
+  const { incident, entries } = await begin(tx, org, opening);
+  await note(tx, org, incident.id, ...entries);
+  return incident;
+}
+
+/** The same, but the first lines of the timeline are left to the caller, who has more to say. */
+export async function begin(
+  tx: Tx,
+  org: string,
+  { actor, requestId, ...opening }: Opening,
+): Promise<{ incident: IncidentRow; entries: Entry[] }> {
   const policy = await policyOf(tx, org, opening.serviceId);
   const incident = await insertIncident(tx, org, { ...opening, policy });
   const entries: Entry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
   if (!policy)
     entries.push({ kind: 'no_policy', message: `${incident.service_name} has no escalation policy, so nobody is paged; attach one` });
-  await note(tx, org, incident.id, ...entries);
   if (policy) await enqueue(tx, stepJob, { key: incident.id, org, ...(requestId ? { requestId } : {}) });
-  return incident;
+  return { incident, entries };
 }

@@ -82,7 +82,7 @@ async function fire(
   }
   const { member, label } = reached;
   const { phone, rules } = await rulesOf(tx, org, member.id);
-  const codes = await freeCodes(tx, org, member.id, rules.length);
+  const codes = await freeCodes(tx, org, member.id, rules);
   const made = await insertPages(
     tx,
     org,
@@ -122,10 +122,11 @@ async function fire(
   return true;
 }
 
-/** So many codes of four digits that name nothing else of theirs, as far as a few guesses find them. */
-async function freeCodes(tx: Tx, org: string, userId: string, count: number): Promise<string[]> {
+/** A code of four digits for each rule, naming nothing else of theirs as far as a few guesses find it. Mail carries a link instead. */
+async function freeCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: string }[]): Promise<string[]> {
   const guesses = new Set<string>();
-  while (guesses.size < count + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
+  while (guesses.size < rules.length + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
+  if (rules.every((r) => r.channel === 'email')) return [...guesses];
   const taken = await takenCodes(tx, org, userId, [...guesses]);
   return [...guesses].sort((a, b) => Number(taken.has(a)) - Number(taken.has(b)));
 }

@@ -15,9 +15,10 @@ export interface Origin {
   sourceName: string;
 }
 
-/** One delivery for a service at a time, whatever source it came by: two replicas that tell of the same group open one incident. */
-export const lockDeliveries = (tx: Tx, org: string, serviceId: string) =>
-  run(tx)`select pg_advisory_xact_lock(hashtextextended(${`oncall ${org} ${serviceId}`}, 0))`;
+/** One delivery for a service at a time, whatever source it came by. */
+export const deliveryLock = (org: string, serviceId: string) =>
+  sql`pg_advisory_xact_lock(hashtextextended(${`oncall ${org} ${serviceId}`}, 0))`;
+export const lockDeliveries = (tx: Tx, org: string, serviceId: string) => run(tx)`select ${deliveryLock(org, serviceId)}`;
 
 const KnownRow = Type.Object({
   id: Type.String(),

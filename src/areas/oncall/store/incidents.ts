@@ -78,15 +78,18 @@ export interface NewIncident {
   description: string | undefined;
   origin: IncidentRow['origin'];
   policy: Policy | undefined;
+  /** How many it opens with, all of them firing. */
+  alerts?: number;
 }
 
 export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
-                                 next_pass, next_step, next_at)
+                                 next_pass, next_step, next_at, alert_count, firing_alerts)
     select ${org}, kernel.new_id('inc'), ${made.serviceId}, ${made.serviceName}, ${made.title}, ${made.description ?? null}, ${made.origin},
            'open', c.now, ${made.policy ? JSON.stringify(made.policy) : null}::jsonb, ${made.policy ? 'walking' : 'none'},
-           ${made.policy ? 0 : null}::int, ${made.policy ? 0 : null}::int, case when ${made.policy !== undefined} then c.now end
+           ${made.policy ? 0 : null}::int, ${made.policy ? 0 : null}::int, case when ${made.policy !== undefined} then c.now end,
+           ${made.alerts ?? 0}::int, ${made.alerts ?? 0}::int
       from (select kernel.now() as now offset 0) c
     returning ${columns}`)!;
 

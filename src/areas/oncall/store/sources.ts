@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
 import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { deliveryLock } from './alerts.ts';
 
 const SourceRow = Type.Object({
   id: Type.String(),
@@ -40,9 +41,13 @@ export const sourceByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
 
 const DeliveringRow = Type.Object({ name: Type.String(), service_id: Type.String(), now: Type.String() });
 
-/** Undefined: revoked, however shortly before. Until this transaction ends it cannot be. */
-export const delivering = (tx: Tx, org: string, id: string) => row(tx, DeliveringRow)`
-  update oncall.alert_source s set last_event_at = c.now from (select kernel.now() as now offset 0) c
+/**
+ * Undefined: revoked, however shortly before. Until this transaction ends it cannot be, and no other delivery for the service is
+ * taken in: two replicas that tell of the same group open one incident.
+ */
+export const delivering = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
+  with turn as materialized (select ${deliveryLock(org, serviceId)})
+  update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
    where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, s.service_id, c.now`;
 
 export const liveSourcesOf = (tx: Tx, org: string, serviceId: string) => rows(tx, Type.Object({ name: Type.String() }))`
