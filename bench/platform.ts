@@ -111,7 +111,8 @@ async function requests(dir: string) {
       ours: { port: Number(new URL(await server.ready).port), pid: server.pid, results: [] as Result[], cpu: [] as number[] },
       bare: { port: barePort, pid: bare.pid!, results: [] as Result[], cpu: [] as number[] },
     };
-    for (const { port } of Object.values(sides)) await load.play({ port, path: '/api/v1/tokens', headers, connections, seconds: 1 }); // warm
+    // Warm: the optimizing compiler needs a few seconds of traffic before a figure repeats itself.
+    for (const { port } of Object.values(sides)) await load.play({ port, path: '/api/v1/tokens', headers, connections, seconds: 5 });
     for (let n = 0; n < rounds; n++) {
       for (const side of n % 2 ? [sides.bare, sides.ours] : [sides.ours, sides.bare]) {
         const before = cpu(side.pid);

@@ -58,7 +58,8 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
     known[hundreds] ??= seconds.labels(operation, `${hundreds}xx`);
     return known[hundreds];
   };
-  server.addHook('onResponse', (request, reply, done) => {
+  // When the answer is handed over, not when it has left: how fast a client reads is not ours to measure, and costs a listener each.
+  server.addHook('onSend', (request, reply, _payload, done) => {
     const operation = request.routeOptions.config.spec?.id ?? request.routeOptions.url ?? 'none';
     of(operation, Math.floor(reply.statusCode / 100)).observe(reply.elapsedTime / 1000);
     if (reply.statusCode >= 400) refused.inc({ status: reply.statusCode });

@@ -2,7 +2,7 @@ import type { Entitlement } from '../../contract/shared.ts';
 import type { Caches } from '../kernel/cache.ts';
 import type { Db, Tx } from '../kernel/db.ts';
 import type { CustomRoles, Grants, RoleUse } from './grants.ts';
-import { hashKey, type Kind, kindOf } from './token-format.ts';
+import { hashText, type Kind, kindOf } from './token-format.ts';
 
 export interface User {
   id: string;
@@ -58,15 +58,14 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<Remembered>();
   cache.onDrop(({ abort }) => abort.abort());
 
-  const findByHash: Principals['findByHash'] = (kind, hash) => {
+  const look = (kind: Kind, place: string) => {
     const load = loaders[kind];
     if (!load) return undefined;
-    const place = hash.toString('latin1');
     const known = cache.peek(place);
     if (known) return known.principal ?? undefined;
     return cache
       .get(place, async () => {
-        const loaded = await db.read((tx) => load(tx, hash));
+        const loaded = await db.read((tx) => load(tx, Buffer.from(place, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
           return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
@@ -77,10 +76,10 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   };
 
   return {
-    findByHash,
+    findByHash: (kind, hash) => look(kind, hash.toString('latin1')),
     find: (key, accept) => {
       const kind = kindOf(key);
-      return kind && accept.has(kind) ? findByHash(kind, hashKey(key)) : undefined;
+      return kind && accept.has(kind) ? look(kind, hashText(key)) : undefined;
     },
   };
 }

@@ -30,19 +30,18 @@ const nodeOptions = {
 
 const maxParamLength = 512;
 
-/** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
-const newRequestId = () => `req_${random(12).toString('base64url')}`;
-
-// Random bytes from a supply: asking the system for a few at a time costs more than all else about an id.
-let supply = Buffer.alloc(0);
+// Cut from a supply: asking the system for a few random bytes at a time costs more than all else about an id.
+let supply = '';
 let taken = 0;
-function random(bytes: number): Buffer {
-  if (taken + bytes > supply.length) {
-    supply = randomBytes(6_000);
+
+/** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
+function newRequestId(): string {
+  if (taken === supply.length) {
+    supply = randomBytes(6_000).toString('base64url');
     taken = 0;
   }
-  taken += bytes;
-  return supply.subarray(taken - bytes, taken);
+  taken += 16; // 96 bits
+  return `req_${supply.slice(taken - 16, taken)}`;
 }
 
 export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): FastifyInstance {

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { eventually } from '../../../../test/harness/process.ts';
 import { basic, tokenFor } from './credentials.ts';
 
 test('a revoked key ends at once, also for bearer tokens and downloads under way, in every server', async (t) => {
@@ -33,20 +32,21 @@ test('a revoked key ends at once, also for bearer tokens and downloads under way
     assert.equal(await status(url, basic(reader.keyId, reader.secret)), 200);
   }
 
-  // A download whose reader takes its time: most of it is still on our side when the key goes.
+  // A download whose reader takes its time, a chunk now and then: most of it is still on our side when the key goes.
   const cut = new Promise<'cut' | 'whole'>((resolve, reject) => {
     http
       .get(`${second.url}/v2/acme/app/blobs/${digest}`, { headers: { authorization: `Bearer ${token}` } }, (response) => {
         assert.equal(response.statusCode, 200);
-        response.once('data', () => {
+        response.once('data', () =>
+          owner
+            .delete(`/registry/registries/acme/keys/${reader.keyId}`)
+            .then(({ status }) => assert.equal(status, 204))
+            .catch(reject),
+        );
+        response.on('data', () => {
           response.pause();
-          owner.delete(`/registry/registries/acme/keys/${reader.keyId}`).then((answer) => {
-            assert.equal(answer.status, 204);
-            // Once the other server refuses the token it has let go of the transfer too.
-            eventually(async () => (await status(second.url, `Bearer ${token}`)) === 401).then(() => response.resume(), reject);
-          }, reject);
+          setTimeout(() => response.resume(), 10);
         });
-        response.on('end', () => resolve('whole'));
         response.on('error', () => resolve('cut'));
         response.on('close', () => resolve(response.complete ? 'whole' : 'cut'));
       })
