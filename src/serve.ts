@@ -122,6 +122,8 @@ async function start(
       references: areas.flatMap((a) => a.references ?? []),
       monitorsOf: async () => new Map(),
       policiesOf: async () => new Map(),
+      observedOf: async () => new Map(),
+      maintenanceOf: async () => [],
       ...Object.assign({}, ...areas.map((a) => a.ports ?? {})),
     },
     strict,

@@ -36,7 +36,7 @@ export interface Area {
   /** Numbers of its own, for /metrics. */
   metrics?: (registry: Registry, app: App) => void;
   /** What it adds to the ports that other areas ask. */
-  ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf'>>;
+  ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf' | 'observedOf' | 'maintenanceOf'>>;
   /** Listeners and loops of its own; stopped in reverse order of starting. */
   start?: (app: App) => Promise<{ stop(): Promise<void> }>;
   /** Keys of everything in the storage that the rows of this snapshot name: what a backup must hold. In portions, a query each. */

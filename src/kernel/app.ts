@@ -26,6 +26,22 @@ export interface Payment {
   setBillingEmail(org: { id: string; slug: string }, email: string): Promise<void>;
 }
 
+/** What uptime knows of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
+export interface Observed {
+  /** `pending`: it has monitors, but none says anything yet. */
+  state: 'up' | 'down' | 'pending';
+  days: { date: string; watchedSeconds: number; downSeconds: number }[];
+  months: { month: string; watchedSeconds: number; downSeconds: number }[];
+}
+
+export interface Maintenance {
+  id: string;
+  serviceId: string;
+  title: string;
+  startsAt: string;
+  endsAt: string;
+}
+
 /** Where areas meet without importing each other: each brings what it has, serve gathers it. */
 export interface Ports {
   payment: Payment;
@@ -37,6 +53,10 @@ export interface Ports {
   monitorsOf(tx: Tx, org: string): Promise<ReadonlyMap<string, number>>;
   /** Which escalation policy each service has: on-call's to say. */
   policiesOf(tx: Tx, org: string): Promise<ReadonlyMap<string, string>>;
+  /** How services fared in the last so many days, months as far back as 400 days: uptime's to say. Absent: no monitor. */
+  observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>>;
+  /** Maintenance under way, ahead, or over for less than so many days, of these services; soonest first: uptime's to say. */
+  maintenanceOf(tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]>;
 }
 
 export interface ResourceSource {

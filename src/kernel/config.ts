@@ -57,6 +57,11 @@ const oneOf =
     return found as T[];
   };
 
+const intervals: Parse<number[]> = (v, key) => {
+  const found = list(v, key).map((each) => integer(5, 86_400)(each, key));
+  return found.length ? [...new Set(found)].sort((a, b) => a - b) : bad(key, 'expected at least one interval');
+};
+
 /** `host=endpoint`, or a host alone that answers at https://host. */
 const upstreams: Parse<{ host: string; endpoint: string }[]> = (v, key) =>
   list(v, key).map((entry) => {
@@ -116,6 +121,17 @@ const settings = {
     upstreams(publicRegistries.join(','), ''),
     upstreams,
     'registries that pulls go through to and are cached from: hosts, or host=https://endpoint; empty: none',
+  ),
+  uptime_intervals: setting(
+    [30, 60, 120, 300, 600, 1_800, 3_600],
+    intervals,
+    'seconds between checks that monitors may choose from; 5 s is the shortest',
+  ),
+  uptime_monitor_quota: setting(50, integer(0, 1_000_000), 'how many monitors an organization may have'),
+  uptime_canaries: setting<string[]>(
+    [],
+    list,
+    'host:port list that a prober watches to know whether it is cut off itself; two or more that never fail together',
   ),
   roles: setting<Role[]>([...roles], oneOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),

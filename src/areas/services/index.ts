@@ -7,6 +7,7 @@ import { listUptimeServices } from './operations/list-uptime-services.ts';
 import { renameUptimeService } from './operations/rename-uptime-service.ts';
 import { services as list } from './store.ts';
 
+export { publicChanged, publicTopic } from './public.ts';
 export { type ServiceRow, shareService } from './store.ts';
 
 export const services = defineArea({
