@@ -32,6 +32,9 @@ export interface LaneLoop {
 const lookEveryMs = 1_000;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
+// Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
+// being committed, and skipping them would leave them to the look at everything, up to a second later.
+const backlogMs = 5_000;
 // A job is due from its insertion on, but there to be seen only after its transaction has committed.
 const latelySeconds = 15;
 
@@ -64,7 +67,8 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
       );
       claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
       if ('oldest' in from) sawAllAt = since;
-      sawUpTo = claimed.length === limit ? claimed.at(-1) : undefined;
+      const last = claimed.length === limit ? claimed.at(-1) : undefined;
+      sawUpTo = last && last.late_ms > backlogMs ? last : undefined;
       return claimed;
     } catch (error) {
       unanswered.push({ lease, since });

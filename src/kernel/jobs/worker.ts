@@ -63,6 +63,10 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   // job too, then ours cannot finish it any more. An outcome must be.
   const claims = open(3, { synchronous_commit: 'off' });
   const outcomes = open(2, {});
+  // Pages do not queue for a connection behind requests: most of those come just when somebody must be paged.
+  const paging = openDb({ connection: app.connection, max: 4, checkRows: app.strict, onError: () => {} });
+  paging.onWake((channel) => waker.wake(channel));
+  const pagingApp = { ...app, db: paging };
   const holds = makeHolds({ db: claims, log, renewEveryMs });
   const recorder = makeRecorder({ db: outcomes, log });
 
@@ -95,7 +99,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     const { id, kind, attempts: attempt } = job;
     const startedAt = performance.now();
     events.started?.({ id, lane, kind, attempt, lateSeconds: (job.late_ms + startedAt - claimedAt) / 1000 });
-    const outcome = await runOnce(app, declared.get(kind)!, held);
+    const outcome = await runOnce(lane === 'page' ? pagingApp : app, declared.get(kind)!, held);
     const seconds = (performance.now() - startedAt) / 1000;
     const ended = (is: Outcome['is'] | 'lost') => events.ended?.({ id, lane, kind, attempt, seconds, outcome: is });
     if (outcome) void end(held, outcome).then(ended);
@@ -145,7 +149,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     await Promise.all([stopJobs(graceMs), taskLoop.stop(graceMs)]);
     holds.stop();
     recorder.stop();
-    await Promise.all([claims.end(), outcomes.end()]);
+    await Promise.all([claims.end(), outcomes.end(), paging.end()]);
   };
 
   return {
