@@ -4,9 +4,49 @@ import { type Body, MiB, pump } from './body.ts';
 import { StorageFull, StorageUnavailable } from './errors.ts';
 import type { Listed } from './storage.ts';
 
+/** Two of these a body: many bodies at once must not add up. */
+const bufferBytes = MiB / 8;
+const syncEveryBytes = 8 * MiB;
+const mostSyncs = 2;
+let syncs = 0;
+
+/**
+ * Starts writing back what a file has, while more of it arrives. Left alone, dirty pages pile up until the first sync, which then
+ * waits for all of them, and so does everybody else's sync on that disk, the database's included.
+ * Few at a time, for each holds one of the threads that files are written on.
+ */
+function writeBack(file: FileHandle) {
+  let running: Promise<void> | undefined;
+  let failure: unknown;
+  return {
+    start() {
+      if (running || syncs >= mostSyncs) return;
+      syncs++;
+      running = file
+        .datasync()
+        .catch((error) => {
+          failure = error;
+        })
+        .finally(() => {
+          syncs--;
+          running = undefined;
+        });
+    },
+    /** The kernel tells of a failed sync once, may drop the pages, and calls the next sync a success: nothing of the file is sure. */
+    async end() {
+      await running;
+      if (failure === undefined) return;
+      await file.truncate(0);
+      throw failure;
+    },
+  };
+}
+
 /** On a full disk the file goes back to where it was: half a chunk helps nobody, and its room helps everybody. */
 export async function writeFrom(file: FileHandle, offset: number, body: Body, whenBodyFails: 'drop' | 'keep'): Promise<number> {
   let end = offset;
+  let started = offset;
+  const back = writeBack(file);
   const writeAll = async (bytes: Buffer) => {
     // The last write before a disk is full may be a short one, which Node reports and does not continue.
     for (let done = 0; done < bytes.length; ) {
@@ -17,8 +57,11 @@ export async function writeFrom(file: FileHandle, offset: number, body: Body, wh
       done += bytesWritten;
       end += bytesWritten;
     }
+    if (end - started < syncEveryBytes) return;
+    back.start();
+    started = end;
   };
-  await pump(body, () => MiB, writeAll, whenBodyFails);
+  await pump(body, () => bufferBytes, writeAll, whenBodyFails).finally(back.end);
   return end;
 }
 
