@@ -18,6 +18,8 @@ import { makeLog } from '../src/kernel/log.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
 import { serve } from '../src/serve.ts';
 
+// As bin/hand-over.mjs starts it.
+const { memoryFlags } = (await import('../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
 const exec = promisify(execFile);
 const MiB = 1024 * 1024;
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
@@ -52,7 +54,7 @@ async function runServer() {
 
 async function ours(folder: string): Promise<Peer> {
   const data = join(folder, 'ours');
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'server'], {
+  const child = spawn(process.execPath, [...memoryFlags, fileURLToPath(import.meta.url), 'server'], {
     env: { ...process.env, QUARTERDECK_DATA: data },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -2,23 +2,29 @@ import assert from 'node:assert/strict';
 import { once as event } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { cancel, wake } from '../../../kernel/jobs/index.ts';
 import { stepJob } from '../engine/index.ts';
+import { heartbeat } from '../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from './support.ts';
 
-test('lag and response times are measured, and a heartbeat goes out while pages are in time', async (t) => {
-  let beats = 0;
-  const watcher = createServer((_request, response) => {
-    beats++;
+async function watching(t: TestContext) {
+  const watcher = { beats: 0, url: '' };
+  const server = createServer((_request, response) => {
+    watcher.beats++;
     response.end();
   }).listen(0, '127.0.0.1');
-  await event(watcher, 'listening');
-  t.after(() => watcher.close());
-  const { port } = watcher.address() as AddressInfo;
-  const qd = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: `http://127.0.0.1:${port}/beat`, QUARTERDECK_METRICS_TOKEN: 'scrape' } });
+  await event(server, 'listening');
+  t.after(() => server.close());
+  watcher.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beat`;
+  return watcher;
+}
+
+test('lag and response times are measured, and a heartbeat goes out while pages are in time', async (t) => {
+  const watcher = await watching(t);
+  const qd = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_METRICS_TOKEN: 'scrape' } });
   const { owner, smtp } = qd;
-  await eventually(async () => beats === 1);
+  await eventually(async () => watcher.beats === 1);
   const metric = async (name: string) => {
     const text = await (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
     const line = text.split('\n').find((l) => l.startsWith(`quarterdeck_oncall_${name}`) && !l.startsWith('#'));
@@ -44,8 +50,25 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
   await made(owner.post(`/oncall/incidents/${id}/ack`));
   assert.equal(await metric('escalation_lag_seconds'), 0);
   assert.ok((await metric(`mean_time_to_acknowledge_seconds{service="${service.id}"}`)) >= 180);
-  const before = beats;
+  const before = watcher.beats;
   await qd.clock.advance('31s');
   await qd.app.db.write(async (tx) => wake(tx, 'oncall.heartbeat'));
-  await eventually(async () => beats > before);
+  await eventually(async () => watcher.beats > before);
+});
+
+test('the heartbeat is withheld while a page is late', async (t) => {
+  const watcher = await watching(t);
+  // Nobody works here, so whatever falls due stays due.
+  const { owner, app, clock } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
+  const beat = () => heartbeat.run({ app, log: app.log, signal: AbortSignal.timeout(10_000) });
+  const { service } = await covered(owner, { steps: [[user(owner), 60]] });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await beat();
+  assert.equal(watcher.beats, 1, 'a moment is not late');
+  await clock.advance('61s');
+  await beat();
+  assert.equal(watcher.beats, 1);
+  await made(owner.post(`/oncall/incidents/${id}/ack`));
+  await beat();
+  assert.equal(watcher.beats, 2, 'nobody waits for a page any more');
 });
