@@ -2,6 +2,7 @@ import { uptime } from '../../../../contract/uptime.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
+import { publicChanged } from '../public.ts';
 import * as store from '../store.ts';
 
 export const deleteUptimeService = operation(uptime.deleteUptimeService, async ({ ctx, params }) =>
@@ -13,6 +14,7 @@ export const deleteUptimeService = operation(uptime.deleteUptimeService, async (
     if (references.length) conflict(`the service ${service.name} is still used by ${references.join(', ')}; detach or delete those first`);
 
     await store.deleteService(tx, ctx.org, service.id);
+    await publicChanged(tx, ctx.org);
     await audit(tx, ctx, 'services.service.delete', service, { name: service.name });
     return noContent();
   }),

@@ -2,6 +2,7 @@ import { uptime } from '../../../../contract/uptime.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
+import { publicChanged } from '../public.ts';
 import * as store from '../store.ts';
 import { uptimeViews } from '../view.ts';
 
@@ -13,6 +14,7 @@ export const renameUptimeService = operation(uptime.renameUptimeService, async (
       (await store.renameService(tx, ctx.org, service.id, body.name)) ??
       conflict(`a service named ${body.name} exists; choose another name`);
 
+    await publicChanged(tx, ctx.org);
     await audit(tx, ctx, 'services.service.rename', service, { from: service.name, to: renamed.name });
     const [view] = await uptimeViews(tx, ctx.app, ctx.org, [renamed]);
     return ok(view!);
