@@ -3,6 +3,7 @@ import { registerUser } from '../cli/index.ts';
 import { registerAdmin } from './admin/index.ts';
 import { registerConfig } from './commands/config.ts';
 import { ownServer } from './commands/own-server.ts';
+import { registerProbe } from './commands/probe.ts';
 import { registerServe } from './commands/serve.ts';
 import { version } from './commands/version.ts';
 import { exitCodes } from './kernel/errors.ts';
@@ -20,6 +21,7 @@ const program = new Command('quarterdeck')
   .commandsGroup('Server:');
 
 registerServe(program);
+registerProbe(program);
 registerConfig(program);
 registerAdmin(program);
 registerUser(program, { env: process.env, version, server: ownServer });

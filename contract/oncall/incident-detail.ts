@@ -23,7 +23,8 @@ export const OncallUpdate = named(
     id: Type.String(),
     at: DateTime,
     body: Type.String(),
-    byLabel: Type.String({ description: 'Who wrote it, as readers see it' }),
+    byLabel: Type.String({ description: 'Who wrote it; for the team, never on status pages' }),
+    kind: Type.Optional(Type.String({ description: 'postmortem; absent for an ordinary update' })),
   }),
 );
 

@@ -72,8 +72,14 @@ export const incidentOps = {
       'The first one makes the incident visible on status pages that show its service; the timeline stays internal. Possible after resolution too. The author’s label comes from the session.',
     permission: 'oncall.update.write',
     scoped: true,
-    body: input({ body: Type.String({ minLength: 1, maxLength: 10_000, 'x-trim': true, description: 'Plain text, shown to the public' }) }),
+    body: input({
+      body: Type.String({ minLength: 1, maxLength: 10_000, 'x-trim': true, description: 'Plain text, shown to the public' }),
+      kind: Type.Optional(
+        oneOf(['update', 'postmortem'], { description: 'postmortem: what happened and why, once the incident is resolved' }),
+      ),
+    }),
     responses: { 201: OncallUpdate },
+    errors: { 409: 'a post-mortem of an incident that is not resolved' },
   }),
   retractIncidentUpdate: op({
     method: 'DELETE',

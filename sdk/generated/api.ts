@@ -8,6 +8,7 @@ export interface Api {
   registry: RegistryApi;
   oncall: OncallApi;
   uptime: UptimeApi;
+  status: StatusApi;
 }
 
 /** Personal API tokens, bound to the acting organization and optionally narrowed by role and resource */
@@ -512,6 +513,8 @@ export interface OncallApi {
   publishIncidentUpdate: (id: string, input: {
     /** Plain text, shown to the public */
     body: string;
+    /** postmortem: what happened and why, once the incident is resolved */
+    kind?: 'update' | 'postmortem';
   }, options?: CallOptions) => Promise<OncallUpdate>;
 
   /** Retract an update. Deletes it from the public page for good. After the last one the incident disappears from status pages. */
@@ -633,6 +636,145 @@ export interface OncallApi {
 
 /** Services, HTTP and TCP monitors, what the probes saw, and metrics for scrapers */
 export interface UptimeApi {
+  /** Intervals and vantages on offer */
+  getUptimeCatalog: (options?: CallOptions) => Promise<{
+    intervals: UptimeInterval[];
+    vantages: UptimeVantage[];
+  }>;
+
+  /** List export tokens */
+  listExportTokens: (options?: CallOptions) => Promise<{
+    tokens: UptimeExportToken[];
+  }>;
+
+  /** Mint an export token. Lets a metrics scraper read all monitors of the organization until it is revoked. The token is returned only here. */
+  createExportToken: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    token: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  }>;
+
+  /** Revoke an export token for good. Immediate: scrapes under way get 401. */
+  revokeExportToken: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** All monitors, for a metrics scraper. The metric names of blackbox_exporter, one series for each monitor and vantage. OpenMetrics 1.0 where the scraper accepts it. */
+  scrapeUptimeMetrics: (options?: CallOptions) => Promise<Response>;
+
+  /** List maintenance windows. Under way, ahead, and over for less than 400 days; the one made last comes first. */
+  listMaintenance: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    maintenance: UptimeMaintenance[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Plan maintenance of a service. Meanwhile its monitors go on checking, but nobody is paged and nothing counts in an uptime figure. What is still down when it ends fires its alert then. */
+  createMaintenance: (input: {
+    /** The service that is worked on */
+    serviceId: string;
+    /** Trimmed; 1 to 100 characters */
+    title: string;
+    /** ISO 8601 with an offset or Z; now by default */
+    startsAt?: string;
+    /** ISO 8601 with an offset or Z; at most 31 days after the start */
+    endsAt: string;
+  }, options?: CallOptions) => Promise<UptimeMaintenance>;
+
+  /** Call off maintenance. As if it had never been planned: when it is under way and a monitor is down, its alert fires now. */
+  deleteMaintenance: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** List monitors. Newest first, with their live state. */
+  listMonitors: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    monitors: UptimeMonitor[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Create a monitor. Exactly the object named by `kind` comes with it. The organization’s monitor quota is checked before interval, vantages and target are. */
+  createMonitor: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** The service it belongs to: when it goes down, an alert of that service fires */
+    serviceId?: string;
+    /** true by default */
+    enabled?: boolean;
+    /** One of the intervals that the catalog offers */
+    intervalSeconds: number;
+    /** Ids from the catalog, each once; unavailable ones are refused */
+    vantages: string[];
+    /** Bounds the whole check, name lookup and body included; 10,000 by default; below the interval */
+    timeoutMs?: number;
+    downCondition?: UptimeDownConditionInput;
+    http?: UptimeHttpInput;
+    tcp?: UptimeTcpInput;
+    /** Immutable */
+    kind: 'tcp' | 'http';
+  }, options?: CallOptions) => Promise<UptimeMonitor>;
+
+  /** One monitor */
+  getMonitor: (id: string, options?: CallOptions) => Promise<UptimeMonitor>;
+
+  /** Change a monitor. `http` and `tcp` are replaced whole. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch. */
+  updateMonitor: (id: string, input?: {
+    /** Trimmed; 1 to 100 characters */
+    name?: string;
+    /** null detaches it from its service */
+    serviceId?: string | null;
+    enabled?: boolean;
+    /** One of the intervals that the catalog offers */
+    intervalSeconds?: number;
+    /** Ids from the catalog, each once; unavailable ones are refused */
+    vantages?: string[];
+    /** Bounds the whole check, name lookup and body included; 10,000 by default; below the interval */
+    timeoutMs?: number;
+    downCondition?: UptimeDownConditionInput;
+    http?: UptimeHttpInput;
+    tcp?: UptimeTcpInput;
+  }, options?: CallOptions) => Promise<UptimeMonitor>;
+
+  /** Delete a monitor. Checks stop at once and it is 404 everywhere from then on; its history is kept. */
+  deleteMonitor: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Recent failures. The newest 100, newest first. */
+  listMonitorFailures: (id: string, options?: CallOptions) => Promise<{
+    failures: UptimeFailure[];
+  }>;
+
+  /** Latency and uptime over a window */
+  getMonitorMetrics: (id: string, input?: {
+    /** 24h by default */
+    window?: '1h' | '24h' | '7d';
+  }, options?: CallOptions) => Promise<UptimeMetrics>;
+
+  /** State changes. Most recent first, at most 50. */
+  listMonitorTransitions: (id: string, options?: CallOptions) => Promise<{
+    transitions: UptimeTransition[];
+  }>;
+
+  /** Round trip to the uptime backend */
+  pingUptime: (options?: CallOptions) => Promise<{
+    service: string;
+    org: string;
+    /** The newest migration of the uptime schema */
+    schemaEpoch: string;
+    /** ISO 8601, UTC, with milliseconds */
+    time: string;
+  }>;
+
   /** List services. With live monitor counts. The catalog is shared with on-call: both areas show the same services. */
   listUptimeServices: (options?: CallOptions) => Promise<{
     services: UptimeService[];
@@ -652,6 +794,76 @@ export interface UptimeApi {
 
   /** Delete a service. Deletes nothing else with it: detach or delete its monitors and alert sources and resolve its incidents first. */
   deleteUptimeService: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** How a service fared, by day and by month */
+  getServiceAvailability: (id: string, options?: CallOptions) => Promise<UptimeAvailability>;
+}
+
+/** Public pages that show services and the updates published about their incidents */
+export interface StatusApi {
+  /** List status pages */
+  listStatusPages: (options?: CallOptions) => Promise<{
+    pages: StatusPage[];
+  }>;
+
+  /** Create a status page. Public at once, at /status/{slug}. It shows only incidents with a published update, and of those only title, service, times, state and updates. */
+  createStatusPage: (input: {
+    /** Globally unique and immutable */
+    slug: string;
+    /** Trimmed; 1 to 200 characters */
+    title: string;
+    /** Plain text under the title, at most 500 characters */
+    description?: string;
+    /** The services it shows, in this order */
+    serviceIds: string[];
+    /** Headings over services of serviceIds, each service in one group at most; empty: none */
+    groups?: StatusPageGroupInput[];
+    /** `#rrggbb`; used as it is where no text depends on it, and made darker or lighter where it carries text */
+    accentColour?: string;
+    /** A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64 */
+    logo?: string;
+    /** An IANA name, such as Europe/Paris; times are shown in it */
+    timezone?: string;
+  }, options?: CallOptions) => Promise<StatusPage>;
+
+  /** One status page */
+  getStatusPage: (slug: string, options?: CallOptions) => Promise<StatusPage>;
+
+  /** Change a status page. Lists are replaced whole. null takes the description, the accent colour or the logo away. */
+  updateStatusPage: (slug: string, input?: {
+    /** Trimmed; 1 to 200 characters */
+    title?: string;
+    /** Plain text under the title, at most 500 characters; null takes it away */
+    description?: string | null;
+    /** The services it shows, in this order */
+    serviceIds?: string[];
+    /** Headings over services of serviceIds, each service in one group at most; empty: none */
+    groups?: StatusPageGroupInput[];
+    /** `#rrggbb`; null takes it away */
+    accentColour?: string | null;
+    /** A data: URL of a PNG, JPEG, WebP or GIF image, at most 64 KiB of base64; null takes it away */
+    logo?: string | null;
+    /** An IANA name, such as Europe/Paris; times are shown in it */
+    timezone?: string;
+  }, options?: CallOptions) => Promise<StatusPage>;
+
+  /** Delete a status page. With its subscribers. The address answers 404 from then on. */
+  deleteStatusPage: (slug: string, options?: CallOptions) => Promise<void>;
+
+  /** Who gets a page’s updates by mail. Newest first, those who have not confirmed yet included. */
+  listStatusPageSubscribers: Paged<(slug: string, input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    subscribers: StatusPageSubscriber[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Take a subscriber off the list. No further mail goes to the address. Its owner may subscribe again. */
+  removeStatusPageSubscriber: (slug: string, id: string, options?: CallOptions) => Promise<void>;
 }
 
 export type AlertmanagerWebhook = {
@@ -1064,8 +1276,10 @@ export type OncallUpdate = {
   /** ISO 8601, UTC, with milliseconds */
   at: string;
   body: string;
-  /** Who wrote it, as readers see it */
+  /** Who wrote it; for the team, never on status pages */
   byLabel: string;
+  /** postmortem; absent for an ordinary update */
+  kind?: string;
 };
 
 export type Organization = {
@@ -1256,6 +1470,46 @@ export type RegistryUpstreamCredential = {
   createdAt: string;
 };
 
+export type StatusPage = {
+  slug: string;
+  title: string;
+  description?: string;
+  /** In the order in which they are shown; deleted services stay here and are not shown */
+  serviceIds: string[];
+  /** Headings over some of the services; those in no group come first */
+  groups: {
+    name: string;
+    serviceIds: string[];
+  }[];
+  accentColour?: string;
+  /** Present when it has a logo */
+  logoUrl?: string;
+  timezone: string;
+  /** Readers who get its updates by mail, confirmed ones only */
+  subscribers: number;
+  /** Where the public reads it */
+  url: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type StatusPageGroupInput = {
+  /** Trimmed; 1 to 100 characters */
+  name: string;
+  serviceIds: string[];
+};
+
+export type StatusPageSubscriber = {
+  id: string;
+  address: string;
+  /** pending until the link in the first mail was followed; then active */
+  state: 'pending' | 'active';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  confirmedAt?: string;
+};
+
 export type TokenScope = {
   /** The id of a built-in or custom role */
   role: string;
@@ -1278,6 +1532,165 @@ export type TokenScopeRole = {
   service?: string;
 };
 
+export type UptimeAvailability = {
+  serviceId: string;
+  /** Of its monitors together: down when one is; absent when it has none */
+  state?: 'pending' | 'up' | 'down';
+  /** The last 90, oldest first; one in which nothing was watched is absent */
+  days: {
+    /** YYYY-MM-DD, in UTC */
+    date: string;
+    /** How long at least one monitor watched it, maintenance left out */
+    watchedSeconds: number;
+    /** How long of that at least one monitor was down, from its first failing check on */
+    downSeconds: number;
+    /** What is left, 0 to 100 */
+    uptimePct: number;
+  }[];
+  /** As far back as 400 days, oldest first; one in which nothing was watched is absent */
+  months: {
+    /** YYYY-MM, in UTC */
+    month: string;
+    /** How long at least one monitor watched it, maintenance left out */
+    watchedSeconds: number;
+    /** How long of that at least one monitor was down, from its first failing check on */
+    downSeconds: number;
+    /** What is left, 0 to 100 */
+    uptimePct: number;
+  }[];
+};
+
+export type UptimeDownCondition = {
+  /** How many checks in a row change one vantage’s verdict; 2 by default */
+  confirmations: number;
+  /** How many failing vantages mean down; the majority by default */
+  quorum: number;
+};
+
+export type UptimeDownConditionInput = {
+  /** How many checks in a row change one vantage’s verdict; 2 by default */
+  confirmations: number;
+  /** How many failing vantages mean down; the majority by default */
+  quorum: number;
+};
+
+export type UptimeExportToken = {
+  id: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** null until the token is first used */
+  lastUsedAt: string | null;
+};
+
+export type UptimeFailure = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  vantage: string;
+  /** Which failure in a row this was for the vantage, from 1 */
+  attempt: number;
+  /** `fail`: it answered, but not as expected; `error`: it could not be asked */
+  outcome: 'fail' | 'error';
+  /** For fail: status_mismatch, body_mismatch, prefix_mismatch. For error: dns_not_found, dns_failure, dns_timeout, connection_refused, connection_reset, connect_timeout, network_unreachable, tls_handshake, tls_certificate, timeout, too_many_redirects, protocol, blocked_target */
+  errorKind: string;
+  errorDetail: string;
+  /** At most 1,024 bytes of what came back; empty when nothing did */
+  responseSnippet: string;
+};
+
+export type UptimeHttp = {
+  /** http or https; addresses in private ranges are refused */
+  url: string;
+  /** GET by default */
+  method?: 'GET' | 'HEAD' | 'POST';
+  /** Sent with every check; 8 KiB in all */
+  headers?: Record<string, string>;
+  /** Only with POST; base64 of at most 16384 bytes */
+  bodyBase64?: string;
+  /** true by default: at most 5, each checked like the first address */
+  followRedirects?: boolean;
+  /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
+  expectStatus?: string[];
+  /** Text that the body must hold; not with HEAD */
+  expectBodyContains?: string;
+};
+
+export type UptimeHttpInput = {
+  /** http or https; addresses in private ranges are refused */
+  url: string;
+  /** GET by default */
+  method?: 'GET' | 'HEAD' | 'POST';
+  /** Sent with every check; 8 KiB in all */
+  headers?: Record<string, string>;
+  /** Only with POST; base64 of at most 16384 bytes */
+  bodyBase64?: string;
+  /** true by default: at most 5, each checked like the first address */
+  followRedirects?: boolean;
+  /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
+  expectStatus?: string[];
+  /** Text that the body must hold; not with HEAD */
+  expectBodyContains?: string;
+};
+
+export type UptimeInterval = {
+  seconds: number;
+  label: string;
+};
+
+export type UptimeMaintenance = {
+  id: string;
+  serviceId: string;
+  title: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type UptimeMetrics = {
+  window: '1h' | '24h' | '7d';
+  /** 60, 300 or 1,800 by window, or the monitor’s interval when that is longer */
+  stepSeconds: number;
+  /** By vantage id: the share of passing checks in the window, 0 to 100; a vantage without a check is absent */
+  uptimePct: Record<string, number>;
+  series: {
+    vantage: string;
+    points: {
+      /** Start of the bucket, in Unix seconds; a bucket without a check has no point */
+      t: number;
+      /** Mean of the passing checks, or of the failing ones when none passed */
+      latencyMs: number;
+      /** The share of passing checks */
+      up: number;
+    }[];
+  }[];
+};
+
+export type UptimeMonitor = {
+  id: string;
+  name: string;
+  /** Absent: not part of a service, so it opens no incidents */
+  serviceId?: string;
+  enabled: boolean;
+  intervalSeconds: number;
+  vantages: string[];
+  timeoutMs: number;
+  downCondition: UptimeDownCondition;
+  kind: 'tcp' | 'http';
+  /** Always present; `pending` while disabled or before the first verdict */
+  state?: 'pending' | 'up' | 'down';
+  /** ISO 8601, UTC, with milliseconds */
+  stateSince?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  http?: UptimeHttp;
+  tcp?: UptimeTcp;
+};
+
 export type UptimeService = {
   id: string;
   name: string;
@@ -1285,4 +1698,42 @@ export type UptimeService = {
   monitors: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+};
+
+export type UptimeTcp = {
+  host: string;
+  port: number;
+  /** Make a verified TLS handshake; false by default */
+  tls?: boolean;
+  /** Sent after connecting; base64 of at most 4096 bytes */
+  sendBase64?: string;
+  /** What the answer must begin with; base64 of at most 1024 bytes */
+  expectPrefixBase64?: string;
+};
+
+export type UptimeTcpInput = {
+  host: string;
+  port: number;
+  /** Make a verified TLS handshake; false by default */
+  tls?: boolean;
+  /** Sent after connecting; base64 of at most 4096 bytes */
+  sendBase64?: string;
+  /** What the answer must begin with; base64 of at most 1024 bytes */
+  expectPrefixBase64?: string;
+};
+
+export type UptimeTransition = {
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  from: 'pending' | 'up' | 'down';
+  to: 'pending' | 'up' | 'down';
+  /** The vantages that saw it failing at that moment */
+  failingVantages: string[];
+};
+
+export type UptimeVantage = {
+  id: string;
+  label: string;
+  /** Whether it reports now; monitors cannot be given a vantage that does not */
+  available: boolean;
 };

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { agentCommands } from './commands/agents.ts';
 import { backupCommands } from './commands/backup.ts';
 import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
 import { auditCommand, jobCommands } from './commands/jobs.ts';
@@ -16,5 +17,6 @@ export function registerAdmin(program: Command): void {
   paymentCommands(admin);
   auditCommand(admin);
   jobCommands(admin);
+  agentCommands(admin);
   backupCommands(admin);
 }

@@ -4,7 +4,9 @@ import { oncall } from './oncall/index.ts';
 import { organization } from './organization/index.ts';
 import { registry } from './registry/index.ts';
 import { services } from './services/index.ts';
+import { status } from './status/index.ts';
 import { tokens } from './tokens/index.ts';
+import { uptime } from './uptime/index.ts';
 
-/** Every area of the product. A new one is a folder and a line here. */
-export const areas: Area[] = [tokens, iam, organization, services, registry, oncall];
+/** Every area of the product. A new one is a folder and a line here. Status pages first: on a host of their own nothing else answers. */
+export const areas: Area[] = [status, tokens, iam, organization, services, registry, uptime, oncall];

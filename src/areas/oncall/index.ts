@@ -39,6 +39,7 @@ import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './monitor-alerts.ts';
+export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './public-incidents.ts';
 
 export const oncall = defineArea({
   name: 'oncall',

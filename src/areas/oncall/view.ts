@@ -73,7 +73,13 @@ const pageView = (p: PageRow) => ({
   attempts: p.attempts,
 });
 
-export const updateView = (u: UpdateRow) => ({ id: u.id, at: u.at, body: u.body, byLabel: u.by_label });
+export const updateView = (u: UpdateRow) => ({
+  id: u.id,
+  at: u.at,
+  body: u.body,
+  byLabel: u.by_label,
+  ...(u.kind === 'update' ? {} : { kind: u.kind }),
+});
 
 export const sourceView = (s: SourceRow) => ({
   id: s.id,

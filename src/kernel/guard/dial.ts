@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
+import type { DetailedPeerCertificate, SecureContext } from 'node:tls';
 import { type Address, readAddress } from './address.ts';
 import type { Connector } from './connector.ts';
 import { deadline } from './deadline.ts';
@@ -24,6 +24,8 @@ export interface Connection<S extends Socket = Socket> {
   readonly address: string;
   readonly family: 4 | 6;
   readonly phases: Phases;
+  /** What the other side showed and was accepted for; null without TLS. */
+  readonly certificate: DetailedPeerCertificate | null;
 }
 
 export interface Dialer extends Judges {
@@ -69,8 +71,9 @@ export async function dial(
     const { socket, address } = await timed('connect', () => connectFirst(dialer, host, pinned, port, until, signal));
     // From here on somebody else's reset can arrive at any moment, also between two owners of the socket.
     socket.on('error', () => {});
-    const spoken = tls === undefined ? socket : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
-    return { socket: spoken, address: address.text, family: address.family, phases };
+    const spoken =
+      tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
+    return { ...spoken, address: address.text, family: address.family, phases };
   } finally {
     stop();
   }

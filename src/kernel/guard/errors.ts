@@ -88,14 +88,16 @@ export function failureOf(error: unknown, host: string, phase: Phase): unknown {
   const known = byCode[code];
   if (known !== undefined) return new GuardFailure(known[0], phase, `${host} ${known[1]}`, { cause: error });
   if (code.startsWith('HPE_')) return new GuardFailure('protocol', phase, `${host} does not speak HTTP/1.1 there`, { cause: error });
+  // Not only during the handshake: with TLS 1.3 a server that misses our certificate says so after we believe it to be done.
+  if (/^(ERR_SSL|ERR_TLS|EPROTO|ERR_OSSL)/.test(code)) {
+    return new GuardFailure('tls_handshake', phase, `${host} does not complete a TLS handshake`, { cause: error });
+  }
   return error;
 }
 
 export function tlsFailure(error: unknown, host: string, verdict: string | null): unknown {
   if (verdict !== null) return new GuardFailure('tls_certificate', 'tls', certificateSentence(host, verdict), { cause: error });
-  const failure = failureOf(error, host, 'tls');
-  if (failure instanceof Refusal || !/^(ERR_SSL|ERR_TLS|EPROTO|ERR_OSSL)/.test(codeOf(error))) return failure;
-  return new GuardFailure('tls_handshake', 'tls', `${host} does not complete a TLS handshake`, { cause: error });
+  return failureOf(error, host, 'tls');
 }
 
 function certificateSentence(host: string, verdict: string): string {

@@ -53,6 +53,7 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
       fail(new GuardFailure('timeout', 'firstByte', `${target.host.name} did not answer in time`)),
     );
     const abort = () => fail(signal.reason);
+    let isAnswered = false;
     const fail = (error: unknown) => {
       clearTimeout(late);
       request.destroy();
@@ -60,6 +61,7 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
     };
     request.on('response', (response) => {
       clearTimeout(late);
+      isAnswered = true;
       resolve(response);
     });
     request.on('upgrade', (_response, upgraded) => {
@@ -71,6 +73,7 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
       clearTimeout(late);
       signal.removeEventListener('abort', abort);
       socket.destroy();
+      if (isAnswered) return;
       reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
     });
     if (signal.aborted) abort();

@@ -1,4 +1,4 @@
-import type { TLSSocket } from 'node:tls';
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { acceptEncoding } from './body.ts';
 import { deadline } from './deadline.ts';
 import { type Dialer, dial } from './dial.ts';
@@ -39,7 +39,7 @@ export interface FetchOptions {
   readonly decompress?: false | { readonly maxRatio: number };
   readonly tls?: TlsOptions;
   /** Each handshake, for those who look at certificates. */
-  readonly onSecure?: (socket: TLSSocket, hop: number) => void;
+  readonly onSecure?: (socket: TLSSocket, hop: number, certificate: DetailedPeerCertificate | null) => void;
   /** As it happens, so that a request that fails still tells how far it came. */
   readonly onPhase?: (phase: Phase, ms: number, hop: number) => void;
 }
@@ -117,9 +117,9 @@ async function oneHop(
   };
   const dialing = { signal, connectMs: options.timeouts?.connectMs, onPhase };
   const tls = secure ? { alpn: ['http/1.1'], ...options.tls } : undefined;
-  const { socket, address, family, phases } = await dial(dialer, use, host, port, dialing, tls);
+  const { socket, address, family, phases, certificate } = await dial(dialer, use, host, port, dialing, tls);
   try {
-    if (secure) options.onSecure?.(socket as TLSSocket, at);
+    if (secure) options.onSecure?.(socket as TLSSocket, at, certificate);
     const started = performance.now();
     const limits = { headersMs: options.timeouts?.headersMs ?? 30_000, maxHeaderBytes: options.maxHeaderBytes ?? 16_384 };
     const response = await exchange(socket, message, limits, signal);

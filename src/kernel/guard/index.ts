@@ -71,6 +71,7 @@ export type { Connector, Endpoint } from './connector.ts';
 export { decide, type Verdict } from './decide.ts';
 export type { Connection, DialOptions, Phases } from './dial.ts';
 export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
+export { checkedHeaders } from './exchange.ts';
 export type { FetchOptions, Timeouts } from './fetch.ts';
 export { type Answer, dnsResolver, type Resolver } from './resolver.ts';
 export type { GuardResponse, Hop } from './response.ts';

@@ -17,6 +17,8 @@ export interface Hop {
 export interface GuardResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** What the peer says it speaks: `1.1`, `1.0`. */
+  readonly httpVersion: string;
   /** Where the answer came from, after redirects. */
   readonly url: string;
   readonly hops: readonly Hop[];
@@ -67,6 +69,7 @@ export function respond(
   return {
     status: last.status,
     headers: response.headers,
+    httpVersion: response.httpVersion,
     url: last.url,
     hops,
     body,

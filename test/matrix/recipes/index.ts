@@ -7,10 +7,12 @@ import { oncall } from './oncall.ts';
 import { organization } from './organization.ts';
 import { registry } from './registry.ts';
 import { services } from './services.ts';
+import { status } from './status.ts';
 import { tokens } from './tokens.ts';
+import { uptime } from './uptime.ts';
 
 /** One file for each area, one word here. */
-const recipes: Record<string, Recipes> = { tokens, iam, organization, services, registry, oncall };
+const recipes: Record<string, Recipes> = { tokens, iam, organization, services, registry, oncall, status, uptime };
 
 export interface Served {
   spec: Op;

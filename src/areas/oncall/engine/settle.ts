@@ -1,4 +1,5 @@
 import type { Tx } from '../../../kernel/db.ts';
+import { tellPublic } from '../public-incidents.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
@@ -34,6 +35,7 @@ export async function resolve(tx: Tx, org: string, incidentId: string, actor: in
 }
 
 async function settle(tx: Tx, org: string, incidentId: string, entry: Entry) {
+  await tellPublic(tx, org, incidentId);
   const canceled = await cancelQueued(tx, org, [incidentId]);
   const n = canceled.length;
   await note(

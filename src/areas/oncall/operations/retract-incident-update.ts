@@ -2,6 +2,7 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { publicChanged } from '../../services/index.ts';
 import { actorOf, findIncident } from '../find-incident.ts';
 import { note } from '../store/timeline.ts';
 import { deleteUpdate } from '../store/updates.ts';
@@ -18,6 +19,7 @@ export const retractIncidentUpdate = operation(oncall.retractIncidentUpdate, asy
       data: { updateId: params.uid },
     });
     await audit(tx, ctx, 'oncall.update.retract', { id: params.uid }, { incidentId: incident.id });
+    await publicChanged(tx, ctx.org);
     return noContent();
   }),
 );

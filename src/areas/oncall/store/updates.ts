@@ -1,18 +1,26 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 
-const UpdateRow = Type.Object({ id: Type.String(), at: Type.String(), body: Type.String(), by_label: Type.String() });
+const UpdateRow = Type.Object({ id: Type.String(), at: Type.String(), body: Type.String(), by_label: Type.String(), kind: Type.String() });
 export type UpdateRow = Static<typeof UpdateRow>;
 
 // An incident is public while it has an update: status pages ask for those, and for nothing else of it.
 
 export const updatesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, UpdateRow)`
-  select id, at, body, by_label from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} order by id`;
+  select id, at, body, by_label, kind from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} order by id`;
 
-export const insertUpdate = async (tx: Tx, org: string, incidentId: string, body: string, byLabel: string): Promise<UpdateRow> =>
+export const insertUpdate = async (
+  tx: Tx,
+  org: string,
+  incidentId: string,
+  body: string,
+  byLabel: string,
+  kind: string,
+): Promise<UpdateRow> =>
   (await row(tx, UpdateRow)`
-    insert into oncall.public_update (org_id, incident_id, id, at, body, by_label)
-    values (${org}, ${incidentId}, kernel.new_id('upd'), kernel.now(), ${body}, ${byLabel}) returning id, at, body, by_label`)!;
+    insert into oncall.public_update (org_id, incident_id, id, at, body, by_label, kind)
+    values (${org}, ${incidentId}, kernel.new_id('upd'), kernel.now(), ${body}, ${byLabel}, ${kind})
+    returning id, at, body, by_label, kind`)!;
 
 /** For good: what was retracted is nowhere any more. */
 export const deleteUpdate = async (tx: Tx, org: string, incidentId: string, id: string): Promise<boolean> =>

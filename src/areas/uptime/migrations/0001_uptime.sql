@@ -29,6 +29,8 @@ create table instance (
   skew_ms      bigint not null default 0,
   -- It takes itself for the culprit: what it sees fail does not count.
   degraded     boolean not null default false,
+  -- Not a prober but a server that starts one when there is something to probe: shows that the vantage is available, shares nothing.
+  standby      boolean not null default false,
   connected_at timestamptz(3) not null,
   seen_at      timestamptz(3) not null
 );
@@ -70,14 +72,17 @@ create table monitor_state (
   monitor_id       text primary key references monitor (id),
   state            text not null check (state in ('pending', 'up', 'down')),
   since            timestamptz(3) not null,
-  -- Of this epoch: for the first interval a vantage without a result counts as one that may still fail.
+  -- When watching began: of this epoch, or after nobody had reported for long. For the first interval from then on a vantage
+  -- without a fresh result counts as one that may still fail.
   began_at         timestamptz(3) not null,
   -- The first failure of the streak that took it down.
   failing_since    timestamptz(3),
   flapping         boolean not null default false,
   -- The alert that on-call has from us, and for which service; null: none fires.
   alert_since      timestamptz(3),
-  alert_service_id text
+  alert_service_id text,
+  -- The start of the newest alert that on-call was ever given: a second one for the same outage needs another start to be news.
+  told_since       timestamptz(3)
 ) with (fillfactor = 70);
 
 -- What one vantage thinks, and its newest result for those who scrape.
@@ -102,10 +107,12 @@ create table vantage_state (
   primary key (monitor_id, vantage)
 ) with (fillfactor = 70);
 
+-- These two refer to monitors without a foreign key: its check would lock the monitor's row, which whoever edits the monitor
+-- holds while waiting for the state that the writer of these holds.
 create table transition (
   org_id           text not null,
   id               text not null,
-  monitor_id       text not null references monitor (id),
+  monitor_id       text not null,
   at               timestamptz(3) not null,
   from_state       text not null,
   to_state         text not null,
@@ -119,7 +126,7 @@ create index transition_by_monitor on transition (monitor_id, at desc, id desc);
 create table failure (
   org_id           text not null,
   id               text not null,
-  monitor_id       text not null references monitor (id),
+  monitor_id       text not null,
   at               timestamptz(3) not null,
   vantage          text not null,
   attempt          int not null,
@@ -185,5 +192,29 @@ create table maintenance (
   primary key (org_id, id)
 );
 create index maintenance_by_service on maintenance (org_id, service_id, ends_at);
+
+-- Makes the partitions that hold these times. Attaching, unlike `partition of`, does not wait for those who write meanwhile.
+create function make_partitions(first timestamptz, last timestamptz) returns void language plpgsql as $$
+declare
+  wanted record;
+begin
+  for wanted in
+    select 'check_result' as parent, 'check_result_' || to_char(d, 'YYYY_MM_DD') as name, d as lower, d + interval '1 day' as upper
+      from generate_series(date_trunc('day', first, 'UTC'), last, interval '1 day') d
+    union all
+    select 'check_rollup', 'check_rollup_' || to_char(d, 'YYYY_MM_DD'), d, d + interval '7 days'
+      from generate_series(date_trunc('week', first, 'UTC'), last, interval '7 days') d
+  loop
+    continue when to_regclass('uptime.' || wanted.name) is not null;
+    perform pg_advisory_xact_lock(hashtext('uptime.partitions'));
+    -- Somebody else may have made it while we waited. A query sees that; to_regclass goes by what this session remembers.
+    continue when exists (select from pg_class c where c.relname = wanted.name and c.relnamespace = 'uptime'::regnamespace);
+    execute format('create table uptime.%I (like uptime.%I including defaults including constraints)', wanted.name, wanted.parent);
+    execute format('alter table uptime.%I attach partition uptime.%I for values from (%L) to (%L)', wanted.parent, wanted.name, wanted.lower, wanted.upper);
+  end loop;
+end
+$$ set timezone = 'UTC';
+
+select make_partitions(kernel.now() - interval '1 day', kernel.now() + interval '2 days');
 
 insert into vantage (id, label, created_at) values ('local', 'This server', kernel.now());

@@ -13,7 +13,9 @@ export interface Authority extends Certificate {
 
 const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);
-  const length = content.length < 128 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff];
+  const size = content.length;
+  // X.690 10.1: the shortest form there is; Go refuses any other.
+  const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 0xff];
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 };
 const sequence = (...parts: Uint8Array[]) => der(0x30, ...parts);

@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+type Coding = 'identity' | 'gzip' | 'br';
+
+/** One body in the codings that readers ask for, each made when first asked for and sent as it is from then on. */
+export interface Output {
+  send(request: IncomingMessage, response: ServerResponse, more?: readonly string[]): void;
+}
+
+const brotli = promisify(brotliCompress);
+const squeeze = promisify(gzip);
+const smallest = 860; // below a packet there is nothing to gain
+
+export interface OutputOptions {
+  type: string;
+  /** Further headers, names and values in turn. */
+  headers: readonly string[];
+}
+
+interface Ready {
+  headers: string[];
+  bytes: Buffer;
+}
+
+export function makeOutput(body: string | Buffer, { type, headers }: OutputOptions): Output {
+  const plain = typeof body === 'string' ? Buffer.from(body) : body;
+  const tag = hash('sha256', plain, 'base64url').slice(0, 22);
+  const compressible = plain.length > smallest && !type.startsWith('image/');
+  const fixed = [
+    'Content-Type',
+    type,
+    ...(compressible ? ['Vary', 'Accept-Encoding'] : []),
+    'X-Content-Type-Options',
+    'nosniff',
+    'Referrer-Policy',
+    'no-referrer',
+    ...headers,
+  ];
+  const ready = new Map<Coding, Ready>();
+  const making = new Map<Coding, Promise<Ready>>();
+
+  const keep = (coding: Coding, bytes: Buffer): Ready => {
+    const made = {
+      bytes,
+      headers: [
+        ...fixed,
+        'ETag',
+        coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`,
+        'Content-Length',
+        String(bytes.length),
+        ...(coding === 'identity' ? [] : ['Content-Encoding', coding]),
+      ],
+    };
+    ready.set(coding, made);
+    return made;
+  };
+  keep('identity', plain);
+
+  const make = (coding: Coding): Promise<Ready> => {
+    const known = making.get(coding);
+    if (known) return known;
+    const encoded =
+      coding === 'br'
+        ? brotli(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } })
+        : squeeze(plain);
+    const made = encoded.then((bytes) => keep(coding, bytes));
+    making.set(coding, made);
+    return made;
+  };
+
+  return {
+    send: (request, response, more) => {
+      const asked = request.headers['if-none-match'];
+      if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
+        // RFC 9110, 15.4.5: what a 200 would have said, without the body's own.
+        const { headers: full } = ready.get('identity')!;
+        return void response.writeHead(304, [...withoutLength(full), ...(more ?? [])]).end();
+      }
+      const coding = compressible ? codingFor(request.headers['accept-encoding']) : 'identity';
+      const made = ready.get(coding);
+      if (made) return write(request, response, made, more);
+      make(coding).then(
+        (fresh) => write(request, response, fresh, more),
+        () => write(request, response, ready.get('identity')!, more),
+      );
+    },
+  };
+}
+
+function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: Ready, more: readonly string[] | undefined) {
+  response.writeHead(200, more ? [...headers, ...more] : headers);
+  if (request.method === 'HEAD') response.end();
+  else response.end(bytes);
+}
+
+const withoutLength = (headers: readonly string[]) => {
+  const at = headers.indexOf('Content-Length');
+  return headers.toSpliced(at, 2);
+};
+
+/** RFC 9110, 12.5.3, as far as two codings need it. Browsers all say the same few things, so the answer is remembered. */
+const known = new Map<string, Coding>();
+
+export function codingFor(header: string | undefined): Coding {
+  if (header === undefined || header === '') return 'identity';
+  let coding = known.get(header);
+  if (!coding) {
+    coding = choose(header);
+    if (known.size < 200) known.set(header, coding);
+  }
+  return coding;
+}
+
+function choose(header: string): Coding {
+  const wanted = new Map(
+    header
+      .toLowerCase()
+      .split(',')
+      .map((part) => {
+        const [name = '', ...parameters] = part.split(';').map((p) => p.trim());
+        const q = parameters.find((p) => p.startsWith('q='))?.slice(2);
+        return [name, q === undefined ? 1 : Number(q) || 0] as const;
+      }),
+  );
+  const of = (name: string) => wanted.get(name) ?? wanted.get('*') ?? 0;
+  if (of('br') > 0 && of('br') >= of('gzip')) return 'br';
+  return of('gzip') > 0 ? 'gzip' : 'identity';
+}

@@ -1,0 +1,81 @@
+import { renderAtom, renderRss } from '../../render/feed.ts';
+import { renderHistory } from '../../render/history.ts';
+import { renderJson } from '../../render/json.ts';
+import { type PageMade, renderPage, staleNotice } from '../../render/page.ts';
+import { statuspageFiles } from '../../render/statuspage.ts';
+import type { Board } from '../../rules/board.ts';
+import { makeOutput, type Output } from './output.ts';
+
+/** Everything that can be asked for of one page, each rendered when first asked for. One of these stands for one state of the page. */
+export interface Renderings {
+  board: Board;
+  /** Undefined: there is no such thing. */
+  get(name: string): Output | undefined;
+  /** The same, saying how old it is. Only pages for people differ; programs are told by headers. */
+  late(name: string, age: string): Output | undefined;
+}
+
+/** Long enough to spare us a crowd that reloads, short enough that what is retracted is gone from caches within seconds. */
+export const cacheControl = ['Cache-Control', 'public, max-age=10'];
+const forPrograms = [
+  ...cacheControl,
+  'Access-Control-Allow-Origin',
+  '*',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+];
+const html = 'text/html; charset=utf-8';
+const json = 'application/json; charset=utf-8';
+
+type Render = (board: Board) => { body: string; type: string; headers: readonly string[]; staleAt?: number };
+
+const page =
+  (render: (board: Board) => PageMade): Render =>
+  (board) => {
+    const { html: body, policy, staleAt } = render(board);
+    return { body, type: html, headers: [...cacheControl, 'Content-Security-Policy', policy], staleAt };
+  };
+const program =
+  (type: string, render: (board: Board) => string): Render =>
+  (board) => ({ body: render(board), type, headers: forPrograms });
+
+const renders: Record<string, Render> = {
+  '': page(renderPage),
+  history: page(renderHistory),
+  '.json': program(json, renderJson),
+  'feed.atom': program('application/atom+xml; charset=utf-8', renderAtom),
+  'feed.rss': program('application/rss+xml; charset=utf-8', renderRss),
+  ...Object.fromEntries(
+    Object.entries(statuspageFiles).map(([name, render]) => [`api/v2/${name}`, program(json, (board) => JSON.stringify(render(board)))]),
+  ),
+};
+
+export const isRendering = (name: string): boolean => Object.hasOwn(renders, name);
+
+export function renderingsOf(board: Board): Renderings {
+  const made = new Map<string, Output>();
+  const late = new Map<string, { key: string; output: Output }>();
+  return {
+    board,
+    get: (name) => {
+      const known = made.get(name);
+      if (known) return known;
+      if (!isRendering(name)) return undefined;
+      const { body, ...options } = renders[name]!(board);
+      const output = makeOutput(body, options);
+      made.set(name, output);
+      return output;
+    },
+    late: (name, age) => {
+      if (!isRendering(name)) return undefined;
+      const key = `${board.now} ${age}`;
+      const known = late.get(name);
+      if (known?.key === key) return known.output;
+      const { body, staleAt, ...options } = renders[name]!(board);
+      const told = staleAt === undefined ? body : body.slice(0, staleAt) + staleNotice(board, age) + body.slice(staleAt);
+      const output = makeOutput(told, options);
+      late.set(name, { key, output });
+      return output;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** What a path below a page's address asks for. */
+export type Route =
+  | { to: 'rendering'; slug: string; name: string }
+  | { to: 'logo'; slug: string }
+  | { to: 'subscribe'; slug: string }
+  | { to: 'confirm' | 'unsubscribe'; slug: string; token: string }
+  /** The page's own address with a slash too many. */
+  | { to: 'elsewhere'; slug: string }
+  | { to: 'nothing' };
+
+const shape = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
+const links = /^(confirm|unsubscribe)\/([A-Za-z0-9_-]{20,100})$/;
+
+/** `rest` is the path after `/status/`, or on a host of its own after `/`, without the query. */
+export function routeOf(rest: string, isRendering: (name: string) => boolean): Route {
+  const slash = rest.indexOf('/');
+  const first = slash < 0 ? rest : rest.slice(0, slash);
+  const isJson = slash < 0 && first.endsWith('.json');
+  const slug = isJson ? first.slice(0, -'.json'.length) : first;
+  if (!shape.test(slug)) return { to: 'nothing' };
+  if (isJson) return { to: 'rendering', slug, name: '.json' };
+  if (slash < 0) return { to: 'rendering', slug, name: '' };
+  const tail = rest.slice(slash + 1);
+  if (tail === '') return { to: 'elsewhere', slug };
+  if (tail !== '.json' && isRendering(tail)) return { to: 'rendering', slug, name: tail };
+  if (tail === 'logo' || tail === 'subscribe') return { to: tail, slug };
+  const link = links.exec(tail);
+  return link ? { to: link[1] as 'confirm' | 'unsubscribe', slug, token: link[2]! } : { to: 'nothing' };
+}

@@ -1,0 +1,60 @@
+import type { Observed, Span } from './board.ts';
+
+/** How a day looks on the bar: nothing watched, all good, a little down, or more than that. */
+export type DayLook = 'none' | 'up' | 'some' | 'down';
+
+/** From so much of a day on (72 minutes) it counts as a bad one. */
+const badShare = 0.05;
+export const shownDays = 90;
+
+const lookOf = (day: Span | undefined): DayLook => {
+  if (!day || day.watchedSeconds <= 0) return 'none';
+  if (day.downSeconds <= 0) return 'up';
+  return day.downSeconds / day.watchedSeconds < badShare ? 'some' : 'down';
+};
+
+export interface Run {
+  look: DayLook;
+  /** The first day of it, counted from the oldest one shown. */
+  from: number;
+  days: number;
+}
+
+/** The last 90 days up to today, days of one look taken together. */
+export function runsOf(days: Observed['days'], today: string): Run[] {
+  const byDate = new Map(days.map((d) => [d.date, d]));
+  const runs: Run[] = [];
+  for (let n = 0; n < shownDays; n++) {
+    const look = lookOf(byDate.get(dayBefore(today, shownDays - 1 - n)));
+    const last = runs.at(-1);
+    if (last?.look === look) last.days++;
+    else runs.push({ look, from: n, days: 1 });
+  }
+  return runs;
+}
+
+export const dayBefore = (date: string, days: number): string => {
+  const ms = Date.parse(`${date}T00:00:00Z`) - days * 86_400_000;
+  return new Date(ms).toISOString().slice(0, 10);
+};
+
+/** Percent of the watched time, never rounded up: 99.999 is not 100. Undefined when nothing was watched. */
+export function availability(spans: readonly Span[]): number | undefined {
+  const watched = spans.reduce((sum, s) => sum + s.watchedSeconds, 0);
+  if (watched <= 0) return undefined;
+  const down = Math.min(
+    watched,
+    spans.reduce((sum, s) => sum + s.downSeconds, 0),
+  );
+  return Math.floor(10_000 * (1 - down / watched) + 1e-6) / 100;
+}
+
+/** Those of the last 90 days. */
+export const shownOf = (days: Observed['days'], today: string) =>
+  days.filter((d) => d.date > dayBefore(today, shownDays) && d.date <= today);
+
+/** The days of the last 90 with downtime, newest first. */
+export const badDays = (days: Observed['days'], today: string) =>
+  shownOf(days, today)
+    .filter((d) => d.downSeconds > 0 && d.watchedSeconds > 0)
+    .toReversed();

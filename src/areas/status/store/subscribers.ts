@@ -1,0 +1,81 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import type { Page } from '../../../kernel/page.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+const SubscriberRow = Type.Object({
+  org_id: Type.String(),
+  page_id: Type.String(),
+  id: Type.String(),
+  address: Type.String(),
+  state: Type.Unsafe<'pending' | 'active'>({ type: 'string' }),
+  token: Type.Unsafe<Buffer>({}),
+  created_at: Type.String(),
+  confirmed_at: Type.Union([Type.String(), Type.Null()]),
+});
+export type SubscriberRow = Static<typeof SubscriberRow>;
+const columns = sql`org_id, page_id, id, address, state, token, created_at, confirmed_at`;
+
+/** Where a token is sealed. */
+export const tokenPlace = (id: string) => `status.subscriber.token.${id}`;
+
+/** How long the link of a first mail holds, and how soon another may be asked for. */
+export const confirmWithin = { hours: 24 };
+const againAfterMinutes = 10;
+
+const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
+export const subscriberCounts = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+  new Map(
+    (
+      await rows(tx, CountRow)`
+        select page_id, count(*)::int as n from status.subscriber where org_id = ${org} and state = 'active' group by page_id`
+    ).map((c) => [c.page_id, c.n]),
+  );
+
+export const subscribersOf = (tx: Tx, org: string, pageId: string, { limit, after }: Page) => rows(tx, SubscriberRow)`
+  select ${columns} from status.subscriber
+   where org_id = ${org} and page_id = ${pageId} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
+
+export const newSubscriberId = async (tx: Tx): Promise<string> =>
+  (await row(tx, Type.Object({ id: Type.String() }))`select kernel.new_id('sub') as id`)!.id;
+
+export interface NewSubscriber {
+  id: string;
+  address: string;
+  token: Buffer;
+  tokenHash: Buffer;
+}
+
+/** Who is to be sent a link, or undefined: the address is subscribed already, or was sent one a moment ago. */
+export const askSubscriber = (tx: Tx, org: string, pageId: string, s: NewSubscriber) => row(tx, SubscriberRow)`
+  insert into status.subscriber as old (org_id, page_id, id, address, state, token, token_hash, asked_at, created_at)
+  select ${org}, ${pageId}, ${s.id}, ${s.address}, 'pending', ${s.token}::bytea, ${s.tokenHash}::bytea, c.now, c.now
+    from (select kernel.now() as now offset 0) c
+  on conflict (org_id, page_id, lower(address)) do update set asked_at = excluded.asked_at
+   where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${againAfterMinutes}::int)
+  returning ${columns}`;
+
+export const subscriberById = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
+  select ${columns} from status.subscriber where org_id = ${org} and id = ${id}`;
+
+/** For readers, who know only their token. One that waited too long for its confirmation counts as gone. */
+export const subscriberByToken = (tx: Tx, pageId: string, tokenHash: Buffer) => row(tx, SubscriberRow)`
+  select ${columns} from status.subscriber
+   where token_hash = ${tokenHash}::bytea and page_id = ${pageId}
+     and (state = 'active' or asked_at > kernel.now() - make_interval(hours => ${confirmWithin.hours}::int))`;
+
+export const confirmSubscriber = (tx: Tx, org: string, id: string) => run(tx)`
+  update status.subscriber set state = 'active', confirmed_at = kernel.now() where org_id = ${org} and id = ${id} and state = 'pending'`;
+
+export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: string): Promise<boolean> =>
+  (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
+
+const IdRow = Type.Object({ id: Type.String() });
+/** Who had subscribed when something was published. */
+export const activeSince = (tx: Tx, org: string, pageIds: readonly string[], at: string) => rows(tx, IdRow)`
+  select id from status.subscriber
+   where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz order by id`;
+
+export const forgetUnconfirmed = (tx: Tx) => run(tx)`
+  delete from status.subscriber
+   where state = 'pending' and asked_at < kernel.now() - make_interval(hours => ${confirmWithin.hours}::int)`;

@@ -1,0 +1,32 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { now } from '../../../kernel/time.ts';
+import { calmSeconds } from '../rules/flap.ts';
+import type { MonitorRow } from '../store/monitor-row.ts';
+import { lockStates, monitorsOf, writeStates } from '../store/states.ts';
+import { settleAlerts } from './alerts.ts';
+
+/**
+ * Ends a monitor's flapping once it has kept its state for long enough; on-call then always hears where it stands. Safe to run twice:
+ * it goes by what is stored, and a monitor that does not flap is left alone. It does not fence: a batch holds the state and then
+ * moves this job, so whoever held the job and then wanted the state would deadlock with it.
+ */
+export const calmDown = job('uptime.calm-down', {}, ({ app, key }) =>
+  app.db.write(async (tx) => {
+    const [state] = await lockStates(tx, [key]);
+    const [monitor] = await monitorsOf(tx, [key]);
+    if (!state?.flapping || !monitor) return;
+    const left = calmSeconds(monitor.interval_seconds) - (Date.parse(await now(tx)) - Date.parse(state.since)) / 1000;
+    if (left > 0) return watchCalm(tx, monitor, left);
+    await writeStates(tx, [
+      { id: key, state: state.state, since: state.since, beganAt: state.began_at, failingSince: state.failing_since, flapping: false },
+    ]);
+    await settleAlerts(tx, [{ monitor, state: { ...state, flapping: false } }]);
+  }),
+);
+
+/** Each change of state puts the end of the flapping off. */
+export async function watchCalm(tx: Tx, monitor: MonitorRow, delaySeconds = calmSeconds(monitor.interval_seconds)): Promise<void> {
+  if (!(await enqueue(tx, calmDown, { key: monitor.id, org: monitor.org_id, delaySeconds })))
+    await reschedule(tx, calmDown, monitor.id, { delaySeconds });
+}

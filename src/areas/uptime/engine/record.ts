@@ -1,0 +1,49 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { publicChanged } from '../../services/index.ts';
+import type { Transition } from '../rules/down.ts';
+import { flapTransitions, flapWindowSeconds } from '../rules/flap.ts';
+import { insertTransitions, recentTransitions, type StateChange, writeStates } from '../store/states.ts';
+import { type Subject, settleAlerts } from './alerts.ts';
+import { watchCalm } from './calm-down.ts';
+
+/** A monitor whose state this transaction moves, with its state row as it was when it was locked. */
+export interface Moved extends Subject {
+  change: Omit<StateChange, 'flapping'>;
+  transitions: Transition[];
+}
+
+/** Writes where monitors stand now, how they came there, and tells whoever must know. One transaction. */
+export async function record(tx: Tx, moved: readonly Moved[], because?: string): Promise<void> {
+  const changed = moved.filter((m) => m.transitions.length);
+  if (changed.length)
+    await insertTransitions(
+      tx,
+      changed.flatMap(({ monitor, transitions }) => transitions.map((t) => ({ ...t, org: monitor.org_id, monitorId: monitor.id }))),
+    );
+  const flapping = await nowFlapping(tx, changed);
+  const states = moved.map((m) => ({
+    ...m.change,
+    flapping: m.change.state !== 'pending' && (m.state.flapping || flapping.has(m.monitor.id)),
+  }));
+  if (states.length) await writeStates(tx, states);
+  if (!changed.length) return;
+
+  const after = new Map(states.map((s) => [s.id, s]));
+  const subjects = changed.map(({ monitor, state }): Subject => {
+    const s = after.get(monitor.id)!;
+    return {
+      monitor,
+      state: { ...state, state: s.state as typeof state.state, since: s.since, failing_since: s.failingSince, flapping: s.flapping },
+    };
+  });
+  await settleAlerts(tx, subjects, because);
+  for (const { monitor, state } of subjects) if (state.flapping) await watchCalm(tx, monitor);
+  for (const org of new Set(changed.filter((m) => m.monitor.service_id).map((m) => m.monitor.org_id))) await publicChanged(tx, org);
+}
+
+async function nowFlapping(tx: Tx, changed: readonly Moved[]): Promise<ReadonlySet<string>> {
+  const upOrDown = changed.filter((m) => m.transitions.some((t) => t.from !== 'pending' && t.to !== 'pending')).map((m) => m.monitor.id);
+  if (!upOrDown.length) return new Set();
+  const counts = await recentTransitions(tx, upOrDown, flapWindowSeconds);
+  return new Set(counts.filter((c) => c.count >= flapTransitions).map((c) => c.monitor_id));
+}

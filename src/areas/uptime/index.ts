@@ -1,0 +1,67 @@
+import { defineArea } from '../area.ts';
+import { loadExportToken } from './export-tokens.ts';
+import { jobs } from './jobs.ts';
+import { measure } from './metrics.ts';
+import { observedOf } from './observed.ts';
+import { createExportToken } from './operations/create-export-token.ts';
+import { createMaintenance } from './operations/create-maintenance.ts';
+import { createMonitor } from './operations/create-monitor.ts';
+import { deleteMaintenance } from './operations/delete-maintenance.ts';
+import { deleteMonitor } from './operations/delete-monitor.ts';
+import { getMonitor } from './operations/get-monitor.ts';
+import { getMonitorMetrics } from './operations/get-monitor-metrics.ts';
+import { getServiceAvailability } from './operations/get-service-availability.ts';
+import { getUptimeCatalog } from './operations/get-uptime-catalog.ts';
+import { listExportTokens } from './operations/list-export-tokens.ts';
+import { listMaintenance } from './operations/list-maintenance.ts';
+import { listMonitorFailures } from './operations/list-monitor-failures.ts';
+import { listMonitorTransitions } from './operations/list-monitor-transitions.ts';
+import { listMonitors } from './operations/list-monitors.ts';
+import { pingUptime } from './operations/ping-uptime.ts';
+import { revokeExportToken } from './operations/revoke-export-token.ts';
+import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
+import { updateMonitor } from './operations/update-monitor.ts';
+import { agents } from './planes/agents/index.ts';
+import { negotiated } from './planes/export/index.ts';
+import { startLocal } from './planes/local/index.ts';
+import { references } from './references.ts';
+import { planned } from './store/maintenance.ts';
+import { monitorCounts, namedMonitors } from './store/monitors.ts';
+import { tasks } from './tasks.ts';
+
+export * as agentRegistry from './agent-registry.ts';
+
+export const uptime = defineArea({
+  name: 'uptime',
+  operations: [
+    pingUptime,
+    getUptimeCatalog,
+    listMonitors,
+    createMonitor,
+    getMonitor,
+    updateMonitor,
+    deleteMonitor,
+    getMonitorMetrics,
+    listMonitorFailures,
+    listMonitorTransitions,
+    listMaintenance,
+    createMaintenance,
+    deleteMaintenance,
+    getServiceAvailability,
+    listExportTokens,
+    createExportToken,
+    revokeExportToken,
+    scrapeUptimeMetrics,
+  ],
+  migrations: { schema: 'uptime', folder: new URL('./migrations/', import.meta.url) },
+  resources: [{ service: 'uptime', permission: 'uptime.monitor.read', list: namedMonitors }],
+  references: [references],
+  loaders: { scrape: loadExportToken },
+  ports: { monitorsOf: monitorCounts, observedOf, maintenanceOf: planned },
+  jobs,
+  tasks,
+  metrics: measure,
+  raw: agents,
+  start: startLocal,
+  pages: negotiated,
+});

@@ -1,0 +1,99 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { App } from '../../kernel/app.ts';
+import type { Taken } from './engine/take-batch.ts';
+import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
+
+interface Metrics {
+  batches: Counter<'vantage' | 'is'>;
+  results: Counter<'vantage' | 'outcome'>;
+  transitions: Counter<'vantage'>;
+}
+
+const made = new WeakMap<App, Metrics>();
+
+/** Counted from the first batch on; a registry of metrics takes the counters over when it is there. */
+export function metricsOf(app: App): Metrics {
+  let metrics = made.get(app);
+  if (!metrics) {
+    const registers: Registry[] = [];
+    metrics = {
+      batches: new Counter({
+        name: 'quarterdeck_uptime_batches_total',
+        help: 'Batches of results, stored or known already, by vantage',
+        labelNames: ['vantage', 'is'],
+        registers,
+      }),
+      results: new Counter({
+        name: 'quarterdeck_uptime_results_total',
+        help: 'Results stored, by vantage and outcome',
+        labelNames: ['vantage', 'outcome'],
+        registers,
+      }),
+      transitions: new Counter({
+        name: 'quarterdeck_uptime_transitions_total',
+        help: 'Changes of state that results led to, by the vantage that reported them',
+        labelNames: ['vantage'],
+        registers,
+      }),
+    };
+    made.set(app, metrics);
+  }
+  return metrics;
+}
+
+export function count(metrics: Metrics, vantage: string, { is, results, transitions }: Taken): void {
+  metrics.batches.inc({ vantage, is });
+  for (const { outcome } of results) metrics.results.inc({ vantage, outcome });
+  metrics.transitions.inc({ vantage }, transitions);
+}
+
+const ask = (app: App) =>
+  app.db.read(async (tx) => ({ states: await stateFigures(tx), vantages: await vantageFigures(tx), flapping: await flappingMonitors(tx) }));
+type Figures = Awaited<ReturnType<typeof ask>>;
+
+/** For Area.metrics: the counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
+export function measure(registry: Registry, app: App): void {
+  for (const metric of Object.values(metricsOf(app))) registry.registerMetric(metric);
+  // A scrape collects all gauges at once: they share one question.
+  let asked: Promise<Figures | undefined> | undefined;
+  const figures = () =>
+    (asked ??= ask(app)
+      .catch(() => undefined)
+      .finally(() => (asked = undefined)));
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[], show: (to: Gauge<L>, found: Figures) => void) =>
+    new Gauge({
+      name: `quarterdeck_uptime_${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const found = await figures();
+        if (!found) return;
+        this.reset();
+        show(this, found);
+      },
+    });
+  const byVantage = (name: string, help: string, value: (of: Figures['vantages'][number]) => number | null) =>
+    gauge(name, help, ['vantage'], (to, { vantages }) => {
+      for (const of of vantages) {
+        const is = value(of);
+        if (is !== null) to.set({ vantage: of.vantage }, is);
+      }
+    });
+  byVantage('live_probers', 'Probers that report, by vantage', (v) => v.live);
+  byVantage('degraded_probers', 'Probers that take themselves for cut off, by vantage', (v) => v.degraded);
+  byVantage(
+    'oldest_result_seconds',
+    'Age of the newest result of the monitor that was not heard of for longest, by vantage',
+    (v) => v.seconds,
+  );
+  byVantage(
+    'oldest_result_intervals',
+    'The same in intervals of the monitor: above 3, the vantage does not count for it any more',
+    (v) => v.intervals,
+  );
+  gauge('monitors', 'Enabled monitors by state', ['state'], (to, { states }) => {
+    for (const { state, monitors } of states) to.set({ state }, monitors);
+  });
+  gauge('flapping_monitors', 'Monitors whose end of outage is held back because they flap', [], (to, found) => to.set(found.flapping));
+}

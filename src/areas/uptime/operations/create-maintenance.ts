@@ -1,0 +1,32 @@
+import { uptime } from '../../../../contract/uptime.ts';
+import { audit } from '../../../identity/audit.ts';
+import { created, operation } from '../../../identity/operation.ts';
+import { invalid } from '../../../kernel/errors.ts';
+import { now } from '../../../kernel/time.ts';
+import { publicChanged } from '../../services/index.ts';
+import { maintenanceChanged } from '../engine/lifecycle.ts';
+import { findService } from '../find-monitor.ts';
+import { windowComplaint } from '../rules/maintenance.ts';
+import { insertMaintenance } from '../store/maintenance.ts';
+import { maintenanceView } from '../view.ts';
+
+export const createMaintenance = operation(uptime.createMaintenance, async ({ ctx, body }) =>
+  ctx.write(async (tx) => {
+    const service = await findService(tx, ctx, body.serviceId, 'service in serviceId');
+    const at = await now(tx);
+    const { title, startsAt = at, endsAt } = body;
+    const complaint = windowComplaint({ startsAt, endsAt, now: at });
+    if (complaint) invalid(complaint);
+
+    const made = await insertMaintenance(tx, ctx.org, { serviceId: service.id, title, startsAt, endsAt });
+    await maintenanceChanged(tx, ctx.org, service.id);
+    await audit(tx, ctx, 'uptime.maintenance.create', made, {
+      title,
+      serviceId: service.id,
+      startsAt: made.starts_at,
+      endsAt: made.ends_at,
+    });
+    await publicChanged(tx, ctx.org);
+    return created(maintenanceView(made), `/uptime/maintenance/${made.id}`);
+  }),
+);

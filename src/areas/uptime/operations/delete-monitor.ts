@@ -1,0 +1,19 @@
+import { uptime } from '../../../../contract/uptime.ts';
+import { audit } from '../../../identity/audit.ts';
+import { noContent, operation } from '../../../identity/operation.ts';
+import { publicChanged } from '../../services/index.ts';
+import { stopWatching } from '../engine/lifecycle.ts';
+import { lockMonitor } from '../find-monitor.ts';
+import { nextRevision } from '../store/monitor-row.ts';
+import * as store from '../store/monitors.ts';
+
+export const deleteMonitor = operation(uptime.deleteMonitor, async ({ ctx, params }) =>
+  ctx.write(async (tx) => {
+    const monitor = await lockMonitor(tx, ctx, params.id);
+    await store.deleteMonitor(tx, ctx.org, monitor.id, await nextRevision(tx));
+    await stopWatching(tx, monitor, 'deleted');
+    await audit(tx, ctx, 'uptime.monitor.delete', monitor, { name: monitor.name });
+    if (monitor.service_id !== null) await publicChanged(tx, ctx.org);
+    return noContent();
+  }),
+);

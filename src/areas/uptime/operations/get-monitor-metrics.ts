@@ -1,0 +1,15 @@
+import { uptime } from '../../../../contract/uptime.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { findMonitor } from '../find-monitor.ts';
+import { metricsAway, metricsStore } from '../metrics-view.ts';
+import { metricsOf, spanOf } from '../rules/windows.ts';
+
+export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ctx, params, query }) => {
+  const { window = '24h' } = query;
+  const view = async () => {
+    const monitor = await ctx.read((tx) => findMonitor(tx, ctx, params.id));
+    const span = spanOf(window, monitor.interval_seconds);
+    return ok({ window, stepSeconds: span.step, ...metricsOf(await metricsStore(ctx.app).buckets(monitor.no, span)) });
+  };
+  return view().catch(metricsAway);
+});

@@ -1,0 +1,20 @@
+import { uptime } from '../../../../contract/uptime.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { findService } from '../find-monitor.ts';
+import { fared } from '../observed.ts';
+import { percent } from '../rules/windows.ts';
+
+const shownDays = 90;
+
+const withShare = <F extends { watchedSeconds: number; downSeconds: number }>(figures: F) => ({
+  ...figures,
+  uptimePct: percent(figures.downSeconds, figures.watchedSeconds),
+});
+
+export const getServiceAvailability = operation(uptime.getServiceAvailability, async ({ ctx, params }) =>
+  ctx.read(async (tx) => {
+    const { id } = await findService(tx, ctx, params.id);
+    const { state, days, months } = (await fared(tx, ctx.org, [id], shownDays)).get(id)!;
+    return ok({ serviceId: id, ...(state ? { state } : {}), days: days.map(withShare), months: months.map(withShare) });
+  }),
+);

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http';
+import { type Loader, makePrincipals, topics } from '../../../../identity/principal.ts';
+import { rateLimit } from '../../../../identity/rate-limit.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { agentByHash } from '../../store/agents.ts';
+import type { Speaker } from '../../store/instances.ts';
+
+/** Who asks, and until when that may be relied on: aborted when its token may have been revoked. */
+export interface Identity extends Speaker {
+  signal: AbortSignal;
+}
+
+export type Identify = (request: IncomingMessage) => Identity | Promise<Identity>;
+
+/** An agent belongs to the installation, not to an organization. */
+const loadAgent: Loader = async (tx, hash) => {
+  const agent = await agentByHash(tx, hash);
+  if (!agent) return undefined;
+  const live = agent.revoked_at === null;
+  const principal = {
+    id: agent.id,
+    org: { id: '', slug: '' },
+    entitlements: new Set<never>(),
+    grants: new Map(),
+    scopes: [],
+    customRoles: {},
+  };
+  return {
+    ttlMs: live ? Number.POSITIVE_INFINITY : 0,
+    topics: [topics.credential(agent.id)],
+    principal: live ? { ...principal, access: agent.vantage } : undefined,
+  };
+};
+
+const kinds = new Set(['agent'] as const);
+const failuresPerMinute = 60;
+
+export function byToken(app: App): Identify {
+  const principals = makePrincipals(app.db, app.caches, { agent: loadAgent });
+  const failures = rateLimit(failuresPerMinute);
+  return async (request) => {
+    const address = request.socket.remoteAddress ?? '';
+    const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    const found = key === undefined ? undefined : await principals.find(key, kinds);
+    if (found) return { vantage: found.access as string, agentId: found.id, signal: found.signal };
+    const { allowed, resetSeconds } = failures.take(address);
+    if (!allowed)
+      throw new Refusal(429, 'rate_limited', `too many failed authentications from this address; try again in ${resetSeconds} s`, {
+        headers: { 'retry-after': String(resetSeconds) },
+      });
+    throw refused();
+  };
+}
+
+export const refused = () =>
+  new Refusal(
+    401,
+    'unauthenticated',
+    'unauthenticated: this agent’s token is unknown or was revoked; make a new one with `quarterdeck admin agents create`',
+  );
+
+/** Whoever reaches the socket is the server's own prober: nobody else can open its directory. */
+export const asLocal: Identify = () => ({ vantage: 'local', agentId: undefined, signal: new AbortController().signal });

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { readBody } from '../../../../kernel/http/body.ts';
+
+const unpack = promisify(gunzip);
+
+/** A batch of 500 with every snippet and detail at its longest, escaped, stays below it. */
+const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20 };
+
+/** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/json\s*(;|$)/i.test(type)) throw new Refusal(415, 'unsupported_media_type', 'send the body as application/json');
+  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding !== 'gzip' && encoding !== 'identity')
+    throw new Refusal(
+      415,
+      'unsupported_media_type',
+      `the content encoding ${encoding.slice(0, 20)} is not understood; send it plain or with gzip`,
+    );
+  const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000 });
+  const bytes = encoding === 'gzip' ? await unpacked(sent) : sent;
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
+  }
+}
+
+async function unpacked(sent: Buffer): Promise<Buffer> {
+  try {
+    return await unpack(sent, { maxOutputLength: most.unpacked });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new Refusal(413, 'too_large', `the body is larger than ${most.unpacked} bytes when unpacked`);
+    throw new Refusal(400, 'invalid', 'the body is not valid gzip');
+  }
+}

@@ -1,0 +1,29 @@
+import type { HttpTarget, TcpTarget } from '../protocol.ts';
+
+export interface Told {
+  id: string;
+  name: string;
+  kind: 'http' | 'tcp';
+  target: HttpTarget | TcpTarget;
+  vantages: readonly string[];
+}
+
+export const hostOf = (target: HttpTarget | TcpTarget): string =>
+  'url' in target ? new URL(target.url).host : `${target.host}:${target.port}`;
+
+/** The query may carry a secret, so the address goes no further than its host. */
+export const alertLabels = (m: Told, failing: readonly string[]): Record<string, string> => ({
+  alertname: 'MonitorDown',
+  monitor_id: m.id,
+  kind: m.kind,
+  host: hostOf(m.target),
+  vantages: failing.join(','),
+});
+
+/** One sentence for whoever is woken by it. */
+export function alertSummary(m: Told, failing: readonly { vantage: string; detail: string | null }[]): string {
+  const where =
+    m.vantages.length > 1 ? ` from ${failing.length} of ${m.vantages.length} vantages (${failing.map((f) => f.vantage).join(', ')})` : '';
+  const detail = failing.find((f) => f.detail)?.detail;
+  return `${m.name} is down: ${hostOf(m.target)} fails${where}${detail ? `: ${detail.slice(0, 200)}` : ''}`;
+}

@@ -1,0 +1,43 @@
+import type { State } from './down.ts';
+
+/** What decides whether on-call has an alert of a monitor. */
+export interface Situation {
+  state: State;
+  /** While it flaps, its coming up is not told: see rules/flap.ts. */
+  flapping: boolean;
+  serviceId: string | null;
+  /** Planned work on the service is under way. */
+  maintained: boolean;
+  failingSince: string | null;
+  /** The alert that on-call has from us. */
+  firing: { serviceId: string; since: string } | undefined;
+  /** The start of the newest alert that it was ever given. */
+  toldSince: string | null;
+}
+
+export interface AlertSteps {
+  resolve?: { serviceId: string; since: string; because?: string };
+  fire?: { serviceId: string; since: string };
+}
+
+/** What on-call must be told so that it has what the situation asks for. `because`: why an alert ends whose monitor did not come up. */
+export function alertSteps(s: Situation, now: string, because: string): AlertSteps {
+  const wanted = s.state === 'down' && s.serviceId !== null && !s.maintained;
+  const { firing } = s;
+  if (firing && wanted && firing.serviceId === s.serviceId) return {};
+  if (firing && s.state === 'up' && s.flapping && firing.serviceId === s.serviceId) return {};
+  const steps: AlertSteps = {};
+  if (firing)
+    steps.resolve = {
+      ...firing,
+      ...(firing.serviceId !== s.serviceId
+        ? { because: s.serviceId === null ? 'the monitor was detached from the service' : 'the monitor was moved to another service' }
+        : s.state === 'up'
+          ? {}
+          : { because: s.state === 'down' ? 'planned maintenance began' : because }),
+    };
+  // An occurrence that was told once is old news to on-call; the outage that goes on is told as one that begins now.
+  if (wanted)
+    steps.fire = { serviceId: s.serviceId!, since: s.failingSince !== null && (s.toldSince ?? '') < s.failingSince ? s.failingSince : now };
+  return steps;
+}

@@ -1,0 +1,76 @@
+// Prometheus' text format 0.0.4 and OpenMetrics 1.0, written by hand: a registry of objects for each organization and scrape would
+// cost more than the text, and keeps series that nobody measures any more.
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  labels: Labels;
+  value: number;
+  /** `_bucket`, `_sum` or `_count` of a histogram. */
+  suffix?: string;
+}
+
+export interface Family {
+  name: string;
+  type: 'gauge' | 'counter' | 'histogram';
+  help: string;
+  samples: Sample[];
+}
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '"': '\\"' };
+const escaped = (text: string) => text.replaceAll(/[\\\n"]/g, (c) => escapes[c]!);
+
+const labelText = (labels: Labels) => {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length ? `{${pairs.join(',')}}` : '';
+};
+
+const number = (value: number) => (Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
+
+/** Families without a sample are left out: there is nothing to know of them. No timestamps: what is stale is not here at all. */
+export const text = (families: readonly Family[]): string =>
+  families
+    .filter((f) => f.samples.length)
+    .map(
+      ({ name, type, help, samples }) =>
+        `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map((s) => `${name}${s.suffix ?? ''}${labelText(s.labels)} ${number(s.value)}\n`).join('')}`,
+    )
+    .join('');
+
+/** The same as OpenMetrics has it: a counter's family is called without `_total`, and the end is marked, so that half a text shows. */
+export const openMetrics = (written: string): string => `${written.replaceAll(/^# (HELP|TYPE) (\S+)_total /gm, '# $1 $2 ')}# EOF\n`;
+
+/** Bounds as OpenMetrics wants them in both formats, so that a series is the same whichever was asked for. */
+export const bound = (le: number): string => (Number.isInteger(le) ? `${le}.0` : String(le));
+
+export type Format = 'text' | 'openmetrics';
+
+export const contentTypes: Record<Format, string> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+interface Accepted {
+  type: string;
+  version: string | undefined;
+  q: number;
+}
+
+const accepted = (header: string): Accepted[] =>
+  header.split(',').map((part) => {
+    const [type = '', ...parameters] = part.split(';').map((p) => p.trim().toLowerCase());
+    const of = (name: string) => parameters.find((p) => p.startsWith(`${name}=`))?.slice(name.length + 1);
+    const q = Number(of('q') ?? 1);
+    return { type, version: of('version')?.replaceAll('"', ''), q: Number.isNaN(q) ? 0 : q };
+  });
+
+/** RFC 9110 12.5.1, as far as scrapers use it: what they like better, and the plain text in doubt. */
+export function formatFor(header: string | undefined): Format {
+  const all = accepted(header ?? '');
+  const best = (fits: (a: Accepted) => boolean) => Math.max(0, ...all.filter(fits).map((a) => a.q));
+  const open = best((a) => a.type === 'application/openmetrics-text' && (a.version === undefined || a.version === '1.0.0'));
+  const plain = best((a) => a.type === 'text/plain');
+  return open > 0 && open >= plain ? 'openmetrics' : 'text';
+}
+
+export const takesGzip = (header: string | undefined): boolean => accepted(header ?? '').some((a) => a.type === 'gzip' && a.q > 0);

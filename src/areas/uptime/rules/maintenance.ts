@@ -1,0 +1,14 @@
+/** A slip of the year must not keep a service quiet for a year. */
+const mostDays = 31;
+/** Clocks of those who write `now` themselves. */
+const graceMs = 60_000;
+
+/** Undefined: nothing to complain about. */
+export function windowComplaint({ startsAt, endsAt, now }: { startsAt: string; endsAt: string; now: string }): string | undefined {
+  const [from, to, at] = [startsAt, endsAt, now].map((t) => Date.parse(t)) as [number, number, number];
+  if (from < at - graceMs) return 'startsAt lies in the past; leave it out to begin now';
+  if (to <= from) return 'endsAt is not after startsAt; send a later end';
+  if (to <= at) return 'endsAt lies in the past; send a later end';
+  if (to - from > mostDays * 86_400_000) return `maintenance lasts ${mostDays} days at most; send an earlier end`;
+  return undefined;
+}

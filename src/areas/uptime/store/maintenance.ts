@@ -1,0 +1,57 @@
+import Type, { type Static } from 'typebox';
+import type { Maintenance } from '../../../kernel/app.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import type { Page } from '../../../kernel/page.ts';
+import { sql, type Visible, within } from '../../../kernel/sql.ts';
+
+const MaintenanceRow = Type.Object({
+  id: Type.String(),
+  service_id: Type.String(),
+  title: Type.String(),
+  starts_at: Type.String(),
+  ends_at: Type.String(),
+  created_at: Type.String(),
+});
+export type MaintenanceRow = Static<typeof MaintenanceRow>;
+
+const columns = sql`id, service_id, title, starts_at, ends_at, created_at`;
+/** Availability looks no further back. */
+const keptDays = 400;
+
+export const maintenanceOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Page) => rows(tx, MaintenanceRow)`
+  select ${columns} from uptime.maintenance
+   where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${within(visible, sql`service_id`)}
+     and (${after}::text is null or id < ${after})
+   order by id desc limit ${limit + 1}`;
+
+export interface NewMaintenance {
+  serviceId: string;
+  title: string;
+  startsAt: string;
+  endsAt: string;
+}
+
+export const insertMaintenance = async (tx: Tx, org: string, made: NewMaintenance): Promise<MaintenanceRow> =>
+  (await row(tx, MaintenanceRow)`
+    insert into uptime.maintenance (org_id, id, service_id, title, starts_at, ends_at, created_at)
+    values (${org}, kernel.new_id('mnt'), ${made.serviceId}, ${made.title}, ${made.startsAt}, ${made.endsAt}, kernel.now())
+    returning ${columns}`)!;
+
+export const lockMaintenance = (tx: Tx, org: string, id: string) => row(tx, MaintenanceRow)`
+  select ${columns} from uptime.maintenance where org_id = ${org} and id = ${id} for update`;
+
+export const deleteMaintenance = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from uptime.maintenance where org_id = ${org} and id = ${id}`;
+
+/** Goes with a service that is deleted: nothing is left to work on. */
+export const forgetMaintenance = (tx: Tx, org: string, serviceId: string) =>
+  run(tx)`delete from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}`;
+
+/** Under way, ahead, or over for less than so many days; soonest first. For those who show services to others. */
+export const planned = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
+  (
+    await rows(tx, MaintenanceRow)`
+      select ${columns} from uptime.maintenance
+       where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${pastDays})
+       order by starts_at, id`
+  ).map((m) => ({ id: m.id, serviceId: m.service_id, title: m.title, startsAt: m.starts_at, endsAt: m.ends_at }));

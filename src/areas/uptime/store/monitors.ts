@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import type { Page } from '../../../kernel/page.ts';
+import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { MonitorRow, monitorColumns } from './monitor-row.ts';
+
+/** A monitor with what is thought of it now. */
+const WatchedRow = Type.Object({
+  ...MonitorRow.properties,
+  state: Type.Union([Type.Literal('pending'), Type.Literal('up'), Type.Literal('down')]),
+  since: Type.String(),
+});
+export type WatchedRow = Static<typeof WatchedRow>;
+
+const watched = sql`${monitorColumns}, s.state, s.since
+  from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
+
+/** By its own id or by its service's: whoever reaches a service reaches what watches it. */
+const reached = (visible: Visible) => sql`(${within(visible, sql`m.id`)} or ${within(visible, sql`m.service_id`)})`;
+
+export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Page) => rows(tx, WatchedRow)`
+  select ${watched} where m.org_id = ${org} and m.deleted_at is null and ${reached(visible)} and (${after}::text is null or m.id < ${after})
+   order by m.id desc limit ${limit + 1}`;
+
+export const monitorById = (tx: Tx, org: string, id: string) => row(tx, WatchedRow)`
+  select ${watched} where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null`;
+
+/** Whoever changes a monitor holds its row: two changes at once are made one after the other. */
+export const lockMonitor = (tx: Tx, org: string, id: string) => row(tx, MonitorRow)`
+  select ${monitorColumns} from uptime.monitor m where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null for update`;
+
+/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+export const countMonitors = async (tx: Tx, org: string): Promise<number> => {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('uptime.quota'), hashtext(${org}))`;
+  const found = await row(tx, Type.Object({ n: Type.Integer() }))`
+    select count(*)::int as n from uptime.monitor where org_id = ${org} and deleted_at is null`;
+  return found!.n;
+};
+
+export type NewMonitor = Omit<MonitorRow, 'org_id' | 'id' | 'no' | 'epoch' | 'created_at' | 'updated_at'>;
+
+export const insertMonitor = async (tx: Tx, org: string, made: NewMonitor): Promise<MonitorRow> =>
+  (await row(tx, MonitorRow)`
+    insert into uptime.monitor as m (org_id, id, name, service_id, enabled, kind, target, interval_seconds, timeout_ms, vantages,
+                                     confirmations, quorum, revision, created_at, updated_at)
+    select ${org}, kernel.new_id('mon'), ${made.name}, ${made.service_id}, ${made.enabled}, ${made.kind}, ${JSON.stringify(made.target)}::jsonb,
+           ${made.interval_seconds}, ${made.timeout_ms}, ${made.vantages}::text[], ${made.confirmations}, ${made.quorum}, ${made.revision},
+           c.now, c.now from (select kernel.now() as now offset 0) c
+    returning ${monitorColumns}`)!;
+
+export const updateMonitor = async (tx: Tx, org: string, to: MonitorRow): Promise<MonitorRow> =>
+  (await row(tx, MonitorRow)`
+    update uptime.monitor m
+       set name = ${to.name}, service_id = ${to.service_id}, enabled = ${to.enabled}, target = ${JSON.stringify(to.target)},
+           interval_seconds = ${to.interval_seconds}, timeout_ms = ${to.timeout_ms}, vantages = ${to.vantages},
+           confirmations = ${to.confirmations}, quorum = ${to.quorum}, revision = ${to.revision}, epoch = ${to.epoch},
+           updated_at = kernel.now()
+     where m.org_id = ${org} and m.id = ${to.id} returning ${monitorColumns}`)!;
+
+/** Its rows stay: results, failures and transitions are history, and availability goes on counting them. */
+export const deleteMonitor = (tx: Tx, org: string, id: string, revision: number) =>
+  run(tx)`update uptime.monitor set deleted_at = kernel.now(), revision = ${revision} where org_id = ${org} and id = ${id}`;
+
+const CountRow = Type.Object({ service_id: Type.String(), n: Type.Integer() });
+
+export const monitorCounts = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+  new Map(
+    (
+      await rows(tx, CountRow)`
+        select service_id, count(*)::int as n from uptime.monitor
+         where org_id = ${org} and service_id is not null and deleted_at is null group by service_id`
+    ).map((r) => [r.service_id, r.n]),
+  );
+
+const NamedRow = Type.Object({ id: Type.String(), name: Type.String() });
+
+/** For scopes and grants. */
+export const namedMonitors = (tx: Tx, org: string, visible: Visible) => rows(tx, NamedRow)`
+  select m.id, m.name from uptime.monitor m where m.org_id = ${org} and m.deleted_at is null and ${reached(visible)} order by m.id desc`;
+
+export const monitorsOfService = (tx: Tx, org: string, serviceId: string) => rows(tx, NamedRow)`
+  select id, name from uptime.monitor where org_id = ${org} and service_id = ${serviceId} and deleted_at is null order by id limit 5`;

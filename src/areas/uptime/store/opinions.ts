@@ -1,0 +1,79 @@
+import Type, { type Static } from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { emptyHistogram } from '../rules/latency.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const OpinionRow = Type.Object({
+  monitor_id: Type.String(),
+  vantage: Type.String(),
+  fail_streak: Type.Integer(),
+  pass_streak: Type.Integer(),
+  verdict: Type.Union([Type.Literal('unknown'), Type.Literal('passing'), Type.Literal('failing')]),
+  failing_since: nullable(Type.String()),
+  last_at: nullable(Type.String()),
+});
+export type OpinionRow = Static<typeof OpinionRow>;
+
+/** With the monitors' states locked: nobody else moves them meanwhile. */
+export const opinionsOf = (tx: Tx, ids: readonly string[]) => rows(tx, OpinionRow)`
+  select monitor_id, vantage, fail_streak, pass_streak, verdict, failing_since, last_at from uptime.vantage_state where monitor_id = any(${ids}::text[])`;
+
+/** What a batch adds to one vantage's row. Null in `latest`: what is stored is newer. */
+export interface OpinionChange {
+  id: string;
+  failStreak: number;
+  passStreak: number;
+  verdict: string;
+  failingSince: string | null;
+  lastAt: string | null;
+  latest: object;
+  latestAt: string;
+  passed: number;
+  failed: number;
+  errors: number;
+  missed: number;
+  latencySum: number;
+  latencyHist: number[];
+}
+
+export const writeOpinions = (tx: Tx, vantage: string, changes: readonly OpinionChange[]) => run(tx)`
+  update uptime.vantage_state s
+     set fail_streak = c."failStreak", pass_streak = c."passStreak", verdict = c.verdict, failing_since = c."failingSince", last_at = c."lastAt",
+         latest = case when s.latest_at is null or c."latestAt" >= s.latest_at or s.latest_at > kernel.now() then c.latest else s.latest end,
+         latest_at = case when s.latest_at is null or c."latestAt" >= s.latest_at or s.latest_at > kernel.now() then c."latestAt" else s.latest_at end,
+         passed = s.passed + c.passed, failed = s.failed + c.failed, errors = s.errors + c.errors, missed = s.missed + c.missed,
+         latency_sum = s.latency_sum + c."latencySum",
+         latency_hist = array(select a.n + b.n from unnest(s.latency_hist) with ordinality a(n, i)
+                                join unnest(c."latencyHist") with ordinality b(n, i) using (i) order by i)
+    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+           as c(id text, "failStreak" int, "passStreak" int, verdict text, "failingSince" timestamptz, "lastAt" timestamptz, latest jsonb,
+                "latestAt" timestamptz, passed int, failed int, errors int, missed int, "latencySum" float8, "latencyHist" bigint[])
+   where s.monitor_id = c.id and s.vantage = ${vantage}`;
+
+/** Verdicts that follow from the streaks there are by another rule. */
+export const writeVerdicts = (
+  tx: Tx,
+  monitorId: string,
+  verdicts: readonly { vantage: string; verdict: string; failingSince: string | null }[],
+) => run(tx)`
+  update uptime.vantage_state s set verdict = v.verdict, failing_since = v."failingSince"
+    from jsonb_to_recordset(${JSON.stringify(verdicts)}::jsonb) as v(vantage text, verdict text, "failingSince" timestamptz)
+   where s.monitor_id = ${monitorId} and s.vantage = v.vantage`;
+
+/** Every vantage of the monitor has a row, and none an opinion; counters go on. */
+export const resetOpinions = async (tx: Tx, org: string, monitorId: string, vantages: readonly string[]): Promise<void> => {
+  await run(tx)`
+    update uptime.vantage_state set fail_streak = 0, pass_streak = 0, verdict = 'unknown', failing_since = null, last_at = null
+     where monitor_id = ${monitorId}`;
+  await run(tx)`
+    insert into uptime.vantage_state (org_id, monitor_id, vantage, latency_hist)
+    select ${org}, ${monitorId}, v, ${emptyHistogram()}::bigint[] from unnest(${vantages}::text[]) v on conflict do nothing`;
+};
+
+const WordsRow = Type.Object({ vantage: Type.String(), detail: nullable(Type.String()) });
+
+/** What the vantages that see it fail said last. */
+export const failingWords = (tx: Tx, monitorId: string) => rows(tx, WordsRow)`
+  select vantage, coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') as detail from uptime.vantage_state
+   where monitor_id = ${monitorId} and verdict = 'failing' order by failing_since, vantage`;

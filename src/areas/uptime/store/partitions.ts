@@ -1,0 +1,41 @@
+import Type from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { Sql } from '../../../kernel/sql.ts';
+
+export const makePartitions = (tx: Tx, first: string, last: string) => run(tx)`select uptime.make_partitions(${first}, ${last})`;
+
+export const makeAhead = (tx: Tx, days: number) => run(tx)`
+  select uptime.make_partitions(kernel.now() - interval '1 day', kernel.now() + make_interval(days => ${days}))`;
+
+/** Both tables' partitions that lie wholly before what is kept. Their names say from when they are. */
+export const outlived = async (tx: Tx, keep: { resultDays: number; rollupDays: number }): Promise<string[]> =>
+  (
+    await rows(tx, Type.Object({ name: Type.String() }))`
+      select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+        join pg_namespace n on n.oid = p.relnamespace
+       where n.nspname = 'uptime' and p.relname in ('check_result', 'check_rollup') and c.relname ~ '_\\d{4}_\\d\\d_\\d\\d$'
+         and to_date(right(c.relname, 10), 'YYYY_MM_DD') + case p.relname when 'check_result' then 1 else 7 end
+             <= (kernel.now() at time zone 'UTC')::date - case p.relname when 'check_result' then ${keep.resultDays}::int else ${keep.rollupDays}::int end
+       order by 1`
+  ).map((p) => p.name);
+
+/**
+ * Takes the table and its parent for a moment. Whoever writes would queue behind us while we wait for a reader, so we do not wait
+ * for long: the caller tries again.
+ */
+export async function dropPartition(tx: Tx, name: string): Promise<void> {
+  if (!/^check_(result|rollup)_\d{4}_\d\d_\d\d$/.test(name)) throw new Error(`${name} is no partition of ours`);
+  await run(tx)`select set_config('lock_timeout', '200ms', true)`;
+  await tx.query(new Sql([`drop table if exists uptime.${name}`], []));
+}
+
+/** Of some monitors that have more, everything beyond their newest so many; how many rows went. */
+export const dropSurplusFailures = (tx: Tx, keep: number) => run(tx)`
+  delete from uptime.failure f using (
+    select m.monitor_id, last.at, last.id
+      from (select monitor_id from uptime.failure group by monitor_id having count(*) > ${keep} limit 500) m,
+           lateral (select at, id from uptime.failure where monitor_id = m.monitor_id order by at desc, id desc offset ${keep} - 1 limit 1) last) kept
+   where f.monitor_id = kept.monitor_id and (f.at, f.id) < (kept.at, kept.id)`;
+
+export const dropOldFailures = (tx: Tx, days: number) => run(tx)`
+  delete from uptime.failure where at < kernel.now() - make_interval(days => ${days})`;

@@ -1,0 +1,26 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, type Tx } from '../../../kernel/db.ts';
+
+const WindowRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
+export type WindowRow = Static<typeof WindowRow>;
+
+/** Planned work on these services that touches a time between the two. */
+export const windowsBetween = (tx: Tx, services: readonly { org: string; id: string }[], from: string, until: string) => rows(
+  tx,
+  WindowRow,
+)`
+  select m.service_id, m.starts_at, m.ends_at
+    from unnest(${services.map((s) => s.org)}::text[], ${services.map((s) => s.id)}::text[]) as s(org_id, service_id)
+    join uptime.maintenance m using (org_id, service_id)
+   where m.starts_at <= ${until} and m.ends_at > ${from}`;
+
+export const isMaintained = async (tx: Tx, org: string, serviceId: string): Promise<boolean> =>
+  (await row(tx, Type.Object({ now: Type.Boolean() }))`
+    select exists (select from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}
+                      and starts_at <= kernel.now() and ends_at > kernel.now()) as now`)!.now;
+
+/** When the next window of a service begins or ends. */
+export const nextBoundary = async (tx: Tx, org: string, serviceId: string): Promise<string | undefined> =>
+  (await row(tx, Type.Object({ at: Type.Union([Type.String(), Type.Null()]) }))`
+    select min(b.at) as at from uptime.maintenance m, lateral (values (m.starts_at), (m.ends_at)) b(at)
+     where m.org_id = ${org} and m.service_id = ${serviceId} and m.ends_at > kernel.now() and b.at > kernel.now()`)!.at ?? undefined;

@@ -1,0 +1,49 @@
+import type { HttpTarget, TcpTarget } from './protocol.ts';
+import type { MaintenanceRow } from './store/maintenance.ts';
+import type { WatchedRow } from './store/monitors.ts';
+import type { FailureRow, TransitionRow } from './store/observations.ts';
+
+export const monitorView = (m: WatchedRow) => ({
+  id: m.id,
+  name: m.name,
+  ...(m.service_id === null ? {} : { serviceId: m.service_id }),
+  enabled: m.enabled,
+  intervalSeconds: m.interval_seconds,
+  vantages: m.vantages,
+  timeoutMs: m.timeout_ms,
+  downCondition: { confirmations: m.confirmations, quorum: m.quorum },
+  kind: m.kind,
+  state: m.state,
+  stateSince: m.since,
+  createdAt: m.created_at,
+  updatedAt: m.updated_at,
+  ...(m.kind === 'http' ? { http: httpView(m.target as HttpTarget) } : { tcp: m.target as TcpTarget }),
+});
+
+const httpView = ({ headers, ...rest }: HttpTarget) => ({ ...rest, ...(Object.keys(headers).length ? { headers } : {}) });
+
+export const failureView = (f: FailureRow) => ({
+  at: f.at,
+  vantage: f.vantage,
+  attempt: f.attempt,
+  outcome: f.outcome,
+  errorKind: f.error_kind,
+  errorDetail: f.error_detail,
+  responseSnippet: f.response_snippet,
+});
+
+export const transitionView = (t: TransitionRow) => ({
+  at: t.at,
+  from: t.from_state,
+  to: t.to_state,
+  failingVantages: t.failing_vantages,
+});
+
+export const maintenanceView = (m: MaintenanceRow) => ({
+  id: m.id,
+  serviceId: m.service_id,
+  title: m.title,
+  startsAt: m.starts_at,
+  endsAt: m.ends_at,
+  createdAt: m.created_at,
+});
