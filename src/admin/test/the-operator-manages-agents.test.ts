@@ -7,7 +7,11 @@ import { adminHere, sqlOn } from './support.ts';
 
 test('the operator registers agents, sees which of them report, and revokes them at once', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
-  const env = { QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_DATA: qd.dataDir, QUARTERDECK_PUBLIC_URL: 'https://deck.example' };
+  const env = {
+    QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
+    QUARTERDECK_DATA: qd.dataDir,
+    QUARTERDECK_PUBLIC_URL: 'https://deck.example',
+  };
   const admin = async (...args: string[]) => {
     const { code, out, err } = await adminHere(['agents', ...args], env);
     assert.equal(code, 0, err);
@@ -59,8 +63,17 @@ test('the operator registers agents, sees which of them report, and revokes them
   const again = await agent(qd, 'tokyo', { token: { id, key: token } });
   await again.pass(monitored);
 
-  const audited = await sqlOn<{ action: string }>(qd.connection, `select action from kernel.audit where action like 'uptime.agent.%' order by id`);
-  assert.deepEqual(audited.map((a) => a.action), ['uptime.agent.create', 'uptime.agent.revoke', 'uptime.agent.create']);
+  const audited = await sqlOn<{ action: string }>(
+    qd.connection,
+    `select action from kernel.audit where action like 'uptime.agent.%' order by id`,
+  );
+  assert.deepEqual(
+    audited.map((a) => a.action),
+    ['uptime.agent.create', 'uptime.agent.revoke', 'uptime.agent.create'],
+  );
   const stored = await sqlOn<{ row: string }>(qd.connection, 'select a::text as row from uptime.agent a');
-  assert.equal(stored.some(({ row }) => row.includes(token)), false);
+  assert.equal(
+    stored.some(({ row }) => row.includes(token)),
+    false,
+  );
 });

@@ -30,7 +30,15 @@ export function checker(schema: TSchema, part: Part): Check {
 
 /** One problem is told, the most telling one: an unknown field before a missing one, both before a wrong one. */
 function sentence(part: Part, given: unknown, problems: Problem[], schema: TSchema): string {
-  const rank = (p: Problem) => (p.keyword === 'additionalProperties' ? 0 : p.keyword === 'required' ? 1 : p.keyword === 'boolean' ? 9 : 2);
+  // A map says so too of an entry whose value is wrong; what is wrong with the value then stands beside it.
+  const isValue = ({ instancePath: path, params }: Problem) =>
+    (params.additionalProperties as string[]).some((name) =>
+      problems.some((p) => p.keyword !== 'boolean' && p.instancePath.startsWith(`${path}/${escaped(name)}`)),
+    );
+  const rank = (p: Problem) => {
+    if (p.keyword === 'additionalProperties') return isValue(p) ? 8 : 0;
+    return p.keyword === 'required' ? 1 : p.keyword === 'boolean' ? 9 : 2;
+  };
   const first = [...problems].sort((a, b) => rank(a) - rank(b))[0];
   if (!first) return `the ${part} is invalid`;
   const field = first.instancePath
@@ -73,6 +81,7 @@ function sentence(part: Part, given: unknown, problems: Problem[], schema: TSche
   }
 }
 
+const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
 const article = (type: string) => (type === 'null' ? 'null' : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`);
 const formats: Record<string, string> = {
   email: 'a valid email address',

@@ -79,7 +79,8 @@ test('a page is one request without script, readable at any width in both colour
       });
       assert.ok(picture.length > 10_000);
       await tab.locator('details').first().locator('summary').click();
-      await accessible(tab, what);
+      // Once for each width and each scheme: contrast hangs on the one, order and size on the other.
+      if ((size === 'phone') === (colorScheme === 'light')) await accessible(tab, what);
       await context.close();
     }
   }

@@ -90,7 +90,9 @@ test('of failures the newest 200 stay, for 30 days', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const { agents, monitor } = await watched(qd, ['tokyo']);
   for (let i = 0; i < 3; i++)
-    await agents[0]!.report(...Array.from({ length: 100 }, (_, n) => ({ monitor: monitor.id, outcome: 'error' as const, ageMs: (3 - i) * 1_000 + 100 - n })));
+    await agents[0]!.report(
+      ...Array.from({ length: 100 }, (_, n) => ({ monitor: monitor.id, outcome: 'error' as const, ageMs: (3 - i) * 1_000 + 100 - n })),
+    );
   const count = async () =>
     (
       await qd.app.db.read(
