@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
 import { tcpServer } from '../../../kernel/guard/test/servers.ts';
 import { bufferDir, fakeServer, proberProcess } from './prober-server.ts';
@@ -14,11 +14,19 @@ const monitors = (port: number, count: number) =>
     target: tcpTarget(port),
   }));
 
+/** Something that can be connected to, and how often it was. */
+async function target(t: TestContext) {
+  const its = { port: 0, connections: 0 };
+  its.port = await tcpServer(t, () => void its.connections++);
+  return its;
+}
+
 test('server away, prober killed, both back: what was on the disk arrives once, in order, with its age', async (t) => {
   const dir = await bufferDir(t);
   const server = await fakeServer(t);
   const settings = { server: server.url, token: 'qd_agent_test', bufferDir: dir };
-  server.assignments = monitors(await tcpServer(t, () => {}), 4);
+  const checked = await target(t);
+  server.assignments = monitors(checked.port, 4);
   const first = proberProcess(t, settings);
   await eventually(async () => server.stored.length >= 4);
   assert.deepEqual(server.sessions[0]!.token, 'Bearer qd_agent_test');
@@ -28,7 +36,8 @@ test('server away, prober killed, both back: what was on the disk arrives once, 
   const onDisk = () => readdir(dir).then((names) => names.filter((name) => name.endsWith('.batches')));
   await eventually(async () => (await onDisk()).length > 0);
   const wentAway = performance.now();
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const before = checked.connections;
+  await eventually(async () => checked.connections > before + 1);
   first.child.kill('SIGKILL');
   await first.exited;
 
@@ -74,11 +83,13 @@ test('a batch whose answer was lost is not stored twice', async (t) => {
 test('asked to end while the server is away, it keeps what it has and ends with 0', async (t) => {
   const dir = await bufferDir(t);
   const server = await fakeServer(t);
-  server.assignments = monitors(await tcpServer(t, () => {}), 3);
+  const checked = await target(t);
+  server.assignments = monitors(checked.port, 3);
   const prober = proberProcess(t, { server: server.url, token: 't', bufferDir: dir });
   await eventually(async () => server.stored.length >= 3);
   server.mood = 'away';
-  await new Promise((resolve) => setTimeout(resolve, 2_600)); // some confirmable checks more
+  const seen = checked.connections;
+  await eventually(async () => checked.connections > seen);
   prober.child.kill('SIGTERM');
   assert.equal(await prober.exited, 0);
   const left = await readdir(dir);
@@ -94,7 +105,7 @@ test('asked to end while the server is away, it keeps what it has and ends with 
 
 test('one directory, one prober; another one waits for nobody and says who is there', async (t) => {
   const dir = await bufferDir(t);
-  const server = await fakeServer(t, join(dir, 'server.sock'));
+  const server = await fakeServer(t, { socketPath: join(dir, 'server.sock') });
   const settings = { socketPath: server.url, bufferDir: join(dir, 'buffer') };
   const first = proberProcess(t, { ...settings, endWithStdin: true });
   await eventually(async () => server.sessions.length === 1);

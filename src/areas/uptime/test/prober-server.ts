@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import type { Certificate } from '../../../kernel/guard/test/certificates.ts';
 import { childFile, environmentOf, type ProberSettings } from '../planes/prober/settings.ts';
 import { type Assignment, type Batch, paths, type Result } from '../protocol.ts';
 
@@ -19,6 +21,8 @@ export interface FakeServer {
   /** In the order in which they were stored, each once, with the time it was at by the test's clock. */
   readonly stored: (Result & { seq: number; degraded: boolean; at: number })[];
   readonly seqs: number[];
+  /** How often it was asked while it was away. */
+  turnedAway: number;
   readonly sessions: { instance: string; token: string }[];
   seq: number;
   vantage: string;
@@ -26,7 +30,8 @@ export interface FakeServer {
   changed(): void;
 }
 
-export async function fakeServer(t: TestContext, socketPath?: string): Promise<FakeServer> {
+export async function fakeServer(t: TestContext, how: { socketPath?: string; certificate?: Certificate } = {}): Promise<FakeServer> {
+  const { socketPath, certificate } = how;
   let cursor = 1;
   const waiting = new Set<ServerResponse>();
   const answer = (response: ServerResponse, value: unknown, status = 200) =>
@@ -40,6 +45,7 @@ export async function fakeServer(t: TestContext, socketPath?: string): Promise<F
     assignments: [],
     stored: [],
     seqs: [],
+    turnedAway: 0,
     sessions: [],
     seq: 0,
     vantage: 'fra1',
@@ -60,8 +66,11 @@ export async function fakeServer(t: TestContext, socketPath?: string): Promise<F
     if (its.mood === 'deaf') return void response.destroy();
     answer(response, { seq: its.seq });
   };
-  const server = createServer(async (request, response) => {
-    if (its.mood === 'away') return void request.socket.destroy();
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    if (its.mood === 'away') {
+      its.turnedAway++;
+      return void request.socket.destroy();
+    }
     const body = await bodyOf(request);
     if (typeof its.mood === 'number') return void answer(response, { error: 'not now' }, its.mood);
     const { pathname, searchParams } = new URL(request.url!, 'http://server');
@@ -73,14 +82,17 @@ export async function fakeServer(t: TestContext, socketPath?: string): Promise<F
     if (pathname === paths.results) return take(JSON.parse(body) as Batch, response);
     if (searchParams.get('since') === String(cursor)) waiting.add(response.on('close', () => waiting.delete(response)));
     else all(response);
-  });
+  };
+  const server = certificate === undefined ? createServer(handle) : createHttps({ cert: certificate.cert, key: certificate.key }, handle);
   server.listen(socketPath === undefined ? { port: 0, host: '127.0.0.1' } : { path: socketPath });
   await once(server, 'listening');
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  return Object.assign(its, { url: socketPath ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  return Object.assign(its, {
+    url: socketPath ?? `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -103,7 +115,7 @@ export interface ProberProcess {
 }
 
 /** The real program with these settings; ended with the test if it is still there. */
-export function proberProcess(t: TestContext, settings: Partial<ProberSettings> & { bufferDir: string }): ProberProcess {
+export function proberProcess(t: TestContext, settings: Partial<ProberSettings> & { bufferDir: string }, env = {}): ProberProcess {
   const whole = {
     dnsServers: [],
     allowPrivateCidrs: '127.0.0.0/8',
@@ -113,7 +125,7 @@ export function proberProcess(t: TestContext, settings: Partial<ProberSettings> 
     endWithStdin: false,
     ...settings,
   };
-  return processOf(t, [childFile], environmentOf(whole as ProberSettings));
+  return processOf(t, [childFile], { ...environmentOf(whole as ProberSettings), ...env });
 }
 
 /** As bin/hand-over.mjs has it. */

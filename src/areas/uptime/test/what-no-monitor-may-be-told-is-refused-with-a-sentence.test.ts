@@ -79,6 +79,8 @@ const refusals: [Record<string, unknown>, string][] = [
     http({ headers: { 'X-A': 'snow ☃' } }),
     'http.headers.X-A has characters that no header value has; write visible characters of ISO 8859-1, without line breaks',
   ],
+  [http({ headers: { 'X-A': 5 } }), 'http.headers.X-A must be a string'],
+  [http({ headers: { 'X-A': 'a'.repeat(4_097) } }), 'http.headers.X-A must have at most 4096 characters'],
   [http({ headers: { Host: 'other.example' } }), 'the header host cannot be set; leave it out'],
   [http({ headers: { 'Content-Length': '3' } }), 'the header content-length cannot be set; leave it out'],
   [http({ headers: { 'transfer-encoding': 'chunked' } }), 'the header transfer-encoding cannot be set; leave it out'],
