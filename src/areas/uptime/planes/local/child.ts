@@ -16,7 +16,7 @@ const backoff = { firstMs: 500, mostMs: 30_000, healthyMs: 60_000 };
 const graceMs = 5_000;
 
 /** Only this much of our own environment: neither the database nor any secret is the prober's business. */
-const passedOn = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
+const passedOn = ['NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
 const ownEnvironment = () => Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
 export function startProber(settings: ProberSettings, log: Logger): Prober {
