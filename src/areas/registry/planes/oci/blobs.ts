@@ -123,10 +123,14 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
 }
 
 async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
-  const source: ReadableSource | undefined = repository.upstream_host ? await call.plane.cache?.blob(repository, digest) : undefined;
+  const cache = repository.upstream_host ? call.plane.cache : undefined;
+  if (call.method === 'HEAD') {
+    const size = (await cache?.blobSize(repository, digest)) ?? blobUnknown(digest);
+    return prepare(call, size, digest) ? void call.response.end() : undefined;
+  }
+  const source: ReadableSource | undefined = await cache?.blob(repository, digest);
   if (!source) return blobUnknown(digest);
   if (!prepare(call, source.size, digest)) return;
-  if (call.method === 'HEAD') return void call.response.end();
   const range = rangeOf(call.request.headers.range, source.size);
   const stream = await source.open(typeof range === 'object' ? range : undefined);
   await whileAllowed(call, place, () => pipeline(stream, call.response));
