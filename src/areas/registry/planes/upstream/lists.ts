@@ -63,7 +63,7 @@ export function makeUpstreamLists(app: App, client: UpstreamClient, away: Away, 
     if ((await fresh(repository, target, tag)).missing) return { manifests: [] };
     const body = await app.db.read(async (tx) => {
       const manifest = await manifestByTag(tx, repository.id, tag);
-      return manifest && bodyOf(tx, manifest.id);
+      return manifest && bodyOf(tx, repository.id, manifest.digest);
     });
     return { manifests: body ? descriptorsIn(parsed(body, target)) : [] };
   };
