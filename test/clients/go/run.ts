@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -25,6 +25,8 @@ const programs: Record<string, Program[]> = {
     { name: 'containerd', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/containerd' },
     { name: 'ctr', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/ctr' },
   ],
+  // Docker's command is taken as it is installed.
+  docker: [],
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(programs);

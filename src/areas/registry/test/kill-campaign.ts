@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/upstream-registry.ts';
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
@@ -43,7 +44,12 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   let died = 0;
   for (const point of points) {
     const { child, url } = await startServer(dataDir, connection, { ...env, QUARTERDECK_TEST_CRASH: JSON.stringify(point) });
-    const send = sender(url);
+    const ask = sender(url);
+    const send: Send = async (...request) => {
+      const answer = await ask(...request);
+      if (answer.status === 503) throw new Error('it is busy');
+      return answer;
+    };
     const exited = once(child, 'exit');
     let alive = true;
     let waited = false;
@@ -51,29 +57,32 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
       waited = true;
       child.kill('SIGKILL');
     }, 30_000);
+    // A server that died, or is too busy, answers nothing; anything else that goes wrong is a finding.
     const client = async (act: () => Promise<void>) => {
-      while (alive) await act();
+      while (alive)
+        await act().catch((error) => {
+          if (error instanceof assert.AssertionError) throw error;
+          return sleep(20);
+        });
     };
-    const clients = Promise.allSettled([
+    const clients = Promise.all([
       client(() => pushOne(send, world)),
       client(() => pushOne(send, world)),
       client(() => deleteOne(send, world)),
+      client(() => pushTwins(send)),
       client(async () => {
         newCached();
         await pullOne(send, world.cached.at(-1)!);
       }),
-    ]).then((results) => {
-      // A server that died answers nothing more; anything else that goes wrong is a finding.
-      for (const r of results) if (r.status === 'rejected' && r.reason instanceof assert.AssertionError) throw r.reason;
-    });
-    const failed = clients.catch((error) => {
+    ]).catch((error) => {
       child.kill('SIGKILL');
       throw error;
     });
+    clients.catch(() => {});
     await exited;
     alive = false;
     clearTimeout(last);
-    await failed;
+    await clients;
     if (!waited) died++;
     world.busy.clear();
   }
@@ -162,6 +171,12 @@ async function pushOne(send: Send, { layers, standing, doubtful, busy }: World) 
   doubtful.delete(key);
   standing.set(key, image);
   busy.delete(key);
+}
+
+/** Two uploads of the same content at once: one of them stores it, and the other's copy is removed. */
+async function pushTwins(send: Send) {
+  const bytes = someBytes(4_000);
+  await Promise.all(repositories.map((name) => pushBlob(send, name, bytes)));
 }
 
 async function deleteOne(send: Send, { standing, doubtful, busy }: World) {
