@@ -86,13 +86,13 @@ const distributionConfig = (root: string, port: number) =>
 /** Debian's docker-registry, version 2. */
 export async function distribution2(folder: string): Promise<Peer | undefined> {
   const program = installed('docker-registry', 'QUARTERDECK_BENCH_DISTRIBUTION2', /\b2\.\d/);
-  return program && distribution('distribution 2', program, join(folder, 'distribution2'));
+  return program ? distribution('distribution 2', program, join(folder, 'distribution2')) : undefined;
 }
 
 /** `go install github.com/distribution/distribution/v3/cmd/registry@v3.1.2` */
 export async function distribution3(folder: string): Promise<Peer | undefined> {
   const program = installed('registry', 'QUARTERDECK_BENCH_DISTRIBUTION3', /distribution.*\bv?3\.\d/);
-  return program && distribution('distribution 3', program, join(folder, 'distribution3'));
+  return program ? distribution('distribution 3', program, join(folder, 'distribution3')) : undefined;
 }
 
 async function distribution(name: string, program: string, root: string): Promise<Peer> {

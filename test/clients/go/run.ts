@@ -16,17 +16,16 @@ interface Program {
   package: string;
 }
 
+const containerd = { name: 'containerd', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/containerd' };
+
 const programs: Record<string, Program[]> = {
   crane: [{ name: 'crane', module: 'github.com/google/go-containerregistry', version: 'v0.22.1', package: './cmd/crane' }],
   cosign: [{ name: 'cosign', module: 'github.com/sigstore/cosign/v3', version: 'v3.1.3', package: './cmd/cosign' }],
   // The command itself is not on the proxy under its name; this is the library that it is made of, with a command of ours around it.
   oras: [{ name: 'oras-go', module: 'oras.land/oras-go/v2', version: 'v2.6.4', package: join(here, 'oras.go') }],
-  containerd: [
-    { name: 'containerd', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/containerd' },
-    { name: 'ctr', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/ctr' },
-  ],
-  // Docker's command is taken as it is installed.
-  docker: [],
+  containerd: [containerd, { ...containerd, name: 'ctr', package: './cmd/ctr' }],
+  // Its command is taken as it is installed; the daemon starts a containerd of its own.
+  docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(programs);
