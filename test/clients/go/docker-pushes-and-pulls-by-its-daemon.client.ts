@@ -65,7 +65,7 @@ for (const store of ['graph driver', 'containerd'] as const) {
     assert.equal(await saved(), before);
     await docker('pull', `${at}/team/app@${pushed}`);
 
-    // A revoked login ends at once. (Not asked by `docker pull`: with a login that is refused docker waits for another one.)
+    // A revoked login ends at once. (Not by `docker pull`: its daemon is refused at once, but its command then does not end.)
     assert.equal((await server.owner.delete(`/registry/login-credentials/${login.username}`)).status, 204);
     assert.match(await fails('docker', '-H', daemon, 'login', '-u', login.username, '-p', login.password, host), /unauthorized|log in/i);
   });
