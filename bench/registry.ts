@@ -1,37 +1,27 @@
 /**
- * The registry beside Debian's docker-registry (distribution) on the same disk and machine, interleaved run by run.
- * Ours checks a credential on every request and keeps its tables in a real PostgreSQL with fsync; the other one asks nobody.
- * `npm run bench -- registry [rounds]`; needs curl and wrk, and docker-registry for the comparison.
+ * The registry beside distribution 2 (Debian's docker-registry), distribution 3 and zot on the same disk and machine, interleaved run by
+ * run, with nginx as the limit of pulls; each where it is installed or named by QUARTERDECK_BENCH_DISTRIBUTION2, …3, _ZOT and _NGINX.
+ * Ours checks a credential on every request and keeps its tables in a real PostgreSQL with fsync; the others ask nobody.
+ * `npm run bench -- registry [rounds]`; needs curl and wrk. QUARTERDECK_BENCH_MIB makes the large layer smaller than 1024 MiB.
  */
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { areas } from '../src/areas/index.ts';
 import { readConfig } from '../src/kernel/config.ts';
 import { makeLog } from '../src/kernel/log.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
 import { serve } from '../src/serve.ts';
+import { distribution2, distribution3, nginx, ours, type Peer, zot } from './registry/peers.ts';
 
-// As bin/hand-over.mjs starts it.
-const { memoryFlags } = (await import('../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
 const exec = promisify(execFile);
 const MiB = 1024 * 1024;
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
-
-interface Peer {
-  name: string;
-  url: string;
-  pid: number;
-  headers: string[];
-  repository: string;
-  stop(): Promise<void>;
-}
+const largeMiB = Number(process.env['QUARTERDECK_BENCH_MIB'] ?? 1024);
 
 async function runServer() {
   const data = process.env['QUARTERDECK_DATA']!;
@@ -50,74 +40,6 @@ async function runServer() {
     await postgres.stop();
     process.exit(0);
   });
-}
-
-async function ours(folder: string): Promise<Peer> {
-  const data = join(folder, 'ours');
-  const child = spawn(process.execPath, [...memoryFlags, fileURLToPath(import.meta.url), 'server'], {
-    env: { ...process.env, QUARTERDECK_DATA: data },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const url = String((await once(child.stdout!, 'data'))[0]).trim();
-  const token = (await readFile(join(data, 'owner.token'), 'utf8')).trim();
-  const api = async (path: string, body: unknown) => {
-    const answer = await fetch(`${url}/api/v1/registry${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return (await answer.json()) as Record<string, string>;
-  };
-  await api('/registries', { slug: 'bench' });
-  const { keyId, secret } = await api('/registries/bench/keys', { name: 'bench', mode: 'readwrite' });
-  const basic = `Basic ${Buffer.from(`${keyId}:${secret}`).toString('base64')}`;
-  const scope = 'repository:bench/app:pull,push';
-  const bearer = (await (
-    await fetch(`${url}/token?service=${new URL(url).host}&scope=${scope}`, { headers: { authorization: basic } })
-  ).json()) as { token: string };
-  if (!bearer.token) throw new Error('no bearer token');
-  return {
-    name: 'quarterdeck',
-    url,
-    pid: child.pid!,
-    headers: [`Authorization: Bearer ${bearer.token}`],
-    repository: 'bench/app',
-    stop: () => end(child),
-  };
-}
-
-async function distribution(folder: string): Promise<Peer | undefined> {
-  try {
-    execFileSync('docker-registry', ['--version']);
-  } catch {
-    return undefined;
-  }
-  const port = 20_000 + (randomBytes(2).readUInt16BE() % 20_000);
-  const config = join(folder, 'registry.yml');
-  await writeFile(
-    config,
-    `version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\nstorage: {filesystem: {rootdirectory: ${join(folder, 'theirs')}}, delete: {enabled: true}}\nhttp: {addr: "127.0.0.1:${port}"}\n`,
-  );
-  const child = spawn('docker-registry', ['serve', config], { stdio: ['pipe', 'ignore', 'ignore'] });
-  const url = `http://127.0.0.1:${port}`;
-  for (let i = 0; i < 100; i++)
-    if (
-      await fetch(`${url}/v2/`).then(
-        (r) => r.ok,
-        () => new Promise((r) => setTimeout(r, 100, false)),
-      )
-    )
-      break;
-  return { name: 'distribution', url, pid: child.pid!, headers: [], repository: 'bench/app', stop: () => end(child) };
-}
-
-async function end(child: ChildProcess) {
-  child.stdin?.end();
-  const killed = setTimeout(() => child.kill('SIGKILL'), 5_000);
-  if (child.spawnfile === 'docker-registry') child.kill('SIGTERM');
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  clearTimeout(killed);
 }
 
 const cpuSeconds = (pid: number) => {
@@ -167,14 +89,18 @@ const median = (list: number[]) => list.toSorted((a, b) => a - b)[Math.floor(lis
 async function measure(rounds: number) {
   const folder = await mkdtemp(join(tmpdir(), 'qd-bench-'));
   await chmod(folder, 0o755);
-  const peers = [await ours(folder), await distribution(folder)].filter((p) => p !== undefined);
+  const peers: Peer[] = [];
   try {
+    for (const start of [ours, distribution2, distribution3, zot, nginx]) {
+      const peer = await start(folder);
+      if (peer) peers.push(peer);
+    }
     const idle = residentMiB(peers[0]!.pid);
     console.log(
       `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, ${rounds} interleaved rounds, medians; every figure in brackets`,
     );
     const large = join(folder, 'large');
-    const largeDigest = await makeFile(large, 1024);
+    const largeDigest = await makeFile(large, largeMiB);
     const config = Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', filler: 'x'.repeat(2_000) }));
     await writeFile(join(folder, 'config'), config);
     const configDigest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
@@ -183,10 +109,17 @@ async function measure(rounds: number) {
       schemaVersion: 2,
       mediaType: type,
       config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: configDigest, size: config.length },
-      layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', digest: largeDigest, size: 1024 * MiB }],
+      layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', digest: largeDigest, size: largeMiB * MiB }],
     });
     await writeFile(join(folder, 'manifest'), manifest);
     for (const peer of peers) {
+      if (peer.place) {
+        const at = `v2/${peer.repository}`;
+        await peer.place(`${at}/blobs/${largeDigest}`, large);
+        await peer.place(`${at}/blobs/${configDigest}`, join(folder, 'config'));
+        await peer.place(`${at}/manifests/v1`, join(folder, 'manifest'));
+        continue;
+      }
       await push(peer, large, largeDigest);
       await push(peer, join(folder, 'config'), configDigest);
       await curl(
@@ -216,42 +149,23 @@ async function measure(rounds: number) {
           '%{speed_download}',
           `${peer.url}/v2/${peer.repository}/blobs/${largeDigest}`,
         );
-        note('pull 1 GiB, MB/s', peer, Number(stdout) / 1e6);
-        note('pull 1 GiB, CPU s', peer, cpuSeconds(peer.pid) - cpu);
-        const file = join(folder, 'push');
-        const digest = await makeFile(file, 256);
-        cpu = cpuSeconds(peer.pid);
-        const began = performance.now();
-        await push(peer, file, digest);
-        note('push 256 MiB, MB/s', peer, (256 * MiB) / 1e3 / (performance.now() - began));
-        note('push 256 MiB, CPU s', peer, cpuSeconds(peer.pid) - cpu);
+        note(`pull ${largeMiB} MiB, MB/s`, peer, Number(stdout) / 1e6);
+        note(`pull ${largeMiB} MiB, CPU s`, peer, cpuSeconds(peer.pid) - cpu);
+        if (!peer.place) {
+          const file = join(folder, 'push');
+          const size = Math.min(256, largeMiB);
+          const digest = await makeFile(file, size);
+          cpu = cpuSeconds(peer.pid);
+          const began = performance.now();
+          await push(peer, file, digest);
+          note(`push ${size} MiB, MB/s`, peer, (size * MiB) / 1e3 / (performance.now() - began));
+          note(`push ${size} MiB, CPU s`, peer, cpuSeconds(peer.pid) - cpu);
+        }
         note('manifest GET by tag, /s', peer, await requestsPerSecond(peer, 'manifests/v1'));
         note('small blob GET, /s', peer, await requestsPerSecond(peer, `blobs/${configDigest}`));
       }
     }
-    const targets: Record<string, [number, 'least' | 'most']> = {
-      'pull 1 GiB, MB/s': [1, 'least'],
-      'pull 1 GiB, CPU s': [1, 'most'],
-      'push 256 MiB, MB/s': [1, 'least'],
-      'manifest GET by tag, /s': [1.5, 'least'],
-      'small blob GET, /s': [5, 'least'],
-    };
-    for (const [what, of] of results) {
-      const [mine, theirs] = ['quarterdeck', 'distribution'].map((name) => of.get(name));
-      const ratio = theirs && median(mine!) / median(theirs);
-      const [target, kind] = targets[what] ?? [undefined, 'least'];
-      const verdict =
-        ratio === undefined || target === undefined
-          ? ''
-          : (kind === 'least' ? ratio >= target : ratio <= target)
-            ? `target ${target}×: met`
-            : `target ${target}×: MISSED`;
-      const show = (list: number[] | undefined) =>
-        list ? `${median(list).toFixed(2)} [${list.map((v) => v.toFixed(v < 100 ? 2 : 0)).join(' ')}]` : 'not installed';
-      console.log(
-        `${what.padEnd(26)} quarterdeck ${show(mine)}  distribution ${show(theirs)}  ${ratio === undefined ? '' : `${ratio.toFixed(2)}×`} ${verdict}`,
-      );
-    }
+    report(results, peers);
     await memory(peers[0]!, folder, idle);
   } finally {
     for (const peer of peers) await peer.stop();
@@ -259,10 +173,40 @@ async function measure(rounds: number) {
   }
 }
 
-/** 50 pushes at once of 100 MB each: what they cost in memory. */
+/** How often we must do what distribution does (`least`), or may at most. */
+const targets: [what: RegExp, times: number, kind: 'least' | 'most'][] = [
+  [/^pull .*MB/, 1, 'least'],
+  [/^pull .*CPU/, 1, 'most'],
+  [/^push .*MB/, 1, 'least'],
+  [/^manifest GET/, 1.5, 'least'],
+  [/^small blob GET/, 5, 'least'],
+];
+
+/** Every figure; targets are against the newest distribution that is installed. */
+function report(results: Map<string, Map<string, number[]>>, peers: Peer[]) {
+  const rival = peers.findLast((p) => p.name.startsWith('distribution'))?.name;
+  if (!rival) console.log('no distribution is installed, so there is nothing to hold the figures against');
+  for (const [what, of] of results) {
+    const mine = median(of.get('quarterdeck')!);
+    const [, target, kind] = targets.find(([pattern]) => pattern.test(what)) ?? [];
+    console.log(what);
+    for (const [name, list] of of) {
+      const ratio = mine / median(list);
+      const met = kind === 'least' ? ratio >= target! : ratio <= target!;
+      const verdict = target === undefined || name !== rival ? '' : `target ${target}×: ${met ? 'met' : 'MISSED'}`;
+      const figures = list.map((v) => v.toFixed(v < 100 ? 2 : 0)).join(' ');
+      console.log(
+        `  ${name.padEnd(15)} ${median(list).toFixed(2).padStart(10)} [${figures}]  ${name === 'quarterdeck' ? '' : `we ${ratio.toFixed(2)}×`} ${verdict}`,
+      );
+    }
+  }
+}
+
+/** 50 pushes at once of 100 MiB each: what they cost in memory. */
 async function memory(peer: Peer, folder: string, idle: number) {
   const file = join(folder, 'parallel');
-  await makeFile(file, 100);
+  const size = Math.min(100, largeMiB);
+  await makeFile(file, size);
   let most = idle;
   const watch = setInterval(() => (most = Math.max(most, residentMiB(peer.pid))), 100);
   const start = async () => {
@@ -275,7 +219,7 @@ async function memory(peer: Peer, folder: string, idle: number) {
   const failed = outcomes.filter((o) => o.status === 'rejected').length;
   if (failed) console.log(`${failed} of the 50 parallel pushes FAILED`);
   console.log(
-    `50 parallel pushes of 100 MiB: ${idle.toFixed(0)} MiB idle, ${most.toFixed(0)} MiB at most: + ${(most - idle).toFixed(0)} MiB (target < 64: ${most - idle < 64 ? 'met' : 'MISSED'})`,
+    `50 parallel pushes of ${size} MiB: ${idle.toFixed(0)} MiB idle, ${most.toFixed(0)} MiB at most: + ${(most - idle).toFixed(0)} MiB (target < 64: ${most - idle < 64 ? 'met' : 'MISSED'})`,
   );
 }
 

@@ -11,11 +11,14 @@ for (const file of sources) {
   if (lines > 400) problems.push(`${file}: ${lines} lines; a file of one idea has at most 400`);
   // One clock, one source of settings: see src/kernel/time.ts and src/kernel/config.ts.
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-  if (/\bDate\.now\(\)|new Date\(\)/.test(code) && !file.startsWith('src/admin/doctor/'))
+  // A prober has no database to ask for either.
+  const isProber = /^src\/areas\/uptime\/planes\/(prober\/(clock|child)|local\/child)\.ts$/.test(file);
+  if (/\bDate\.now\(\)|new Date\(\)|Temporal\.Now\b/.test(code) && !isProber && !file.startsWith('src/admin/doctor/'))
     problems.push(`${file}: asks this machine for the time; decisions use kernel.now(), durations performance.now()`);
   if (/\bMath\.random\(\)/.test(code)) problems.push(`${file}: Math.random() is not for us; use node:crypto`);
   if (
-    /process\.env\b/.test(code) &&
+    /process\.env\b|\benv\b.*'node:process'/.test(code) &&
+    !isProber &&
     !/^(src\/main\.ts|src\/commands\/|src\/kernel\/config\.ts|src\/kernel\/postgres\/identity\.ts|src\/admin\/|cli\/)/.test(file)
   )
     problems.push(`${file}: reads the environment; settings come from src/kernel/config.ts`);

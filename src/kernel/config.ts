@@ -122,6 +122,21 @@ const settings = {
     upstreams,
     'registries that pulls go through to and are cached from: hosts, or host=https://endpoint; empty: none',
   ),
+  registry_quota_bytes: setting(
+    10 * 2 ** 30,
+    integer(0, 1e15),
+    'how much a new registry may hold: distinct bytes of its layers and manifests',
+  ),
+  registry_gc_delay_seconds: setting(
+    86_400,
+    integer(60, 31_536_000),
+    'how long a layer stays that no image needs, after a client was last told that it is here; longer than the slowest push of an image',
+  ),
+  registry_upload_seconds: setting(
+    86_400,
+    integer(60, 31_536_000),
+    'how long an upload that was cut off waits for its client to go on; until then it counts against the quota',
+  ),
   uptime_intervals: setting(
     [30, 60, 120, 300, 600, 1_800, 3_600],
     intervals,

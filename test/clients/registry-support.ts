@@ -100,7 +100,7 @@ export async function imageLayout(folder: string, name: string, size: number): P
   return `oci:${layout}:latest`;
 }
 
-function tarOf(name: string, content: Buffer): Buffer {
+export function tarOf(name: string, content: Buffer): Buffer {
   const header = Buffer.alloc(512);
   header.write(name, 0);
   header.write('0000644\0', 100);

@@ -7,7 +7,9 @@ import type { TestContext } from 'node:test';
 export interface UpstreamRegistry {
   url: string;
   /** Pushes an image of these layers under a tag; returns its digests. */
-  image(repository: string, tag: string, layers: Buffer[]): Image;
+  image(repository: string, tag: string, layers: Buffer[], more?: Record<string, unknown>): Image;
+  /** Pushes any manifest, such as an index; returns its digest. */
+  manifest(repository: string, tag: string, body: Buffer): string;
   untag(repository: string, tag: string): void;
   /** The next requests whose path holds `path` go wrong. */
   fail(path: string, fault: Fault, times?: number): void;
@@ -23,6 +25,8 @@ export interface UpstreamRegistry {
   point(to: { realm?: string; blobs?: string }): void;
   /** From now on only this login is taken; without it everybody may pull. */
   requireLogin(username: string, password: string): void;
+  /** Like registries from before version 1.1 of the specification. */
+  forgetReferrers(): void;
 }
 
 export type Fault = { status: number; headers?: Record<string, string> } | { cutAfter: number } | { content: Buffer } | 'silent';
@@ -35,6 +39,7 @@ export interface Image {
 }
 
 export const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+export const ociIndex = 'application/vnd.oci.image.index.v1+json';
 export const ociImage = 'application/vnd.oci.image.manifest.v1+json';
 
 export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry> {
@@ -49,6 +54,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
   let pointed: { realm?: string; blobs?: string } = {};
   let gate = Promise.resolve();
   let openGate = () => {};
+  let knowsReferrers = true;
 
   const listen = async (handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>) => {
     const server = http.createServer((request, response) => void handler(request, response).catch(() => response.destroy()));
@@ -110,18 +116,41 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token, expires_in: 300 }));
     }
     const token = request.headers.authorization?.replace(/^Bearer /, '');
-    const [, name, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(pathname) ?? [];
+    const [, name, kind, reference] = /^\/v2\/(.+)\/(manifests|blobs|tags|referrers)\/([^/]+)$/.exec(pathname) ?? [];
     const scope = name ? `repository:${name}:pull` : '';
     if (!token || !tokens.has(token) || !token.endsWith(scope)) {
       const challenge = `Bearer realm="${pointed.realm ?? `${url}/token`}",service="fake"${scope ? `,scope="${scope}"` : ''}`;
       return void response.writeHead(401, { 'www-authenticate': challenge, 'content-type': 'application/json' }).end('{"errors":[]}');
     }
     if (pathname === '/v2/') return void response.end('{}');
+    if (kind === 'tags') {
+      const all = [...tags.keys()].filter((t) => t.startsWith(`${name}:`)).map((t) => t.slice(name!.length + 1));
+      if (!all.length) return void response.writeHead(404).end('{"errors":[{"code":"NAME_UNKNOWN"}]}');
+      const left = all.sort().filter((tag) => tag > (searchParams.get('last') ?? ''));
+      const page = left.slice(0, Number(searchParams.get('n') ?? left.length));
+      if (page.length < left.length) response.setHeader('link', `<${pathname}?n=${page.length}&last=${page.at(-1)}&theirs=1>; rel="next"`);
+      return void response.end(JSON.stringify({ name, tags: page }));
+    }
+    if (kind === 'referrers' && knowsReferrers) {
+      const found = [...manifests]
+        .filter(([key, body]) => key.startsWith(`${name}@`) && JSON.parse(body.toString()).subject?.digest === reference)
+        .map(([key, body]) => {
+          const { mediaType, artifactType } = JSON.parse(body.toString());
+          return { mediaType, digest: key.slice(name!.length + 1), size: body.length, artifactType };
+        });
+      return void response.end(JSON.stringify({ schemaVersion: 2, mediaType: ociIndex, manifests: found }));
+    }
     if (kind === 'manifests') {
       const digest = reference!.includes(':') ? reference! : tags.get(`${name}:${reference}`);
       const body = digest && manifests.get(`${name}@${digest}`);
       if (!body) return void response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}');
-      return send(request, response, body, { 'content-type': ociImage, 'docker-content-digest': digest }, fault);
+      return send(
+        request,
+        response,
+        body,
+        { 'content-type': JSON.parse(body.toString()).mediaType, 'docker-content-digest': digest },
+        fault,
+      );
     }
     if (kind === 'blobs' && blobs.has(reference!))
       return void response.writeHead(307, { location: `${pointed.blobs ?? storage}/${reference}` }).end();
@@ -133,7 +162,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     seen,
     elsewhere,
     count: (start) => seen.filter((s) => s.startsWith(start)).length,
-    image: (repository, tag, layers) => {
+    image: (repository, tag, layers, more = {}) => {
       const config = Buffer.from(JSON.stringify({ made: randomBytes(4).toString('hex') }));
       for (const blob of [config, ...layers]) blobs.set(sha256(blob), blob);
       const described = (bytes: Buffer, mediaType: string) => ({ mediaType, digest: sha256(bytes), size: bytes.length });
@@ -143,12 +172,18 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
           mediaType: ociImage,
           config: described(config, 'application/vnd.oci.image.config.v1+json'),
           layers: layers.map((l) => described(l, 'application/vnd.oci.image.layer.v1.tar')),
+          ...more,
         }),
       );
       const digest = sha256(manifest);
       manifests.set(`${repository}@${digest}`, manifest);
       tags.set(`${repository}:${tag}`, digest);
       return { digest, manifest, config: sha256(config), layers: layers.map(sha256) };
+    },
+    manifest: (repository, tag, body) => {
+      manifests.set(`${repository}@${sha256(body)}`, body);
+      tags.set(`${repository}:${tag}`, sha256(body));
+      return sha256(body);
     },
     untag: (repository, tag) => void tags.delete(`${repository}:${tag}`),
     fail: (path, fault, times = 1) => void faults.push({ path, fault, left: times }),
@@ -165,6 +200,9 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     },
     point: (to) => {
       pointed = to;
+    },
+    forgetReferrers: () => {
+      knowsReferrers = false;
     },
     requireLogin: (username, password) => {
       login = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;

@@ -10,10 +10,15 @@ export interface RegistrySettings {
   idleMs: number;
 }
 
-const defaults: RegistrySettings = { gcDelaySeconds: 86_400, uploadSeconds: 86_400, maxManifestBytes: 4 * 1024 * 1024, idleMs: 60_000 };
-const changed = new WeakMap<App, RegistrySettings>();
+const changed = new WeakMap<App, Partial<RegistrySettings>>();
 
-export const settingsOf = (app: App): RegistrySettings => changed.get(app) ?? defaults;
+export const settingsOf = (app: App): RegistrySettings => ({
+  gcDelaySeconds: app.config.registry_gc_delay_seconds,
+  uploadSeconds: app.config.registry_upload_seconds,
+  maxManifestBytes: 4 * 1024 * 1024,
+  idleMs: 60_000,
+  ...changed.get(app),
+});
 
 /** For one running server: tests have no day to wait for. */
-export const changeSettings = (app: App, some: Partial<RegistrySettings>) => void changed.set(app, { ...settingsOf(app), ...some });
+export const changeSettings = (app: App, some: Partial<RegistrySettings>) => void changed.set(app, { ...changed.get(app), ...some });

@@ -16,7 +16,9 @@ const sample = { count: 10, largest: 256 * 1024 * 1024 };
 
 /** Compares what is stored with what the tables say, both ways, slowly. */
 export async function scrub(app: App, signal: AbortSignal, log: Logger): Promise<void> {
-  const since = new Date(Date.parse(await app.db.read(now)) - 2 * daySeconds * 1000);
+  // Nothing that an upload still waits for is old enough, however long the operator lets it wait.
+  const oldSeconds = daySeconds + Math.max(daySeconds, settingsOf(app).uploadSeconds);
+  const since = new Date(Date.parse(await app.db.read(now)) - oldSeconds * 1000);
   const swept = await app.storage.sweep(since);
   const orphans = await removeOrphans(app, since, signal);
   await app.db.write(async (tx) => {

@@ -6,8 +6,6 @@ import { isReserved } from '../rules/slugs.ts';
 import * as store from '../store/registries.ts';
 import { registryView } from '../view.ts';
 
-const defaultQuotaBytes = 10 * 2 ** 30;
-
 export const createRegistry = operation(registry.createRegistry, async ({ ctx, body }) => {
   const { slug, displayName = body.slug, region = ctx.app.config.region } = body;
   if (region !== ctx.app.config.region) invalid(`region ${region} does not exist here; the only one is ${ctx.app.config.region}`);
@@ -17,7 +15,7 @@ export const createRegistry = operation(registry.createRegistry, async ({ ctx, b
     const active = await ctx.app.ports.payment.active(tx, ctx.principal.org);
     if (!active) paymentRequired('the organization has no active payment method; add one first');
     const made =
-      (await store.insertRegistry(tx, ctx.org, { slug, displayName, region, quotaBytes: defaultQuotaBytes })) ??
+      (await store.insertRegistry(tx, ctx.org, { slug, displayName, region, quotaBytes: ctx.app.config.registry_quota_bytes })) ??
       conflict(`the slug ${slug} is taken; slugs are unique everywhere, choose another one`);
     await audit(tx, ctx, 'registry.registry.create', made, { slug });
     return created(registryView(made), `/registry/registries/${slug}`);

@@ -13,8 +13,12 @@ export const manifestByTag = (tx: Tx, repositoryId: number, tag: string) => row(
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${tag}`;
 
-export const bodyOf = async (tx: Tx, id: number): Promise<Buffer | undefined> =>
-  (await row(tx, Type.Object({ body: Type.Unsafe<Buffer>({}) }))`select body from registry.manifest where id = ${id}`)?.body;
+/** By digest, not by row: a manifest that was deleted and pushed again is the same one to whoever remembers it. */
+export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Promise<Buffer | undefined> =>
+  (
+    await row(tx, Type.Object({ body: Type.Unsafe<Buffer>({}) }))`
+    select body from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`
+  )?.body;
 
 const PutRow = Type.Object({ id: Type.Integer(), fresh: Type.Boolean() });
 

@@ -11,12 +11,13 @@ export interface Cached extends Quarterdeck {
 }
 
 /** A server whose catalog has one upstream, `up.test`, and `docker.io` at the same place; and somebody who pulls through it. */
-export async function cached(t: TestContext): Promise<Cached> {
+export async function cached(t: TestContext, env: Record<string, string> = {}): Promise<Cached> {
   const upstream = await upstreamRegistry(t);
   const qd = await quarterdeck(t, {
     env: {
       QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8',
       QUARTERDECK_REGISTRY_UPSTREAMS: `up.test=${upstream.url},docker.io=${upstream.url},gone.test=http://127.0.0.1:9`,
+      ...env,
     },
   });
   await qd.owner.post('/registry/registries', { slug: 'acme' });

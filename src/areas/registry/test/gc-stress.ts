@@ -13,6 +13,7 @@ import {
   pushBlob,
   putManifest,
   registryServer,
+  type Send,
   someBytes,
   type TestRegistry,
 } from './registry-server.ts';
@@ -20,10 +21,14 @@ import {
 const repositories = ['acme/one', 'acme/two', 'acme/three'];
 
 /** Many clients push, pull and delete images that share layers while garbage collection runs without any delay. Whatever manifest
- *  was answered 201 and not deleted since must be whole, byte by byte; and in the end nothing else is left. */
-export async function stress(t: TestContext, ms: number) {
+ *  was answered 201 and not deleted since must be whole, byte by byte; and in the end nothing else is left. With two servers each
+ *  request goes to either of them, and both collect what the other one stores. */
+export async function stress(t: TestContext, ms: number, options: { servers?: 1 | 2 } = {}) {
   const server = await registryServer(t, { settings: { gcDelaySeconds: 0 } });
-  const { send, app } = server;
+  const { connection, dataDir } = server;
+  const second = options.servers === 2 ? [await registryServer(t, { settings: { gcDelaySeconds: 0 }, connection, dataDir })] : [];
+  const servers = [server, ...second];
+  const send: Send = (...request) => servers[randomInt(servers.length)]!.send(...request);
   const layers = Array.from({ length: 6 }, () => someBytes(2_000 + randomInt(100_000)));
   /** Images that stand, by repository and digest; one whose push or delete is under way is not among them. */
   const standing = new Map<string, Image>();
@@ -47,7 +52,7 @@ export async function stress(t: TestContext, ms: number) {
     busy.add(key);
     try {
       for (let began = performance.now(); ; began = performance.now()) {
-        for (const blob of image.blobs) await bring(server, name, blob);
+        for (const blob of image.blobs) await bring(send, name, blob);
         const put = await putManifest(send, name, image.digest, image);
         pushMs = 0.8 * pushMs + 0.2 * (performance.now() - began);
         if (put.status === 201) break;
@@ -80,6 +85,9 @@ export async function stress(t: TestContext, ms: number) {
 
   const verify = async (key: string, image: Image, mayGo: boolean) => {
     const [name] = key.split('@') as [string];
+    const manifest = await send('GET', `/v2/${key.replace('@', '/manifests/')}`);
+    if (mayGo && standing.get(key) !== image) return;
+    assert.ok(manifest.body.equals(image.body), `${key} is not there: ${manifest.status} ${manifest.body.subarray(0, 300)}`);
     for (const blob of image.blobs) {
       const got = await send('GET', `/v2/${name}/blobs/${digestOf(blob)}`);
       if (mayGo && standing.get(key) !== image) return;
@@ -100,13 +108,13 @@ export async function stress(t: TestContext, ms: number) {
       await new Promise((r) => setImmediate(r)); // an act with nothing to do must not keep the others from acting
     }
   };
-  const collector = (async () => {
+  const collectors = servers.map(async ({ app }) => {
     while (!stop.signal.aborted) {
       counts.collected += await collect(app, stop.signal, app.log, 50);
-      // A collector that never rests would leave no push the time to end: on average one ends between two rounds.
-      await sleep(randomInt(Math.ceil(2 * pushMs) + 1));
+      // Collectors that never rest would leave no push the time to end: on average one ends between two rounds.
+      await sleep(randomInt(Math.ceil(2 * servers.length * pushMs) + 1));
     }
-  })();
+  });
   await Promise.all([
     ...Array.from({ length: 4 }, () => client(pushOne)),
     client(deleteOne),
@@ -114,7 +122,7 @@ export async function stress(t: TestContext, ms: number) {
     client(pullOne),
     client(pullOne),
   ]).finally(() => stop.abort());
-  await collector;
+  await Promise.all(collectors);
 
   for (const [key, image] of standing) await verify(key, image, false);
   await everythingAddsUp(server, standing);
@@ -122,7 +130,7 @@ export async function stress(t: TestContext, ms: number) {
   assert.ok(counts.pushed >= 20 && counts.deleted >= 8 && counts.collected >= 20, JSON.stringify(counts));
 }
 
-async function bring({ send }: TestRegistry, name: string, blob: Buffer) {
+async function bring(send: Send, name: string, blob: Buffer) {
   const digest = digestOf(blob);
   if (randomInt(2) && (await send('HEAD', `/v2/${name}/blobs/${digest}`)).status === 200) return;
   if (randomInt(2)) {

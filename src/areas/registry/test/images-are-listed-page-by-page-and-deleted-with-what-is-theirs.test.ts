@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
+import { attachmentsOf } from '../rules/attachments.ts';
 import { basic } from './credentials.ts';
 
 const sha256 = (bytes: string | Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
@@ -44,8 +45,16 @@ test('images are listed page by page and deleted with what is theirs', async (t)
   const index = await put('team/app', 'v1', { schemaVersion: 2, mediaType: types.index, manifests: [amd, arm] });
   const subject = { mediaType: index.mediaType, digest: index.digest, size: index.size };
   const signature = await image('team/app', undefined, ['sig'], { subject, artifactType: 'application/vnd.dev.sigstore.bundle.v0.3+json' });
-  const sbom = await image('team/app', undefined, ['sbom'], { subject, artifactType: 'application/spdx+json' });
+  // As cosign attests to one: a bundle, too, that says what it is about.
+  const annotations = { 'dev.sigstore.bundle.predicateType': 'https://cyclonedx.org/bom' };
+  const attested = { subject, artifactType: 'application/vnd.dev.sigstore.bundle.v0.3+json', annotations };
+  const sbom = await image('team/app', undefined, ['sbom'], attested);
   await image('libs/base', 'v1', ['base']);
+
+  assert.deepEqual(attachmentsOf(['application/spdx+json', 'https://sigstore.dev/cosign/sign/v1', 'x/y'], ['sha256-ab.sig']), {
+    signatures: 2,
+    sboms: 1,
+  });
 
   await t.test('listed', async () => {
     const { tags } = await list('tags');

@@ -1,8 +1,11 @@
 // The data plane alone, open to anybody on loopback: for conformance suites, clients and benches while they are being written.
-// Prints its address; ends with its input.
+// Prints its address; ends with its input, or where QUARTERDECK_TEST_CRASH says. With it garbage collection runs without any delay.
+import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { App } from '../../../kernel/app.ts';
 import { readConfig } from '../../../kernel/config.ts';
 import { run } from '../../../kernel/db.ts';
 import { makeLog } from '../../../kernel/log.ts';
@@ -11,12 +14,18 @@ import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
 import type { Access } from '../access.ts';
+import { collect } from '../gc/collect.ts';
 import { ociHandler } from '../planes/oci/index.ts';
+import { makePullThrough } from '../planes/upstream/index.ts';
+import { changeSettings } from '../settings.ts';
 import { tasks } from '../tasks.ts';
+import { type CrashPoint, mortal } from './crash-points.ts';
 
 const dataDir = process.env['QUARTERDECK_DATA'] ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
 const given = process.env['QUARTERDECK_TEST_CONNECTION'];
 const postgres = given ? { connection: JSON.parse(given), stop: async () => {} } : await keepPostgres({ dataDir: join(dataDir, 'pg') });
+const crash = process.env['QUARTERDECK_TEST_CRASH'];
+const point = crash === undefined ? undefined : (JSON.parse(crash) as CrashPoint | null);
 const access: Access = {
   keyId: 'key',
   org: 'org',
@@ -34,8 +43,12 @@ const running = await serve({
       name: 'registry',
       operations: [],
       migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
-      raw: (app) => ociHandler({ app, authenticate: () => access }),
-      tasks,
+      raw: (app) => {
+        const served = mortal(app, 'serve', point ?? undefined);
+        if (point !== undefined) changeSettings(served, { gcDelaySeconds: 0 });
+        return ociHandler({ app: served, authenticate: () => access, cache: makePullThrough(served) });
+      },
+      tasks: point === undefined ? tasks : [],
     }),
   ],
   database: { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: async () => {} },
@@ -45,6 +58,7 @@ await running.app.db.write(
     insert into registry.registry (org_id, id, slug, display_name, region, quota_bytes, created_at)
     values ('org', 'reg_acme', 'acme', 'acme', 'local', 1000000000000, kernel.now()) on conflict do nothing`,
 );
+if (point !== undefined) void collectAlways(mortal(running.app, 'collect', point ?? undefined));
 console.log(`${running.url} ${process.pid}`);
 process.stdin.resume();
 process.stdin.once('end', async () => {
@@ -53,3 +67,12 @@ process.stdin.once('end', async () => {
   if (!process.env['QUARTERDECK_DATA']) await rm(dataDir, { recursive: true, force: true });
   process.exit(0);
 });
+
+async function collectAlways(app: App) {
+  changeSettings(app, { gcDelaySeconds: 0 });
+  const { signal } = new AbortController();
+  for (;;) {
+    await collect(app, signal, app.log, 20).catch(() => {});
+    await setTimeout(randomInt(60)); // some pushes must be able to end between two rounds
+  }
+}

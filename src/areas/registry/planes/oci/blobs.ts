@@ -92,10 +92,12 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   const whole = blob.size <= smallest;
   const opened = await storage.open(blob.storage_key, whole ? undefined : range);
   if (!opened) {
-    // Deleted since we remembered it; or it was never there, and then the operator must know.
+    // Deleted since we remembered it, and perhaps pushed again by way of another process, whose word has not reached us yet; or it
+    // was never there, and then the operator must know.
     await db.write((tx) => caches.drop(tx, topics.blob(repository.id, blob.digest)));
-    if (await db.read((tx) => linkedBlob(tx, repository.id, blob.digest)))
-      plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
+    const now = await db.read((tx) => linkedBlob(tx, repository.id, blob.digest));
+    if (now && now.storage_key !== blob.storage_key) return sendBlob(call, place, repository, now);
+    if (now) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
     for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
       response.removeHeader(header);
     return blobUnknown(blob.digest);
@@ -123,10 +125,14 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
 }
 
 async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
-  const source: ReadableSource | undefined = repository.upstream_host ? await call.plane.cache?.blob(repository, digest) : undefined;
+  const cache = repository.upstream_host ? call.plane.cache : undefined;
+  if (call.method === 'HEAD') {
+    const size = (await cache?.blobSize(repository, digest)) ?? blobUnknown(digest);
+    return prepare(call, size, digest) ? void call.response.end() : undefined;
+  }
+  const source: ReadableSource | undefined = await cache?.blob(repository, digest);
   if (!source) return blobUnknown(digest);
   if (!prepare(call, source.size, digest)) return;
-  if (call.method === 'HEAD') return void call.response.end();
   const range = rangeOf(call.request.headers.range, source.size);
   const stream = await source.open(typeof range === 'object' ? range : undefined);
   await whileAllowed(call, place, () => pipeline(stream, call.response));

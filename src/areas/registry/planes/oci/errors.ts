@@ -32,11 +32,13 @@ export class OciError extends Error {
   readonly status: number;
   readonly detail: unknown;
   readonly headers: Record<string, string>;
+  /** Whoever noticed it has told the operator already. */
+  readonly logged: boolean;
 
   constructor(
     code: OciCode,
     sentence: string,
-    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {},
+    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown; logged?: boolean } = {},
   ) {
     super(sentence, { cause: options.cause });
     this.name = 'OciError';
@@ -44,6 +46,7 @@ export class OciError extends Error {
     this.status = options.status ?? statuses[code];
     this.detail = options.detail;
     this.headers = options.headers ?? {};
+    this.logged = options.logged ?? false;
   }
 }
 
@@ -76,7 +79,8 @@ const patience = { bytes: 1024 * 1024, ms: 5_000 };
 
 export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, log: Logger) {
   const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', 'something went wrong on our side; try again', { cause: thrown });
-  if (error.status >= 500) log.error({ err: thrown, method: request.method, url: request.url?.split('?')[0] }, 'registry request failed');
+  if (error.status >= 500 && !error.logged)
+    log.error({ err: thrown, method: request.method, url: request.url?.split('?')[0] }, 'registry request failed');
   if (response.headersSent || response.destroyed) return void response.destroy();
   const body = JSON.stringify({
     errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }],

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import type { Action, Authenticate } from '../../access.ts';
-import { isName, type Route, routeOf } from '../../rules/names.ts';
+import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { markPulled } from '../../store/manifests.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
@@ -62,9 +62,9 @@ async function answer(plane: Plane, request: IncomingMessage, response: ServerRe
   response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
   response.setHeader('X-Content-Type-Options', 'nosniff');
   const mark = url.indexOf('?');
-  const route = routeOf(mark < 0 ? url : url.slice(0, mark));
   const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
   const method = request.method ?? 'GET';
+  const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
 
   // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
   const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
@@ -72,6 +72,17 @@ async function answer(plane: Plane, request: IncomingMessage, response: ServerRe
   if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
   if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
   await handle({ plane, request, response, method, query, access }, route);
+}
+
+/** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
+function mirrored(plane: Plane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
+  const host = query.get('ns');
+  if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return route;
+  const parts = splitName(route.name);
+  const name = parts && (parts.repository.startsWith(`${host}/`) ? parts.repository : `${host}/${parts.repository}`);
+  if (!name || plane.cache?.hostOf(name) !== host) return route;
+  response.setHeader('OCI-Namespace', host);
+  return { ...route, name: `${parts.slug}/${name}` };
 }
 
 function handle(call: Call, route: Route): Promise<void> {

@@ -3,9 +3,10 @@ import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
 import { isDigest } from '../../rules/names.ts';
 import { referrersOf, tagNames } from '../../store/manifests.ts';
 import { catalogOf } from '../../store/repositories.ts';
-import { type Call, knownRepository, permit, repositoryAt } from './call.ts';
+import { type Call, knownRepository, permit, repositoryAt, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
+import type { Descriptor, Unheard } from './upstream.ts';
 
 const most = 10_000;
 const referrersPage = 500;
@@ -24,13 +25,37 @@ function pageOf({ query }: Call): { n: number; last: string } {
   return { n: given === null ? most : Math.min(Number(given), most), last: query.get('last') ?? '' };
 }
 
-const next = ({ response }: Call, path: string, query: Record<string, string>) =>
+/** What the upstream did not say is told with what is here. */
+const warn = ({ response }: Call, unheard: Unheard | undefined) => {
+  if (unheard) response.setHeader('Warning', `299 - "${unheard.warning}"`);
+};
+
+function without(query: URLSearchParams, name: string): URLSearchParams {
+  const rest = new URLSearchParams(query);
+  rest.delete(name);
+  return rest;
+}
+
+const next = ({ response }: Call, path: string, query: Record<string, string> | URLSearchParams) =>
   response.setHeader('Link', `<${path}?${new URLSearchParams(query)}>; rel="next"`);
 
 export async function listTags(call: Call, name: string): Promise<void> {
   const place = permit(call.plane, call.access, name, ['pull']);
   const { n, last } = pageOf(call);
   const repository = await knownRepository(call, place);
+  if (repository.upstream_host && n > 0) {
+    const listed = await call.plane.cache?.tags(repository, without(call.query, 'ns'));
+    if (listed && 'tags' in listed) {
+      // An upstream that knows no pages sends everything, every time.
+      const all = listed.tags.length > n ? listed.tags.sort().filter((tag) => tag > last) : listed.tags;
+      const tags = all.slice(0, n);
+      if (all.length > n) next(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
+      else if (listed.next) next(call, `/v2/${name}/tags/list`, listed.next);
+      return sendJson(call, { name, tags });
+    }
+    if (!listed && call.plane.cache?.hostOf(repository.name)) unknownName(place);
+    warn(call, listed);
+  }
   const found = n === 0 ? [] : await call.plane.app.db.read((tx) => tagNames(tx, repository.id, last, n + 1));
   const tags = found.slice(0, n);
   if (found.length > n && n > 0) next(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
@@ -43,25 +68,36 @@ export async function listReferrers(call: Call, name: string, digest: string): P
   const place = permit(plane, call.access, name, ['pull']);
   if (!isDigest(digest)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
   const repository = await repositoryAt(call, place);
+  const wanted = query.get('artifactType');
+  const send = (manifests: Descriptor[]) => {
+    if (wanted !== null) response.setHeader('OCI-Filters-Applied', 'artifactType');
+    const chosen = manifests.filter((m) => wanted === null || m.artifactType === wanted);
+    sendJson(call, { schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests: chosen }, mediaTypes.ociIndex);
+  };
+  if (repository?.upstream_host) {
+    const listed = await plane.cache?.referrers(repository, digest, without(query, 'ns'));
+    if (listed && 'manifests' in listed) {
+      if (listed.next) next(call, `/v2/${name}/referrers/${digest}`, listed.next);
+      return send(listed.manifests);
+    }
+    warn(call, listed);
+  }
   const after = Number(query.get('last') ?? 0);
   if (!Number.isSafeInteger(after)) throw new OciError('UNSUPPORTED', 'follow the Link of the page before', { status: 400 });
-  const wanted = query.get('artifactType');
   const found = repository ? await plane.app.db.read((tx) => referrersOf(tx, repository.id, digest, after, referrersPage + 1)) : [];
   const page = found.slice(0, referrersPage);
   if (found.length > referrersPage) {
     next(call, `/v2/${name}/referrers/${digest}`, { last: String(page.at(-1)!.id), ...(wanted === null ? {} : { artifactType: wanted }) });
   }
-  const manifests = page
-    .map((m) => ({
+  send(
+    page.map((m) => ({
       mediaType: m.media_type,
       digest: m.digest,
       size: m.size,
       artifactType: artifactTypeOf({ mediaType: m.media_type, artifactType: m.artifact_type, configType: m.config_type }),
       annotations: m.annotations ?? undefined,
-    }))
-    .filter((m) => wanted === null || m.artifactType === wanted);
-  if (wanted !== null) response.setHeader('OCI-Filters-Applied', 'artifactType');
-  sendJson(call, { schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }, mediaTypes.ociIndex);
+    })),
+  );
 }
 
 /** Only what the credential may pull. Names come registry by registry, which is the order of whole names, since slugs are sorted. */

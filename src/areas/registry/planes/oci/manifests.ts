@@ -1,6 +1,7 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { tell } from '../../events.ts';
+import { withRoom } from '../../gc/evict.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
@@ -45,7 +46,7 @@ export async function getManifest(call: Call, name: string, reference: string): 
   response.setHeader('Content-Type', manifest.media_type);
   response.setHeader('Content-Length', manifest.size);
   if (head) return void response.end();
-  const body = (await plane.places.body(manifest)) ?? manifestUnknown(reference);
+  const body = (await plane.places.body(repository, manifest)) ?? manifestUnknown(reference);
   plane.metrics.pulls.inc({ registry: place.slug });
   plane.pulled(manifest.id);
   response.end(body);
@@ -76,11 +77,13 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const parsed = parseManifest(body, request.headers['content-type']);
 
   const tags = byDigest ? extra : [reference, ...extra];
-  const repository = await plane.app.db.write(async (tx) => {
-    const target = (await ensureRepository(tx, { registryId: place.registryId, name: place.repository })) ?? unknownName(place);
-    await storeManifest(tx, plane.app.caches, { repository: target, digest, body, parsed, tags, by: access.keyId });
-    return target;
-  });
+  const repository = await withRoom(plane.app, place.registryId, () =>
+    plane.app.db.write(async (tx) => {
+      const target = (await ensureRepository(tx, { registryId: place.registryId, name: place.repository })) ?? unknownName(place);
+      await storeManifest(tx, plane.app.caches, { repository: target, digest, body, parsed, tags, by: access.keyId });
+      return target;
+    }),
+  );
   plane.metrics.pushes.inc({ registry: repository.slug });
   response.statusCode = 201;
   response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);

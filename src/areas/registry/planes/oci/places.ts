@@ -14,7 +14,7 @@ const MiB = 1024 * 1024;
 export interface Places {
   repository(registryId: string, name: string): Promise<RepositoryRow | undefined>;
   manifest(repository: RepositoryRow, reference: string): Promise<MetaRow | undefined>;
-  body(manifest: MetaRow): Promise<Buffer | undefined>;
+  body(repository: RepositoryRow, manifest: MetaRow): Promise<Buffer | undefined>;
   blob(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
   /** For an answer that somebody may push on: the link is sure to stay for a while. */
   relyOn(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
@@ -42,10 +42,10 @@ export function makePlaces(app: App): Places {
         return value && { value, topics: [topics.repository(id), byDigest ? topics.manifest(id, reference) : topics.tag(id, reference)] };
       }),
 
-    body: async ({ id, digest }) => {
+    body: async ({ id }, { digest }) => {
       const known = bodies.get(digest);
       if (known) return known;
-      const body = await app.db.read((tx) => bodyOf(tx, id));
+      const body = await app.db.read((tx) => bodyOf(tx, id, digest));
       if (body) bodies.set(digest, body);
       return body;
     },

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { may } from '../../access.ts';
+import { withRoom } from '../../gc/evict.ts';
 import { reserve } from '../../quota.ts';
 import { settingsOf } from '../../settings.ts';
 import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
@@ -27,13 +28,15 @@ export async function receive(
   // What the registry holds already takes no room in it.
   let room = options.costsNothing ? Number.POSITIVE_INFINITY : upload.reserved - offset;
   const makeRoom = async (least: number, wanted: number) => {
-    const granted = await patiently(() =>
-      plane.app.db.write(async (tx) => {
-        await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
-        const bytes = await reserve(tx, upload.registry_id, wanted, least);
-        await addReservation(tx, upload.id, bytes);
-        return bytes;
-      }),
+    const granted = await withRoom(plane.app, upload.registry_id, () =>
+      patiently(() =>
+        plane.app.db.write(async (tx) => {
+          await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
+          const bytes = await reserve(tx, upload.registry_id, wanted, least);
+          await addReservation(tx, upload.id, bytes);
+          return bytes;
+        }),
+      ),
     );
     room += granted;
     upload.reserved += granted;

@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
+import { withRoom } from '../../gc/evict.ts';
 import { book } from '../../quota.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
@@ -44,12 +45,13 @@ export interface Finished {
   size: number;
 }
 
-/** Turns a finished upload into a blob of the repository. */
+/** Turns a finished upload into a blob of the repository. Cached images that nobody pulled for `unusedSeconds` make room for it. */
 export async function commitBlob(
   app: App,
   hashes: Hashes,
   repository: { id: number; registry_id: string },
   finished: Finished,
+  unusedSeconds = 0,
 ): Promise<void> {
   const { uploadId, digest, size } = finished;
   const { db, storage } = app;
@@ -57,6 +59,7 @@ export async function commitBlob(
   if (seen !== undefined && seen !== digest) {
     throw new OciError('DIGEST_INVALID', `the content has the digest ${seen}, not ${digest}; send it again`);
   }
+  const fitting = <T>(work: () => Promise<T>) => withRoom(app, repository.registry_id, () => patiently(work), unusedSeconds);
   const linkHeld = async (tx: Tx, blob: BlobRow) => {
     const upload = await takeUpload(tx, uploadId);
     await link(tx, app, repository, blob, upload?.reserved ?? 0);
@@ -64,7 +67,7 @@ export async function commitBlob(
 
   // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.
   if (seen !== undefined) {
-    const known = await patiently(() =>
+    const known = await fitting(() =>
       db.write(async (tx) => {
         const blob = await holdBlob(tx, digest);
         if (blob) await linkHeld(tx, blob);
@@ -84,7 +87,7 @@ export async function commitBlob(
   const key = storageKey(digest, id);
   await storage.commit(uploadId, key, seen === undefined ? { digest } : {});
   hashes.forget(uploadId);
-  const won = await patiently(() =>
+  const won = await fitting(() =>
     db.write(async (tx) => {
       const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
       const blob = mine ?? (await holdBlob(tx, digest));

@@ -1,5 +1,7 @@
+import type { Tx } from '../../../../kernel/db.ts';
 import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
+import { withRoom } from '../../gc/evict.ts';
 import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
 import { type Algorithm, algorithmOf, isDigest, splitName } from '../../rules/names.ts';
 import { chunkOf } from '../../rules/range.ts';
@@ -82,9 +84,13 @@ const heldBy = async ({ plane }: Call, place: Place, digest: string) =>
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
-  const quota = (await call.plane.app.db.read((tx) => quotaOf(tx, place.registryId))) ?? unknownName(place);
+  const { app } = call.plane;
   const least = Math.max(1, needed);
-  if (freeOf(quota) < least) throw new OverQuota(quota, least);
+  const quota = await withRoom(app, place.registryId, async () => {
+    const found = (await app.db.read((tx) => quotaOf(tx, place.registryId))) ?? unknownName(place);
+    if (freeOf(found) < least) throw new OverQuota(found, least);
+    return found;
+  });
   const taken = quota.used_bytes + quota.reserved_bytes;
   if (taken > 0.9 * quota.quota_bytes)
     call.response.setHeader('Warning', `299 - "${taken} of the ${quota.quota_bytes} bytes that the registry may hold are taken"`);
@@ -100,7 +106,7 @@ async function mountBlob({ plane, access }: Call, target: RepositoryRow, digest:
     // A token for the target alone, though its owner may pull from the source: a client that is told so fetches one for both.
     throw challenge(plane.app, `${scopeOf(`${target.slug}/${target.name}`, ['pull', 'push'])} ${scopeOf(from!, ['pull'])}`, true);
   }
-  return plane.app.db.write(async (tx) => {
+  const mount = async (tx: Tx) => {
     if (source) {
       const repository = await repositoryByName(tx, reach!.registryId, source.repository);
       if (!repository || !(await linkedBlob(tx, repository.id, digest))) return false;
@@ -112,7 +118,8 @@ async function mountBlob({ plane, access }: Call, target: RepositoryRow, digest:
     const blob = await holdBlob(tx, digest);
     if (blob) await link(tx, plane.app, target, blob);
     return Boolean(blob);
-  });
+  };
+  return withRoom(plane.app, target.registry_id, () => plane.app.db.write(mount));
 }
 
 async function found(call: Call, name: string, id: string): Promise<{ place: Place; repository: RepositoryRow; upload: UploadRow }> {

@@ -9,6 +9,28 @@ export interface ReadableSource {
   open(range?: { offset: number; length: number }): Promise<Readable>;
 }
 
+export interface Descriptor {
+  mediaType: string;
+  digest: string;
+  size: number;
+  artifactType?: string;
+}
+
+/** `next`: the query of the page after this one, in the upstream's own words. */
+export interface TagPage {
+  tags: string[];
+  next?: URLSearchParams;
+}
+export interface ReferrerPage {
+  manifests: Descriptor[];
+  next?: URLSearchParams;
+}
+
+/** The upstream cannot say: what is here must do, with this word to the client. */
+export interface Unheard {
+  warning: string;
+}
+
 /** Repositories below `<slug>/<catalog host>/…` that are filled from an upstream when somebody pulls. */
 export interface PullThrough {
   /** The catalog host that a repository's name (without the slug) begins with; undefined for an ordinary one. */
@@ -19,4 +41,9 @@ export interface PullThrough {
   manifest(repository: RepositoryRow, reference: string, options: { head: boolean }): Promise<{ warning?: string } | undefined>;
   /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
   blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
+  /** How large such a blob is, without fetching it. Undefined: the upstream has none either. */
+  blobSize(repository: RepositoryRow, digest: string): Promise<number | undefined>;
+  /** What the upstream lists; undefined when it knows no such repository, or is no longer in the catalog. */
+  tags(repository: RepositoryRow, query: URLSearchParams): Promise<TagPage | Unheard | undefined>;
+  referrers(repository: RepositoryRow, digest: string, query: URLSearchParams): Promise<ReferrerPage | Unheard | undefined>;
 }

@@ -38,6 +38,8 @@ export interface Ask {
   headers?: Record<string, string>;
   maxBodyBytes?: number;
   timeouts?: Timeouts;
+  /** 0: a redirect is an answer, too. */
+  maxRedirects?: number;
 }
 
 export interface UpstreamClient {
@@ -74,7 +76,7 @@ export function makeUpstreamClient(app: App): UpstreamClient {
       .fetch('upstream', endpoint + path, {
         method: ask.method,
         headers: { ...ask.headers, ...(authorization ? { authorization } : {}) },
-        maxRedirects: 5, // the guard takes Authorization along to the same origin only
+        maxRedirects: ask.maxRedirects ?? 5, // the guard takes Authorization along to the same origin only
         decompress: false,
         maxBodyBytes: ask.maxBodyBytes ?? 8 * 1024 * 1024,
         timeouts: ask.timeouts ?? short,

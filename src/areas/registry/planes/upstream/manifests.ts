@@ -1,4 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
+import { settledSeconds, withRoom } from '../../gc/evict.ts';
 import { mediaTypes, parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
@@ -9,6 +10,7 @@ import { lastCheck, noteChecked, noteMissing } from '../../store/upstreams.ts';
 import { topics } from '../../topics.ts';
 import { OciError } from '../oci/errors.ts';
 import { digestOf, storeManifest } from '../oci/store-manifest.ts';
+import type { Away } from './away.ts';
 import { type Target, UpstreamAway, type UpstreamClient } from './client.ts';
 import { upstreamMetricsOf } from './metrics.ts';
 
@@ -23,29 +25,10 @@ const freshSeconds = 60;
 const missingSeconds = 30;
 const accept = Object.values(mediaTypes).join(', ');
 
-export function makeManifestFetcher(app: App, client: UpstreamClient): FreshManifest {
+export function makeManifestFetcher(app: App, client: UpstreamClient, away: Away): FreshManifest {
   const known = app.caches.make<Freshness>({ max: 50_000, ttlMs: freshSeconds * 1000 });
-  const resting = new Map<string, { until: number; away: UpstreamAway }>();
 
   const count = ({ host }: Target, result: string) => upstreamMetricsOf(app).manifests.inc({ upstream: host, result });
-
-  const asking = async <T>(target: Target, act: () => Promise<T>): Promise<T> => {
-    const key = `${target.registryId} ${target.host}`;
-    const rest = resting.get(key);
-    if (rest && performance.now() < rest.until) throw rest.away;
-    count(target, 'asked');
-    try {
-      const answer = await act();
-      resting.delete(key);
-      return answer;
-    } catch (error) {
-      if (error instanceof UpstreamAway) {
-        count(target, 'away');
-        resting.set(key, { until: performance.now() + error.retrySeconds * 1000, away: error });
-      }
-      throw error;
-    }
-  };
 
   const refused = (target: Target): never => {
     throw new OciError(
@@ -83,10 +66,20 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
     const parsed = parseManifest(body, answer.headers['content-type']);
     // The registry's own rule of immutable tags is for what is pushed: here the upstream decides.
     const cached = { ...repository, immutable_tags: [] };
-    await app.db.write(async (tx) => {
-      await storeManifest(tx, app.caches, { repository: cached, digest, body, parsed, tags: tag ? [tag] : [], by: 'cache', sparse: true });
-      if (tag) await noteChecked(tx, repository.id, tag, digest);
-    });
+    const store = () =>
+      app.db.write(async (tx) => {
+        await storeManifest(tx, app.caches, {
+          repository: cached,
+          digest,
+          body,
+          parsed,
+          tags: tag ? [tag] : [],
+          by: 'cache',
+          sparse: true,
+        });
+        if (tag) await noteChecked(tx, repository.id, tag, digest);
+      });
+    await withRoom(app, repository.registry_id, store, settledSeconds);
     return true;
   };
 
@@ -96,7 +89,7 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
     if (check?.missing) return { missing: true };
     if (here && check?.digest === here.digest && check.age_seconds < freshSeconds) return {};
     try {
-      return await asking(target, async () => {
+      return await away.asking(target, async () => {
         const found = await look(target, tag);
         if (!found) return gone(repository, tag);
         if (here && found.digest === here.digest) {
@@ -107,10 +100,7 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
       });
     } catch (error) {
       if (!(error instanceof UpstreamAway) || !here) throw error;
-      app.log.info(
-        { upstream: target.host, repository: repository.name, tag, error: error.message },
-        'a cached image is served though its upstream cannot be asked',
-      );
+      away.say(target, error);
       return { warning: `${error.message.replaceAll('"', "'")}; this is the copy from before` };
     }
   };
@@ -125,7 +115,7 @@ export function makeManifestFetcher(app: App, client: UpstreamClient): FreshMani
 
   const haveDigest = async (repository: RepositoryRow, target: Target, digest: string): Promise<Freshness> => {
     if (await app.db.read((tx) => manifestByDigest(tx, repository.id, digest))) return {};
-    return (await asking(target, () => fetch(repository, target, digest, undefined))) ? {} : { missing: true };
+    return (await away.asking(target, () => fetch(repository, target, digest, undefined))) ? {} : { missing: true };
   };
 
   return async (repository, target, reference) => {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { env } from 'node:process'; // not for settings: what a child of ours inherits
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../../../kernel/log.ts';
@@ -17,7 +16,8 @@ const graceMs = 5_000;
 
 /** Only this much of our own environment: neither the database nor any secret is the prober's business. */
 const passedOn = ['NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ'];
-const ownEnvironment = () => Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+const ownEnvironment = () =>
+  Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
 export function startProber(settings: ProberSettings, log: Logger): Prober {
   const stopping = new AbortController();

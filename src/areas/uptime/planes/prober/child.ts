@@ -1,6 +1,5 @@
 // A prober as a program of its own: what `quarterdeck probe` becomes, and what a server with the role `prober` starts beside itself.
 // It imports neither the database nor the command line: it holds no credential but its own, and stays small.
-import { env } from 'node:process';
 import { Stop } from '../../../../kernel/errors.ts';
 import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { makeLog } from '../../../../kernel/log.ts';
@@ -47,7 +46,7 @@ const failed = (error: unknown): never => {
 };
 
 try {
-  const settings = settingsOf(env);
+  const settings = settingsOf(process.env);
   const running = start(settings);
   let since: number | undefined;
   const end = () => {

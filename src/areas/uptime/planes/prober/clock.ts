@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   sinceBoot: () => uptime() * 1000,
   // Not kernel.now(): a prober has no database to ask. Results carry ages, so nothing that is stored depends on it.
-  wall: () => Temporal.Now.instant().epochMilliseconds,
+  wall: () => Date.now(),
   at: (time, act) => {
     const timer = setTimeout(act, Math.max(0, time - performance.now()));
     return () => clearTimeout(timer);

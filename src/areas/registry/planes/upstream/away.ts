@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache';
+import type { App } from '../../../../kernel/app.ts';
+import { type Target, UpstreamAway } from './client.ts';
+import { upstreamMetricsOf } from './metrics.ts';
+
+/** What this process knows of upstreams that cannot be asked now. */
+export interface Away {
+  /** Asks an upstream, unless it failed or limited us a moment ago: then it is left alone for as long as it wanted. */
+  asking<T>(target: Target, act: () => Promise<T>): Promise<T>;
+  /** One line in the log while it lasts, however many clients want something from it. */
+  say(target: Target, away: UpstreamAway): void;
+}
+
+const sayAgainMs = 60_000;
+
+export function makeAway(app: App): Away {
+  const resting = new LRUCache<string, { until: number; away: UpstreamAway }>({ max: 10_000 });
+  const said = new LRUCache<string, true>({ max: 1_000, ttl: sayAgainMs });
+  const count = ({ host }: Target, result: string) => upstreamMetricsOf(app).manifests.inc({ upstream: host, result });
+
+  return {
+    asking: async (target, act) => {
+      const key = `${target.registryId} ${target.host}`;
+      const rest = resting.get(key);
+      if (rest && performance.now() < rest.until) throw rest.away;
+      count(target, 'asked');
+      try {
+        const answer = await act();
+        resting.delete(key);
+        return answer;
+      } catch (error) {
+        if (error instanceof UpstreamAway) {
+          count(target, 'away');
+          resting.set(key, { until: performance.now() + error.retrySeconds * 1000, away: error });
+        }
+        throw error;
+      }
+    },
+    say: ({ host }, { message, retrySeconds }) => {
+      if (said.has(host)) return;
+      said.set(host, true);
+      app.log.warn({ upstream: host, error: message, retrySeconds }, 'an upstream cannot be asked; cached images are served as they are');
+    },
+  };
+}

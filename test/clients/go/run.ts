@@ -1,0 +1,68 @@
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker]`.
+// They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
+// (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const here = import.meta.dirname;
+const folder = process.env['QUARTERDECK_GO_CLIENTS'] ?? join(tmpdir(), 'quarterdeck-go-clients');
+
+interface Program {
+  name: string;
+  module: string;
+  version: string;
+  package: string;
+}
+
+const containerd = { name: 'containerd', module: 'github.com/containerd/containerd/v2', version: 'v2.4.2', package: './cmd/containerd' };
+
+const programs: Record<string, Program[]> = {
+  crane: [{ name: 'crane', module: 'github.com/google/go-containerregistry', version: 'v0.22.1', package: './cmd/crane' }],
+  cosign: [{ name: 'cosign', module: 'github.com/sigstore/cosign/v3', version: 'v3.1.3', package: './cmd/cosign' }],
+  // The command itself is not on the proxy under its name; this is the library that it is made of, with a command of ours around it.
+  oras: [{ name: 'oras-go', module: 'oras.land/oras-go/v2', version: 'v2.6.4', package: join(here, 'oras.go') }],
+  containerd: [containerd, { ...containerd, name: 'ctr', package: './cmd/ctr' }],
+  // Its command is taken as it is installed; the daemon starts a containerd of its own.
+  docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
+};
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(programs);
+const unknown = wanted.find((name) => !programs[name]);
+if (unknown) {
+  console.error(`there is no client "${unknown}"; there are ${Object.keys(programs).join(', ')}`);
+  process.exit(2);
+}
+mkdirSync(folder, { recursive: true });
+for (const program of wanted.flatMap((name) => programs[name]!)) if (!existsSync(join(folder, program.name))) build(program);
+
+const files = readdirSync(here).filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')));
+const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files.map((file) => join('test/clients/go', file))], {
+  stdio: 'inherit',
+  cwd: join(here, '../../..'),
+  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+});
+process.exit(tests.status ?? 1);
+
+/** In a copy of the module's own source, so that its go.mod decides about its dependencies, or in a module of its own around one file. */
+function build({ name, module, version, package: at }: Program) {
+  console.log(`building ${name} of ${module} ${version}; this takes minutes`);
+  const source = join(folder, `${name}.source`);
+  const env = { ...process.env, GOFLAGS: '-buildvcs=false -mod=mod' };
+  const go = (...args: string[]) => execFileSync('go', args, { cwd: source, env, stdio: ['ignore', 'pipe', 'inherit'] }).toString();
+  rmSync(source, { recursive: true, force: true });
+  mkdirSync(source);
+  if (at.endsWith('.go')) {
+    writeFileSync(join(source, 'go.mod'), `module ${name}\n\ngo 1.24\n\nrequire ${module} ${version}\n`);
+    cpSync(at, join(source, 'main.go'));
+  } else {
+    const { Dir } = JSON.parse(go('mod', 'download', '-json', `${module}@${version}`)) as { Dir: string };
+    cpSync(Dir, source, { recursive: true });
+    execFileSync('chmod', ['-R', 'u+w', source]);
+  }
+  go('build', '-o', join(folder, `${name}.new`), at.endsWith('.go') ? '.' : at);
+  chmodSync(join(folder, `${name}.new`), 0o755);
+  renameSync(join(folder, `${name}.new`), join(folder, name));
+  rmSync(source, { recursive: true, force: true });
+}
