@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../kernel/at-most.ts';
 
 interface Bucket {
   tokens: number;
@@ -21,7 +22,7 @@ export interface RateLimit {
 }
 
 export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now()): RateLimit {
-  const buckets = new LRUCache<string, Bucket>({ max: 100_000 });
+  const buckets = new LRUCache<string, Bucket>(atMost(100_000));
   const perMs = perMinute / 60_000;
   const refilled = (subject: string): Bucket => {
     const at = monotonic();

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.ts';
 import type { Tx } from './db.ts';
 import { run } from './db.ts';
 import type { Listener } from './listen.ts';
@@ -59,8 +60,7 @@ export function makeCaches(listener: Listener): Caches {
       for (const act of droppers) act(value);
     };
     const entries = new LRUCache<string, Entry<V>>({
-      max,
-      ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : {}),
+      ...(bytes ? { max, maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
       dispose: (entry, key) => {
         for (const topic of entry.topics) {
           const keys = byTopic.get(topic);

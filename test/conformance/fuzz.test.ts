@@ -16,7 +16,7 @@ import { type WireAnswer, wire } from './wire.ts';
 // Every served operation, with input that its contract allows and with input that it does not: never a 5xx, never an answer that
 // the contract does not declare. The same requests on every run; QUARTERDECK_FUZZ_RUNS and _SEED ask for more and for others.
 
-const runs = Number(process.env.QUARTERDECK_FUZZ_RUNS ?? 60);
+const runs = Number(process.env.QUARTERDECK_FUZZ_RUNS ?? 30);
 const seed = Number(process.env.QUARTERDECK_FUZZ_SEED ?? 20_261_115);
 const atOnce = 4;
 

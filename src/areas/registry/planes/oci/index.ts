@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import type { Action, Authenticate } from '../../access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
@@ -144,7 +145,7 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
 
 /** At most one note a manifest and minute, many in one statement: retention asks for days. */
 function pullMarks(app: App) {
-  const noted = new LRUCache<number, true>({ max: 50_000, ttl: 60_000 });
+  const noted = new LRUCache<number, true>({ ...atMost(50_000), ttl: 60_000 });
   const waiting = new Set<number>();
   const flush = () => {
     const ids = [...waiting];

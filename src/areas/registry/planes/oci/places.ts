@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import { looksLikeDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { type BlobRow, linkedBlob, touchLink } from '../../store/blobs.ts';
@@ -26,7 +27,7 @@ export function makePlaces(app: App): Places {
   const blobs = app.caches.make<BlobRow>({ max: 50_000 });
   // A digest has one body for ever, so bodies need no dropping, only a bound; who may see one was asked before.
   const bodies = new LRUCache<string, Buffer>({ maxSize: 32 * MiB, sizeCalculation: (body) => body.length + 200 });
-  const touched = new LRUCache<string, number>({ max: 50_000 });
+  const touched = new LRUCache<string, number>(atMost(50_000));
 
   const places: Places = {
     repository: (registryId, name) =>

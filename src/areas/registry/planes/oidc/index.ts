@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { audit } from '../../../../identity/audit.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal, unreachable } from '../../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../../kernel/guard/index.ts';
@@ -96,7 +97,7 @@ function makeOidc(app: App): Oidc {
 
   // An ID token used as a password stands for one key: coming back with it within the hour finds that key again, also when the
   // token itself is over by then (GitHub's lives 5 minutes, a build longer), and also when it was revoked.
-  const seen = new LRUCache<string, true>({ max: 10_000 });
+  const seen = new LRUCache<string, true>(atMost(10_000));
   const login: ForeignLogin = {
     takes: ({ username }) => username === 'oidc' || (username?.startsWith('oidc+') ?? false),
     open: async ({ username = '', password }, asked) => {

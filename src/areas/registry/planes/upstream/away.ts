@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import { type Target, UpstreamAway } from './client.ts';
 import { upstreamMetricsOf } from './metrics.ts';
 
@@ -14,7 +15,7 @@ export interface Away {
 const sayAgainMs = 60_000;
 
 export function makeAway(app: App): Away {
-  const resting = new LRUCache<string, { until: number; away: UpstreamAway }>({ max: 10_000 });
+  const resting = new LRUCache<string, { until: number; away: UpstreamAway }>(atMost(10_000));
   const said = new LRUCache<string, true>({ max: 1_000, ttl: sayAgainMs });
   const count = ({ host }: Target, result: string) => upstreamMetricsOf(app).manifests.inc({ upstream: host, result });
 

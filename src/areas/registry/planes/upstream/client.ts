@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import { GuardFailure, type GuardResponse, type Timeouts } from '../../../../kernel/guard/index.ts';
 import { type Asked, parseChallenge } from '../../rules/www-authenticate.ts';
 import { sealedCredential } from '../../store/upstreams.ts';
@@ -57,7 +58,7 @@ const short: Timeouts = { connectMs: 5_000, headersMs: 10_000, idleMs: 10_000, t
 
 export function makeUpstreamClient(app: App): UpstreamClient {
   const logins = app.caches.make<{ login: Login | undefined }>({ max: 5_000 });
-  const tokens = new LRUCache<string, string>({ max: 5_000 });
+  const tokens = new LRUCache<string, string>(atMost(5_000));
 
   const loginFor = async ({ registryId, host }: Target) =>
     (await logins.get(`${registryId} ${host}`, async () => {
