@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcp } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/process.ts';
 
 // Debian's Prometheus and Alertmanager, each as a process of the test's own on loopback.
@@ -29,15 +30,6 @@ export async function target(t: TestContext): Promise<Target> {
   });
   its.address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return its;
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcp().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function program(t: TestContext, command: string, args: string[], healthy: string): Promise<void> {

@@ -3,7 +3,6 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -15,6 +14,7 @@ import type { Observation } from '../../src/areas/uptime/planes/prober/observati
 import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
 import { authority } from '../../src/kernel/guard/test/certificates.ts';
 import { httpServer, httpsServer, tcpServer } from '../../src/kernel/guard/test/servers.ts';
+import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/process.ts';
 
 // Three probers look at the same targets: ours, Prometheus' blackbox_exporter and Nagios' plugins. They must be of one opinion.
@@ -41,15 +41,6 @@ const ours = (url: string, expectBodyContains?: string): Promise<Observation> =>
     tls,
   });
 
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 interface Exporter {
   /** Its metrics by name, labels and all. */
   probe(module: string, target: string): Promise<Map<string, number>>;
@@ -70,7 +61,7 @@ async function exporter(t: TestContext): Promise<Exporter> {
   smtp: { prober: tcp, timeout: 2s, tcp: { preferred_ip_protocol: ip4, query_response: [{ send: "HELO" }, { expect: "^220 " }] } }
 `,
   );
-  const listen = `127.0.0.1:${await closedPort()}`;
+  const listen = `127.0.0.1:${await freePort()}`;
   const child = spawn('prometheus-blackbox-exporter', [`--config.file=${dir}/bbe.yml`, `--web.listen-address=${listen}`], {
     stdio: 'ignore',
   });
@@ -132,7 +123,7 @@ test('healthy, slow, refused, reset, wrong status, wrong body, redirects: one op
     healthy: [`http://127.0.0.1:${healthy}/`, true],
     'a little slow': [`http://127.0.0.1:${await answers((r) => setTimeout(() => r.end('late'), 400))}/`, true],
     'too slow': [`http://127.0.0.1:${await answers(() => {})}/`, false],
-    refused: [`http://127.0.0.1:${await closedPort()}/`, false],
+    refused: [`http://127.0.0.1:${await freePort()}/`, false],
     reset: [`http://127.0.0.1:${await tcpServer(t, (s) => void s.once('data', () => s.resetAndDestroy()))}/`, false],
     'not http': [`http://127.0.0.1:${await tcpServer(t, (s) => void s.end('SSH-2.0-x\r\n'))}/`, false],
     'wrong status': [`http://127.0.0.1:${await answers((r) => r.writeHead(503).end('down'))}/`, false],
@@ -215,7 +206,7 @@ test('tcp: open, closed, talking, silent, with TLS: one opinion of all three', {
   const mutters = await tcpServer(t, (s) => void s.end('554 go away\r\n'));
   const silent = await tcpServer(t, () => {});
   const secure = await httpsServer(t, ca.issue(['localhost']), (_, r) => r.end());
-  const closed = await closedPort();
+  const closed = await freePort();
   const cases: [what: string, port: number, module: 'tcp' | 'tls' | 'smtp', well: boolean][] = [
     ['open', silent, 'tcp', true],
     ['closed', closed, 'tcp', false],

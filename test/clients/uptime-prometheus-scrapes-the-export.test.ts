@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { desk, made, monitor } from '../../src/areas/uptime/test/desk.ts';
 import { run } from '../../src/kernel/db.ts';
+import { freePort } from '../harness/free-port.ts';
 import { caller, type Quarterdeck } from '../harness/index.ts';
 import { eventually as patiently } from '../harness/process.ts';
 
@@ -28,15 +28,6 @@ async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'qdu-'));
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const program = (command: string, args: string[]) => spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
+import { freePort } from '../harness/free-port.ts';
 import { quarterdeck } from '../harness/index.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 test('the numbers are shown to whoever has their token, or at an address of their own', async (t) => {
   const port = await freePort();

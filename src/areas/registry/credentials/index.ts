@@ -4,13 +4,13 @@ import { rateLimit } from '../../../identity/rate-limit.ts';
 import { hashKey, type Kind, kindOf } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
+import { peerOf } from '../../../kernel/http/peer.ts';
 import type { Access, Authenticate } from '../access.ts';
 import { basicLogin, bearerToken, type Login } from './basic.ts';
 import { type Bearers, type Grant, makeBearers } from './bearer.ts';
 import type { Clock } from './clock.ts';
 import type { LastUsed } from './last-used.ts';
 import type { Held } from './loader.ts';
-import { peerOf } from './peer.ts';
 
 /** An Access that a long transfer can ask anew: after a drop, and beyond the life of the bearer token that began it. */
 export interface Renewable extends Access {

@@ -4,12 +4,12 @@ import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
+import { peerOf } from '../../../../kernel/http/peer.ts';
 import { noticeOf } from '../../render/document.ts';
 import { addressOf } from '../../rules/address.ts';
 import { confirm, subscribe, tokenHolder, unsubscribe } from '../../subscriptions.ts';
 import type { Found } from '../public/memory.ts';
 import { sendNotice } from '../public/notices.ts';
-import { peerOf } from './peer.ts';
 
 type Page = Extract<Found, { is: 'page' }>;
 type Link = { to: 'subscribe'; slug: string } | { to: 'confirm' | 'unsubscribe'; slug: string; token: string };

@@ -3,6 +3,7 @@ import { type Loader, makePrincipals, topics } from '../../../../identity/princi
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { peerOf } from '../../../../kernel/http/peer.ts';
 import { agentByHash } from '../../store/agents.ts';
 import type { Speaker } from '../../store/instances.ts';
 
@@ -39,12 +40,12 @@ const failuresPerMinute = 60;
 export function byToken(app: App): Identify {
   const principals = makePrincipals(app.db, app.caches, { agent: loadAgent });
   const failures = rateLimit(failuresPerMinute);
+  const peer = peerOf(app.config.trusted_proxies);
   return async (request) => {
-    const address = request.socket.remoteAddress ?? '';
     const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const found = key === undefined ? undefined : await principals.find(key, kinds);
     if (found) return { vantage: found.access as string, agentId: found.id, signal: found.signal };
-    const { allowed, resetSeconds } = failures.take(address);
+    const { allowed, resetSeconds } = failures.take(peer(request));
     if (!allowed)
       throw new Refusal(429, 'rate_limited', `too many failed authentications from this address; try again in ${resetSeconds} s`, {
         headers: { 'retry-after': String(resetSeconds) },

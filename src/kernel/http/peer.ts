@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
-import { isTrusted } from '../../../../kernel/http/proxies.ts';
+import { isTrusted } from './proxies.ts';
 
 /** Where a request comes from: the last address in X-Forwarded-For that is none of the operator's own proxies. */
 export function peerOf(trustedProxies: string[]): (request: IncomingMessage) => string {

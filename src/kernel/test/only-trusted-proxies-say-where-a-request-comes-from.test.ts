@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { peerOf } from '../credentials/peer.ts';
+import { peerOf } from '../http/peer.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
 
-test('only trusted proxies say where a login comes from', () => {
+test('only trusted proxies say where a request comes from', () => {
   const direct = peerOf([]);
   assert.equal(direct(request('203.0.113.9', '198.51.100.1')), '203.0.113.9');
   const behind = peerOf(['10.0.0.0/8']);
@@ -19,4 +19,6 @@ test('only trusted proxies say where a login comes from', () => {
   );
   assert.equal(behind(request('10.0.0.1')), '10.0.0.1');
   assert.equal(behind(request('::ffff:10.0.0.1', '198.51.100.1')), '198.51.100.1');
+  assert.equal(direct(request('2001:db8:1:2::7')), direct(request('2001:db8:1:2:ffff::9')), 'one line of IPv6 is one place');
+  assert.notEqual(direct(request('2001:db8:1:2::7')), direct(request('2001:db8:1:3::7')));
 });
