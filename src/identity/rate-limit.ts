@@ -26,10 +26,11 @@ export function rateLimit(perMinute: number, monotonic: () => number = () => per
   const perMs = perMinute / 60_000;
   const refilled = (subject: string): Bucket => {
     const at = monotonic();
-    const bucket = buckets.get(subject) ?? { tokens: perMinute, at };
+    const known = buckets.get(subject);
+    const bucket = known ?? { tokens: perMinute, at };
+    if (!known) buckets.set(subject, bucket);
     bucket.tokens = Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs);
     bucket.at = at;
-    buckets.set(subject, bucket);
     return bucket;
   };
   const wait = (bucket: Bucket) => (bucket.tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)));
