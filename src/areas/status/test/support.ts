@@ -1,30 +1,10 @@
-import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { type FakeSmtp, fakeSmtp } from '../../../../test/fakes/smtp.ts';
-import { type Caller, type Options, type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
+import type { Caller } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
 import type { App, Maintenance, Observed } from '../../../kernel/app.ts';
+import { made } from '../../oncall/test/support.ts';
 
 export { eventually } from '../../../../test/harness/process.ts';
-export { takeDatabase } from '../../oncall/test/support.ts';
-
-export interface House extends Quarterdeck {
-  smtp: FakeSmtp;
-}
-
-/** A server whose mail goes to a mail server that a test can look into. */
-export async function house(t: TestContext, options: Options = {}): Promise<House> {
-  const smtp = await fakeSmtp(t);
-  const qd = await quarterdeck(t, { ...options, env: { QUARTERDECK_SMTP_RELAY: smtp.url, ...options.env } });
-  return { ...qd, smtp };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, as in the harness
-export async function made(answer: Promise<{ status: number; body: any }>): Promise<any> {
-  const { status, body } = await answer;
-  assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
-  return body;
-}
+export { made, takeDatabase, type Ward as House, ward as house } from '../../oncall/test/support.ts';
 
 export const service = (by: Caller, name: string): Promise<{ id: string; name: string }> => made(by.post('/oncall/services', { name }));
 
