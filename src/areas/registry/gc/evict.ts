@@ -33,14 +33,15 @@ export async function evict(app: App, registryId: string, needed: number, unused
   const before = await db.read((tx) => quotaOf(tx, registryId));
   if (!before || freeOf(before) + (await db.read((tx) => evictableBytes(tx, registryId, unusedSeconds))) < needed) return false;
 
-  // Each link in a transaction of its own: the registry's row is locked last, and a second link would come after it.
+  // Each link in a transaction of its own: the registry's row is locked last, and a second link would come after it. One that garbage
+  // collection took meanwhile made room as well: it counts, or the next image would go for nothing.
   const dropLinks = async () => {
     let dropped = 0;
     for (const { repository_id, blob_id } of await db.read((tx) => looseLinks(tx, registryId, batch))) {
       await db.write(async (tx) => {
         const link = await lockLink(tx, repository_id, blob_id, 0);
-        if (!link || (await isReferenced(tx, repository_id, link.digest))) return;
-        await unlink(tx, caches, link);
+        if (link && (await isReferenced(tx, repository_id, link.digest))) return;
+        if (link) await unlink(tx, caches, link);
         dropped++;
       });
     }

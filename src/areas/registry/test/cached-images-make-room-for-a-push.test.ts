@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import Type from 'typebox';
 import { sha256 } from '../../../../test/fakes/upstream-registry.ts';
+import { rows } from '../../../kernel/db.ts';
+import { eventually } from '../../../kernel/jobs/test/support.ts';
 import { collect } from '../gc/collect.ts';
 import { cached } from './cached.ts';
 import { type Image, imageOf } from './registry-server.ts';
@@ -27,21 +30,28 @@ test('cached images make room for a push, the least recently used first', async 
     }
     return pull(`${repository}/manifests/v1`, { method: 'PUT', body: new Uint8Array(image.body), headers: { 'content-type': image.type } });
   };
-  /** A minute passes, so that pulls have an order; and what was noted of them is written. */
-  const later = async () => {
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+  /** Pulls of this minute are noted, and the next minute begins: so pulls have an order. */
+  const noted = async (...names: string[]) => {
+    await eventually(`pulls of ${names} are noted`, async () => {
+      const written = await app.db.read(
+        (tx) => rows(tx, Type.Object({ name: Type.String() }))`
+          select r.name from registry.manifest m join registry.repository r on r.id = m.repository_id
+           where m.pulled_at > kernel.now() - interval '55 seconds'`,
+      );
+      return names.every((name) => written.some((repository) => repository.name === `up.test/${name}`));
+    });
     await clock.advance('61s');
   };
   const fetches = () => upstream.elsewhere.length;
 
   const shared = randomBytes(MiB);
-  const old = await cache('team/old', [shared, randomBytes(2 * MiB)]);
   const busy = await cache('team/busy', [randomBytes(2 * MiB)]);
-  await later();
+  const old = await cache('team/old', [shared, randomBytes(2 * MiB)]);
+  await noted('team/old', 'team/busy');
   const young = await cache('team/young', [randomBytes(2 * MiB)]);
-  await later();
+  await noted('team/young');
   await (await pull('up.test/team/busy/manifests/v1')).arrayBuffer(); // pulled again: `old` is the least used now
-  await later();
+  await noted('team/busy');
   const own = imageOf([shared]); // pushed as well, so it stays whatever happens to the cache
   assert.equal((await push('own/shared', own)).status, 201);
   assert.ok((await used()) > 7 * MiB);

@@ -145,7 +145,7 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
 
 /** At most one note a manifest and minute, many in one statement: retention asks for days. */
 function pullMarks(app: App) {
-  const noted = new LRUCache<number, true>({ ...atMost(50_000), ttl: 60_000 });
+  const noted = app.caches.make<{ pulled: true }>();
   const waiting = new Set<number>();
   const flush = () => {
     const ids = [...waiting];
@@ -153,8 +153,8 @@ function pullMarks(app: App) {
     app.db.read((tx) => markPulled(tx, ids)).catch(() => {}); // a lost note costs nothing; the next pull leaves another
   };
   return (id: number) => {
-    if (noted.has(id)) return;
-    noted.set(id, true);
+    if (noted.peek(String(id))) return;
+    void noted.get(String(id), async () => ({ value: { pulled: true }, topics: [] }));
     if (waiting.size === 0) setTimeout(flush, 1_000).unref();
     waiting.add(id);
   };
