@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 
@@ -17,6 +18,8 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     }
     if (type === 'test:fail' && data.details.type !== 'suite') {
       failed++;
+      if (process.env.QUARTERDECK_TEST_FAILED && data.file)
+        appendFileSync(process.env.QUARTERDECK_TEST_FAILED, `${relative('.', data.file)}\n`);
       const cause = (data.details.error.cause ?? data.details.error) as Error;
       yield `\n✖ ${data.name}\n  ${data.file ?? ''}:${data.line ?? ''}\n  ${String(cause?.stack ?? cause).replaceAll('\n', '\n  ')}\n`;
     }
