@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Static, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
@@ -13,7 +14,8 @@ export class DatabaseAway extends Error {
   }
 }
 
-/** A connection to speak SQL on: inside `write`, one transaction. */
+/** A connection to speak SQL on: inside `write`, one transaction. Statements run in the order in which they are given, and those
+ *  that need nothing of each other's answers are given together, in a `Promise.all`. */
 export interface Tx {
   query(piece: Sql): Promise<{ rows: Record<string, unknown>[]; rowCount: number }>;
   /** Runs once COMMIT has been answered, in order; never when it rolls back. */
@@ -60,6 +62,8 @@ export function openDb(options: DbOptions): Db {
     ...limits,
     max: options.max ?? 8,
     idleTimeoutMillis: 60_000,
+    pipeline: true,
+    stream: gatheringSocket,
     types,
     options: startupOptions(options.settings),
     application_name: 'quarterdeck',
@@ -84,7 +88,7 @@ export function openDb(options: DbOptions): Db {
     try {
       const after: (() => void)[] = [];
       const marked = new Set<string>();
-      const result = await work(onClient(client, after, marked));
+      const result = await within(client, after, marked, work);
       for (const act of after) act();
       for (const channel of marked) for (const tell of wakers) tell(channel);
       return result;
@@ -100,10 +104,13 @@ export function openDb(options: DbOptions): Db {
     const client = await acquire();
     let broken: Error | undefined;
     try {
-      await client.query('begin');
+      // Not waited for: the first statement travels with it, and what keeps it from beginning keeps that from running.
+      const begun = client.query('begin');
+      begun.catch(() => {});
       const after: (() => void)[] = [];
       const marked = new Set<string>();
-      const result = await work(onClient(client, after, marked));
+      const result = await within(client, after, marked, work);
+      await begun;
       // After a failed statement that somebody caught, PostgreSQL answers COMMIT with ROLLBACK, and that is no error to the driver.
       const { command } = await client.query('commit');
       if (command !== 'COMMIT') throw new Error('the transaction was rolled back because one of its statements had failed');
@@ -138,8 +145,44 @@ export function openDb(options: DbOptions): Db {
   return { read, write, onWake: (act) => wakers.push(act), pool, end };
 }
 
+/** What is written in one turn of the event loop leaves together: statements that do not wait for each other are one round trip. */
+function gatheringSocket(): Socket {
+  const socket = new Socket();
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  let gathering = false;
+  socket.write = (...args: unknown[]) => {
+    if (!gathering) {
+      gathering = true;
+      socket.cork();
+      process.nextTick(() => {
+        gathering = false;
+        socket.uncork();
+      });
+    }
+    return write(...args);
+  };
+  return socket;
+}
+
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
+
+/** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
+async function within<T>(client: pg.ClientBase, after: (() => void)[], marked: Set<string>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = onClient(client, after, marked);
+  let over = false;
+  try {
+    return await work({
+      ...tx,
+      query: async (piece) => {
+        if (over) throw new Error('a statement came after the end of its transaction');
+        return tx.query(piece);
+      },
+    });
+  } finally {
+    over = true;
+  }
+}
 
 function onClient(client: pg.ClientBase, after: (() => void)[], marked: Set<string>): Tx {
   return {

@@ -20,8 +20,12 @@ export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now
   const store = () =>
     ctx.write(async (tx) => {
       // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
-      const source = (await delivering(tx, org, sourceId, access.serviceId)) ?? unknown();
-      const service = (await shareService(tx, org, source.service_id)) ?? unavailable('the service of this alert source is gone');
+      const [taking, shared] = await Promise.all([
+        delivering(tx, org, sourceId, access.serviceId),
+        shareService(tx, org, access.serviceId),
+      ]);
+      const source = taking ?? unknown();
+      const service = shared ?? unavailable('the service of this alert source is gone');
       const delivery = read(source.now);
       const { firing, resolved } = await ingest(
         tx,

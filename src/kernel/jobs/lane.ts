@@ -56,20 +56,23 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     return sawUpTo ? { after: sawUpTo } : { withinSeconds: latelySeconds };
   };
 
-  const claim = async (limit: number): Promise<Claimed[]> => {
+  const claim = async (limit: number): Promise<{ claimed: Claimed[]; nextMs: number }> => {
     const from = whereToLook();
     const lease = randomUUID();
     const since = performance.now();
     unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
     try {
-      const claimed = await db.read((tx) =>
-        claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
+      const [claimed, nextMs] = await db.read((tx) =>
+        Promise.all([
+          claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
+          nextDueIn(tx, lane, names, lookEveryMs),
+        ]),
       );
       claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
       if ('oldest' in from) sawAllAt = since;
       const last = claimed.length === limit ? claimed.at(-1) : undefined;
       sawUpTo = last && last.late_ms > backlogMs ? last : undefined;
-      return claimed;
+      return { claimed, nextMs };
     } catch (error) {
       unanswered.push({ lease, since });
       throw error;
@@ -82,11 +85,10 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     full = free === 0;
     if (full) return lookEveryMs;
     const claimedAt = performance.now();
-    const claimed = await claim(free);
+    const { claimed, nextMs } = await claim(free);
     if (stopping) giveBack(claimed, claimedAt);
     else for (const job of claimed) start(job, claimedAt);
-    if (stopping || claimed.length === free) return 0;
-    return db.read((tx) => nextDueIn(tx, lane, names, lookEveryMs));
+    return stopping || claimed.length === free ? 0 : nextMs;
   };
 
   const start = (job: Claimed, claimedAt: number) => {

@@ -30,9 +30,10 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
     log,
     finishWith: async (work) => {
       const result = await app.db.write(async (tx) => {
-        // First, so that nothing is done for a job that is not ours.
-        if ((await finishOne(tx, job)) === 'again') tx.wake(laneChannel(hold.lane));
-        return work(tx);
+        // First in line; and when the job is not ours, what was given behind it is undone with it.
+        const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
+        if (settled === 'again') tx.wake(laneChannel(hold.lane));
+        return done;
       });
       finished = true;
       return result;

@@ -3,8 +3,9 @@ import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts
 import { type Attachment, attach, type Known } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
+import { policyOf } from '../store/policies.ts';
 import { type Entry, noteAll } from '../store/timeline.ts';
-import { begin } from './open.ts';
+import { type Begun, begin } from './open.ts';
 import { resolve } from './settle.ts';
 
 export interface Receiving extends alerts.Origin {
@@ -27,13 +28,15 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
     ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
   ]);
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
-  if (target) await alerts.insertAlerts(tx, org, target.id, from, result.fresh);
-
   const changed = new Set([
-    ...(target && !target.opened ? [target.id] : []),
+    ...(target && !target.begun ? [target.id] : []),
     ...[...result.refired, ...result.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])),
   ]);
-  await tell(tx, org, from, delivery, result, target);
+  await Promise.all([
+    target && alerts.insertAlerts(tx, org, target.id, from, result.fresh),
+    target?.begun?.startWalk(),
+    tell(tx, org, from, delivery, result, target),
+  ]);
   if (changed.size) await settleQuiet(tx, org, [...changed]);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
@@ -56,26 +59,31 @@ async function settled(tx: Tx, org: string, known: Known[], delivered: readonly 
 
 interface Goal {
   id: string;
-  /** When this delivery opened it: the first lines of its timeline. */
-  opened?: Entry[];
+  /** When this delivery opens it. */
+  begun?: Begun;
 }
 
 /** The newest incident of the service that is not resolved, else a new one. */
 async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery, { fresh }: Attachment): Promise<Goal> {
-  const live = await incidents.lockLiveIncident(tx, org, from.serviceId);
+  const [live, policy] = await Promise.all([incidents.lockLiveIncident(tx, org, from.serviceId), policyOf(tx, org, from.serviceId)]);
   if (live) return { id: live.id };
   const opening = fresh.map((f) => f.alert);
-  const { incident, entries } = await begin(tx, org, {
-    serviceId: from.serviceId,
-    serviceName: from.serviceName,
-    title: incidentTitle(delivery, opening),
-    description: delivery.description,
-    origin: from.origin,
-    actor: sourceActor(from),
-    requestId: from.requestId,
-    alerts: new Set(opening.map((a) => a.fingerprint)).size,
-  });
-  return { id: incident.id, opened: entries };
+  const begun = await begin(
+    tx,
+    org,
+    {
+      serviceId: from.serviceId,
+      serviceName: from.serviceName,
+      title: incidentTitle(delivery, opening),
+      description: delivery.description,
+      origin: from.origin,
+      actor: sourceActor(from),
+      requestId: from.requestId,
+      alerts: new Set(opening.map((a) => a.fingerprint)).size,
+    },
+    policy,
+  );
+  return { id: begun.incident.id, begun };
 }
 
 const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id: from.sourceId, label: from.sourceName });
@@ -91,7 +99,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
   const ended = result.ended.flatMap(({ alert, known }) => (known.closed ? [] : [{ alert, incidentId: known.incidentId }]));
   const because = from.endedBecause ? `: ${from.endedBecause}` : '';
   const entries = [
-    ...(target?.opened ?? []).map((entry) => ({ ...entry, incidentId: target!.id })),
+    ...(target?.begun?.entries ?? []).map((entry) => ({ ...entry, incidentId: target!.id })),
     ...lines(
       from,
       'alert_firing',

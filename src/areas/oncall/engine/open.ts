@@ -1,5 +1,6 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
+import type { Policy } from '../rules/walk.ts';
 import { type Actor, type IncidentRow, insertIncident, type NewIncident } from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
 import { type Entry, note } from '../store/timeline.ts';
@@ -12,22 +13,25 @@ export interface Opening extends Omit<NewIncident, 'policy'> {
 
 /** The incident, its copy of the policy and its first step are one transaction: whoever is told of it, somebody will be paged. */
 export async function openIncident(tx: Tx, org: string, opening: Opening): Promise<IncidentRow> {
-  const { incident, entries } = await begin(tx, org, opening);
-  await note(tx, org, incident.id, ...entries);
+  const { incident, entries, startWalk } = await begin(tx, org, opening, await policyOf(tx, org, opening.serviceId));
+  await Promise.all([startWalk(), note(tx, org, incident.id, ...entries)]);
   return incident;
 }
 
-/** The same, but the first lines of the timeline are left to the caller, who has more to say. */
-export async function begin(
-  tx: Tx,
-  org: string,
-  { actor, requestId, ...opening }: Opening,
-): Promise<{ incident: IncidentRow; entries: Entry[] }> {
-  const policy = await policyOf(tx, org, opening.serviceId);
+export interface Begun {
+  incident: IncidentRow;
+  /** The first lines of its timeline. */
+  entries: Entry[];
+  /** Its first step. */
+  startWalk(): Promise<unknown>;
+}
+
+/** The same, but the rest is left to the caller, who has more to write with it. */
+export async function begin(tx: Tx, org: string, { actor, requestId, ...opening }: Opening, policy: Policy | undefined): Promise<Begun> {
   const incident = await insertIncident(tx, org, { ...opening, policy });
   const entries: Entry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
   if (!policy)
     entries.push({ kind: 'no_policy', message: `${incident.service_name} has no escalation policy, so nobody is paged; attach one` });
-  if (policy) await enqueue(tx, stepJob, { key: incident.id, org, ...(requestId ? { requestId } : {}) });
-  return { incident, entries };
+  const startWalk = async () => policy && enqueue(tx, stepJob, { key: incident.id, org, ...(requestId ? { requestId } : {}) });
+  return { incident, entries, startWalk };
 }

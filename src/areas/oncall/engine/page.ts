@@ -20,8 +20,8 @@ export const pageJob: Job = job(
   async (run) => {
     const org = run.org!;
     const page = await run.app.db.write(async (tx) => {
-      await run.fence(tx);
-      return pages.beginSending(tx, org, run.key);
+      const [, begun] = await Promise.all([run.fence(tx), pages.beginSending(tx, org, run.key)]);
+      return begun;
     });
     if (!page) return;
 
@@ -38,14 +38,16 @@ export const pageJob: Job = job(
       if (run.signal.aborted) throw error;
       return failed(run, org, page, error);
     }
-    await run.finishWith(async (tx) => {
-      await pages.recordSent(tx, org, page.id, sent);
-      await note(tx, org, page.incident_id, {
-        kind: 'page_sent',
-        message: `${words[page.channel]} to ${page.label} went out`,
-        data: { pageId: page.id, channel: page.channel, userId: page.user_id },
-      });
-    });
+    await run.finishWith((tx) =>
+      Promise.all([
+        pages.recordSent(tx, org, page.id, sent),
+        note(tx, org, page.incident_id, {
+          kind: 'page_sent',
+          message: `${words[page.channel]} to ${page.label} went out`,
+          data: { pageId: page.id, channel: page.channel, userId: page.user_id },
+        }),
+      ]),
+    );
   },
 );
 

@@ -4,7 +4,6 @@ import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.
 import { advance, type Policy, type Walk } from '../rules/walk.ts';
 import * as incidents from '../store/incidents.ts';
 import { insertPages, takenCodes } from '../store/pages.ts';
-import { rulesOf } from '../store/settings.ts';
 import { type Entry, note } from '../store/timeline.ts';
 import { pageJob } from './page.ts';
 import { responderOf } from './responder.ts';
@@ -40,8 +39,10 @@ async function walkOn(tx: Tx, org: string, id: string, requestId: string | undef
     });
     return;
   }
-  await incidents.saveWalk(tx, org, id, fired, walk);
-  await enqueue(tx, stepJob, { key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) });
+  await Promise.all([
+    incidents.saveWalk(tx, org, id, fired, walk),
+    enqueue(tx, stepJob, { key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) }),
+  ]);
 }
 
 const standing = (incident: incidents.IncidentRow): Walk => ({
@@ -80,8 +81,7 @@ async function fire(
     });
     return false;
   }
-  const { member, label } = reached;
-  const { phone, rules } = await rulesOf(tx, org, member.id);
+  const { member, label, phone, rules } = reached;
   const codes = await freeCodes(tx, org, member.id, rules);
   const made = await insertPages(
     tx,
@@ -100,11 +100,6 @@ async function fire(
       code: codes[ruleIndex]!,
     })),
   );
-  await enqueueMany(
-    tx,
-    pageJob,
-    made.map(({ id, due_at }) => ({ key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
-  );
   const queued: Entry[] = made
     .filter(({ due_at }) => due_at > now)
     .map(({ id, channel, due_at }) => ({
@@ -112,13 +107,20 @@ async function fire(
       message: `${label} gets ${channel === 'email' ? 'an email' : channel === 'sms' ? 'an SMS' : 'a call'} at ${due_at} unless somebody acknowledges`,
       data: { pageId: id, channel, dueAt: due_at },
     }));
-  await note(
-    tx,
-    org,
-    incident.id,
-    { kind: 'step_fired', message: `Step ${step + 1} of ${policy.name} pages ${label}${late}`, data: { ...data, userId: member.id } },
-    ...queued,
-  );
+  await Promise.all([
+    enqueueMany(
+      tx,
+      pageJob,
+      made.map(({ id, due_at }) => ({ key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
+    ),
+    note(
+      tx,
+      org,
+      incident.id,
+      { kind: 'step_fired', message: `Step ${step + 1} of ${policy.name} pages ${label}${late}`, data: { ...data, userId: member.id } },
+      ...queued,
+    ),
+  ]);
   return true;
 }
 

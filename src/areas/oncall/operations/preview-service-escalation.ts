@@ -10,7 +10,7 @@ import { labelsFor } from '../policy-labels.ts';
 import { type Foreseen, preview } from '../rules/preview.ts';
 import { policyOf } from '../store/policies.ts';
 import { provider } from '../store/provider.ts';
-import { isStopped, rulesOf } from '../store/settings.ts';
+import { isStopped, type Wishes } from '../store/settings.ts';
 
 export const previewServiceEscalation = operation(oncall.previewServiceEscalation, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
@@ -27,7 +27,7 @@ export const previewServiceEscalation = operation(oncall.previewServiceEscalatio
     const steps = await preview(named, at, async (target, when): Promise<Foreseen> => {
       const reached = await responderOf(tx, ctx.org, target, when);
       if ('nobody' in reached) return reached;
-      return { userId: reached.member.id, label: reached.label, pages: await wishes(reached.member.id) };
+      return { userId: reached.member.id, label: reached.label, pages: await wishes(reached.member.id, reached) };
     });
     return ok({ at, escalationPolicyId: policy.id, steps });
   }),
@@ -44,10 +44,9 @@ const instant = (text: string): string => {
 async function pagesFor(tx: Tx, ctx: Ctx) {
   const configured = Boolean(await provider(tx, ctx.org));
   const known = new Map<string, { delaySeconds: number; channel: string; problem?: string }[]>();
-  return async (userId: string) => {
+  return async (userId: string, { phone, rules }: Wishes) => {
     const before = known.get(userId);
     if (before) return before;
-    const { phone, rules } = await rulesOf(tx, ctx.org, userId);
     const stopped = await isStopped(tx, ctx.org, userId);
     const pages = rules.map(({ channel, delaySeconds }) => {
       const problem =

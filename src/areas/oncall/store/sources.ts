@@ -39,7 +39,7 @@ const CredentialRow = Type.Object({
 export const sourceByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
   select org_id, id, name, service_id, revoked_at is not null as revoked from oncall.alert_source where hash = ${hash}`;
 
-const DeliveringRow = Type.Object({ name: Type.String(), service_id: Type.String(), now: Type.String() });
+const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String() });
 
 /**
  * Undefined: revoked, however shortly before. Until this transaction ends it cannot be, and no other delivery for the service is
@@ -48,7 +48,7 @@ const DeliveringRow = Type.Object({ name: Type.String(), service_id: Type.String
 export const delivering = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
   with turn as materialized (select ${deliveryLock(org, serviceId)})
   update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
-   where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, s.service_id, c.now`;
+   where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now`;
 
 export const liveSourcesOf = (tx: Tx, org: string, serviceId: string) => rows(tx, Type.Object({ name: Type.String() }))`
   select name from oncall.alert_source where org_id = ${org} and service_id = ${serviceId} and revoked_at is null order by id limit 5`;

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
+import { openDb, row, rows, run, type Tx } from '../db.ts';
+
+const Count = Type.Object({ n: Type.Integer() });
+const count = async (tx: Tx) => (await row(tx, Count)`select count(*)::int as n from item`)!.n;
+
+test('statements of a transaction travel together and end with it', async (t) => {
+  const { connection, drop } = await freshDatabase({ empty: true });
+  const db = openDb({ connection, max: 1, checkRows: true });
+  t.after(async () => {
+    await db.end();
+    await drop();
+    await stopOwnServer();
+  });
+  await db.read((tx) => run(tx)`create table item (n int primary key)`);
+
+  await t.test('given together, they run in the order in which they were given', async () => {
+    const seen = await db.write((tx) =>
+      Promise.all([run(tx)`insert into item values (1)`, count(tx), run(tx)`insert into item values (2)`, count(tx)]),
+    );
+    assert.deepEqual(seen, [1, 1, 1, 2]);
+    assert.equal(await db.read(count), 2);
+  });
+
+  await t.test('one that fails undoes those given before and behind it', async () => {
+    const both = db.write((tx) =>
+      Promise.all([run(tx)`insert into item values (3)`, run(tx)`select 1 / (${0}::int)`, run(tx)`insert into item values (4)`]),
+    );
+    await assert.rejects(both, /division by zero/);
+    assert.equal(await db.read(count), 2);
+  });
+
+  await t.test('what goes on after another has failed reaches nobody else', async () => {
+    let refused: Error | undefined;
+    const goingOn = async (tx: Tx) => {
+      await run(tx)`select pg_sleep(0.05)`;
+      await new Promise((resolve) => setTimeout(resolve, 20)); // the transaction is over, its connection another's
+      await run(tx)`insert into item values (5)`.catch((error) => (refused = error));
+    };
+    let stray: Promise<void> | undefined;
+    await assert.rejects(
+      db.write((tx) => {
+        stray = goingOn(tx);
+        return Promise.all([run(tx)`select 1 / (${0}::int)`, stray]);
+      }),
+      /division by zero/,
+    );
+    await db.write(async (tx) => {
+      await stray;
+      assert.match(String(refused), /after the end of its transaction/);
+      assert.equal(await count(tx), 2);
+    });
+  });
+
+  await t.test('a statement first met in a failed transaction is understood in the next', async () => {
+    const fresh = (tx: Tx) => rows(tx, Count)`select n from item where n = ${2} and 'first met' <> ''`;
+    await assert.rejects(
+      db.write((tx) => Promise.all([run(tx)`select 1 / (${0}::int)`, fresh(tx)])),
+      /division by zero/,
+    );
+    assert.deepEqual(await db.write(fresh), [{ n: 2 }]);
+  });
+
+  await t.test('a failure that somebody caught still undoes the whole', async () => {
+    const caught = db.write(async (tx) => {
+      await run(tx)`select 1 / (${0}::int)`.catch(() => {});
+    });
+    await assert.rejects(caught, /rolled back because one of its statements had failed/);
+  });
+});
