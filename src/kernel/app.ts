@@ -49,10 +49,10 @@ export interface Ports {
   resources: ResourceSource[];
   /** What still refers to a service, in words: asked before it is deleted. */
   references: ((tx: Tx, org: string, serviceId: string) => Promise<string[]>)[];
-  /** How many live monitors each service has: uptime's to say. */
-  monitorsOf(tx: Tx, org: string): Promise<ReadonlyMap<string, number>>;
-  /** Which escalation policy each service has: on-call's to say. */
-  policiesOf(tx: Tx, org: string): Promise<ReadonlyMap<string, string>>;
+  /** How many live monitors each of these services has: uptime's to say. */
+  monitorsOf(tx: Tx, org: string, serviceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Which escalation policy each of these services has: on-call's to say. */
+  policiesOf(tx: Tx, org: string, serviceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** How services fared in the last so many days, months as far back as 400 days: uptime's to say. Absent: no monitor. */
   observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>>;
   /** Maintenance under way, ahead, or over for less than so many days, of these services; soonest first: uptime's to say. */

@@ -64,7 +64,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   const claims = open(3, { synchronous_commit: 'off' });
   const outcomes = open(2, {});
   // Pages do not queue for a connection behind requests: most of those come just when somebody must be paged.
-  const paging = openDb({ connection: app.connection, max: 4, checkRows: app.strict, onError: () => {} });
+  const paging = openDb({ connection: app.connection, max: 8, checkRows: app.strict, onError: () => {} });
   paging.onWake((channel) => waker.wake(channel));
   const pagingApp = { ...app, db: paging };
   const holds = makeHolds({ db: claims, log, renewEveryMs });

@@ -80,7 +80,7 @@ create table alert_source (
   revoked_at    timestamptz(3),
   primary key (org_id, id)
 );
-create index alert_source_by_service on alert_source (org_id, service_id) where revoked_at is null;
+create index alert_source_by_service on alert_source (service_id) where revoked_at is null;
 
 -- The walk stands on the incident, with the policy as it was when the incident opened.
 create table incident (

@@ -11,7 +11,7 @@ const handle = ({ ctx, params, body }: { ctx: Ctx; params: { id: string }; body:
   ctx.write(async (tx) => {
     const service = await findService(tx, ctx, params.id);
     const wanted = body.escalationPolicyId;
-    const before = (await attachedPolicies(tx, ctx.org)).get(service.id);
+    const before = (await attachedPolicies(tx, ctx.org, [service.id])).get(service.id);
     const after = wanted === undefined ? before : (wanted ?? undefined);
     if (after !== before) {
       if (after === undefined) await detachPolicy(tx, ctx.org, service.id);

@@ -36,13 +36,13 @@ export const updatePolicy = async (tx: Tx, org: string, id: string, changed: Omi
 export const deletePolicy = (tx: Tx, org: string, id: string) => run(tx)`delete from oncall.policy where org_id = ${org} and id = ${id}`;
 
 const AttachedRow = Type.Object({ service_id: Type.String(), policy_id: Type.String() });
-/** Which policy each service has. */
-export const attachedPolicies = async (tx: Tx, org: string): Promise<ReadonlyMap<string, string>> =>
+/** Which policy each of these services has. */
+export const attachedPolicies = async (tx: Tx, org: string, serviceIds: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   new Map(
-    (await rows(tx, AttachedRow)`select service_id, policy_id from oncall.service_policy where org_id = ${org}`).map((a) => [
-      a.service_id,
-      a.policy_id,
-    ]),
+    (
+      await rows(tx, AttachedRow)`
+        select service_id, policy_id from oncall.service_policy where org_id = ${org} and service_id = any(${serviceIds}::text[])`
+    ).map((a) => [a.service_id, a.policy_id]),
   );
 
 export const servicesWith = async (tx: Tx, org: string, policyId: string): Promise<string[]> =>

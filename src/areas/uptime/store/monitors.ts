@@ -63,12 +63,12 @@ export const deleteMonitor = (tx: Tx, org: string, id: string, revision: number)
 
 const CountRow = Type.Object({ service_id: Type.String(), n: Type.Integer() });
 
-export const monitorCounts = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+export const monitorCounts = async (tx: Tx, org: string, serviceIds: readonly string[]): Promise<ReadonlyMap<string, number>> =>
   new Map(
     (
       await rows(tx, CountRow)`
         select service_id, count(*)::int as n from uptime.monitor
-         where org_id = ${org} and service_id is not null and deleted_at is null group by service_id`
+         where org_id = ${org} and service_id = any(${serviceIds}::text[]) and deleted_at is null group by service_id`
     ).map((r) => [r.service_id, r.n]),
   );
 
