@@ -1,12 +1,12 @@
 import type { App } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { invalid } from '../../kernel/errors.ts';
-import { checkedHeaders, decide, parseAllow } from '../../kernel/guard/index.ts';
-import { mailPort, type Targets, targetComplaint } from './rules/target.ts';
+import { checkedHeaders } from '../../kernel/guard/index.ts';
+import { bothersMail, mailPort } from './mail-port.ts';
+import { type Targets, targetComplaint } from './rules/target.ts';
 import { vantages as allVantages } from './store/observations.ts';
 
 const use = 'uptime';
-const unopened = parseAllow('');
 
 /** What a monitor may be told to ask. Names are not looked up: what they resolve to is judged at every check. */
 export function checkTarget({ guard }: App, targets: Targets): void {
@@ -25,11 +25,8 @@ export function checkTarget({ guard }: App, targets: Targets): void {
   }
 }
 
-/** An address that is not public and came this far was opened by the operator: that is their own mail server. */
 function checkPort(host: string, port: number, field: string) {
-  if (port !== mailPort) return;
-  const verdict = decide(unopened, use, host);
-  if (!verdict.allowed && verdict.class !== 'unreadable') return;
+  if (!bothersMail(host, port)) return;
   invalid(`${field} names port ${mailPort}, which is for mail between servers; check the submission port 587 or 465 instead`);
 }
 

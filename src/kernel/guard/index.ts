@@ -36,7 +36,7 @@ export interface GuardOptions {
   /** Addresses with ports; none means the system's. */
   readonly dnsServers?: readonly string[];
   readonly connector?: Connector;
-  readonly allowPort?: (use: string, port: number) => boolean;
+  readonly allowPort?: (use: string, port: number, host: string) => boolean;
 }
 
 export function makeGuard(options: GuardOptions = {}): Guard {

@@ -9,14 +9,14 @@ import type { Resolver } from './resolver.ts';
 export interface Judges {
   readonly allow: Allow;
   readonly resolver: Resolver;
-  readonly allowPort: (use: string, port: number) => boolean;
+  readonly allowPort: (use: string, port: number, host: string) => boolean;
 }
 
 /** Refuses whatever can be refused without asking anybody. */
 export function checkUnasked(judges: Judges, use: string, host: Host, port: number): void {
   if (host.literal !== null) judged(judges, use, host, host.literal.text);
   else if (isLocalhost(host.name)) localhost(judges, use, host);
-  if (!judges.allowPort(use, port)) throw new GuardRefusal('port', `port ${port} may not be reached by ${use}; use another one`);
+  if (!judges.allowPort(use, port, host.name)) throw new GuardRefusal('port', `port ${port} may not be reached by ${use}; use another one`);
 }
 
 /**

@@ -29,8 +29,6 @@ export interface Targets {
 type Complaint = string | undefined;
 
 const mostHeaderBytes = 8_192;
-/** Mail servers are the one thing that strangers' probes are used to bother, and their operators block whoever does. */
-export const mailPort = 25;
 
 /** Exactly the object that the kind names. */
 export function shapeComplaint(kind: 'http' | 'tcp', { http, tcp }: Targets): Complaint {

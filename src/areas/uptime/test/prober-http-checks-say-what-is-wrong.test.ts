@@ -5,11 +5,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { GuardFailure, type GuardOptions, makeGuard, parseAllow } from '../../../kernel/guard/index.ts';
+import { tcpConnector } from '../../../kernel/guard/connector.ts';
+import { GuardFailure, type GuardOptions, parseAllow } from '../../../kernel/guard/index.ts';
 import { authority } from '../../../kernel/guard/test/certificates.ts';
 import { nameServer } from '../../../kernel/guard/test/name-server.ts';
 import { httpServer, httpsServer, tcpServer } from '../../../kernel/guard/test/servers.ts';
 import { checkHttp } from '../planes/prober/check-http.ts';
+import { proberGuard } from '../planes/prober/guard.ts';
 import type { HttpTarget } from '../protocol.ts';
 import { httpTarget } from './prober-support.ts';
 
@@ -18,7 +20,12 @@ const tls = { context: createSecureContext({ ca: ca.cert }) };
 const allow = parseAllow('127.0.0.0/8');
 
 const check = (url: string, more: Partial<HttpTarget> = {}, { timeoutMs = 2000, ...options }: GuardOptions & { timeoutMs?: number } = {}) =>
-  checkHttp(makeGuard({ allow, ...options }), { target: httpTarget(url, more), timeoutMs, userAgent: 'Quarterdeck-uptime/1 (test)', tls });
+  checkHttp(proberGuard({ allow, ...options }), {
+    target: httpTarget(url, more),
+    timeoutMs,
+    userAgent: 'Quarterdeck-uptime/1 (test)',
+    tls,
+  });
 
 const answers = (write: (response: ServerResponse, path: string) => void) => (request: { url?: string }, response: ServerResponse) =>
   write(response, request.url ?? '');
@@ -372,4 +379,25 @@ test('our own trouble is thrown, not blamed on the target', async () => {
   }
   const failure = new GuardFailure('connection_refused', 'connect', 'x', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
   assert.equal((await check('http://some.example/', {}, { resolver, connector: async () => Promise.reject(failure) })).outcome, 'error');
+});
+
+test('a redirect to the mail port of somebody’s server is not followed', async (t) => {
+  const port = await httpServer(
+    t,
+    answers((r) => r.writeHead(302, { location: 'http://mail.example:25/' }).end()),
+  );
+  const dialed: number[] = [];
+  const found = await check(
+    `http://127.0.0.1:${port}/`,
+    {},
+    {
+      resolver: { resolve: async () => [{ address: '8.8.8.8', family: 4 }] },
+      connector: async (endpoint, signal) => {
+        dialed.push(endpoint.port);
+        if (endpoint.port !== port) throw new Error('nothing leaves this machine');
+        return tcpConnector(endpoint, signal);
+      },
+    },
+  );
+  assert.deepEqual([found.outcome, found.errorKind, dialed], ['error', 'blocked_target', [port]]);
 });

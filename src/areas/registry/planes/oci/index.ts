@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { atMost } from '../../../../kernel/at-most.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import type { Action, Authenticate } from '../../access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';

@@ -1,11 +1,12 @@
 // A prober as a program of its own: what `quarterdeck probe` becomes, and what a server with the role `prober` starts beside itself.
 // It imports neither the database nor the command line: it holds no credential but its own, and stays small.
 import { Stop } from '../../../../kernel/errors.ts';
-import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
+import { parseAllow } from '../../../../kernel/guard/index.ts';
 import { makeLog } from '../../../../kernel/log.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { parseCanary } from './canaries.ts';
 import { systemClock } from './clock.ts';
+import { proberGuard } from './guard.ts';
 import { holdDirectory } from './instance.ts';
 import { isOverheard, openLink } from './link.ts';
 import { type ProberSettings, settingsOf } from './settings.ts';
@@ -18,7 +19,7 @@ const briefMs = 1_500;
 async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> }> {
   const log = makeLog(settings.logLevel);
   const canaries = settings.canaries.map(parseCanary);
-  const guard = makeGuard({ allow: parseAllow(settings.allowPrivateCidrs), dnsServers: settings.dnsServers });
+  const guard = proberGuard({ allow: parseAllow(settings.allowPrivateCidrs), dnsServers: settings.dnsServers });
   const link = openLink(settings);
   if ('server' in settings && isOverheard(settings.server))
     log.warn('the token and the results travel in the clear; use an https:// server');
