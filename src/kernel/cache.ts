@@ -105,12 +105,12 @@ export function makeCaches(listener: Listener): Caches {
       // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth. While deaf, any may.
       if (!listener.hearing) return fillOnce(key, fill);
       const joined = `${drops} ${key}`;
-      let running = filling.get(joined);
-      if (!running) {
-        running = fillOnce(key, fill).finally(() => filling.delete(joined));
-        filling.set(joined, running);
-      }
-      return running;
+      const running = filling.get(joined);
+      // Nothing is dropped when something comes to be: what was absent when somebody else asked may be there by now.
+      if (running) return running.then((found) => found ?? fillOnce(key, fill));
+      const filled = fillOnce(key, fill).finally(() => filling.delete(joined));
+      filling.set(joined, filled);
+      return filled;
     };
 
     all.push({

@@ -22,9 +22,8 @@ export interface MonitorAlert {
 
 /** In the transaction of the monitor's transition: both happen or neither. False: the service is gone, so there is nobody to tell. */
 export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAlert): Promise<boolean> {
-  const service = await shareService(tx, org, alert.serviceId);
+  const [service, , at] = await Promise.all([shareService(tx, org, alert.serviceId), lockDeliveries(tx, org, alert.serviceId), now(tx)]);
   if (!service) return false;
-  await lockDeliveries(tx, org, service.id);
   const { monitorId, monitorName, status, startsAt } = alert;
   await ingest(
     tx,
@@ -35,7 +34,7 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
       sourceId: monitorId,
       sourceName: monitorName,
       origin: 'uptime',
-      now: await now(tx),
+      now: at,
       requestId: undefined,
       ...(alert.endedBecause ? { endedBecause: alert.endedBecause } : {}),
     },
@@ -49,7 +48,7 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
           annotations: { summary: alert.summary },
           generatorUrl: undefined,
           startsAt,
-          endsAt: status === 'resolved' ? (alert.endsAt ?? (await now(tx))) : undefined,
+          endsAt: status === 'resolved' ? (alert.endsAt ?? at) : undefined,
           leaseUntil: undefined,
         },
       ],

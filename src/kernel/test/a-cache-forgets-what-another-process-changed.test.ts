@@ -198,3 +198,18 @@ test('a fill that fails fails for those who wait, and the next one asks again', 
   assert.equal(await cache.get('none', async () => undefined), undefined);
   assert.equal(cache.peek('none'), undefined);
 });
+
+test('whoever asks after something came to be finds it, also while an older question is under way', async () => {
+  const cache = makeCaches(fakeListener().listener).make<string>();
+  let truth: string | undefined;
+  const slow = Promise.withResolvers<void>();
+  const before = cache.get('a', async () => {
+    const seen = truth;
+    await slow.promise;
+    return seen === undefined ? undefined : filled(seen);
+  });
+  truth = 'made';
+  const after = cache.get('a', async () => filled(truth!));
+  slow.resolve();
+  assert.deepEqual(await Promise.all([before, after]), [undefined, 'made']);
+});

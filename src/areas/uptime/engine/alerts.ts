@@ -27,8 +27,10 @@ async function settleAlert(tx: Tx, { monitor, state }: Subject, because: string)
       ? { since: state.alert_since, serviceId: state.alert_service_id }
       : undefined;
   if (!firing && (state.state !== 'down' || monitor.service_id === null)) return;
-  const now = await clock(tx);
-  const maintained = monitor.service_id !== null && (await isMaintained(tx, monitor.org_id, monitor.service_id));
+  const [now, maintained] = await Promise.all([
+    clock(tx),
+    monitor.service_id !== null && isMaintained(tx, monitor.org_id, monitor.service_id),
+  ]);
   const { resolve, fire } = alertSteps(
     {
       state: state.state,

@@ -39,9 +39,10 @@ export const takeBatch = (app: App, partitions: Partitions, by: Speaker, batch: 
 
 async function store(tx: Tx, partitions: Partitions, vantage: string, vantageNo: number, batch: Batch, now: number): Promise<Taken> {
   const ids = [...new Set(batch.results.map((r) => r.monitor))];
-  const states = new Map((await lockStates(tx, ids)).map((s) => [s.monitor_id, s]));
+  const [locked, watched] = await Promise.all([lockStates(tx, ids), monitorsOf(tx, ids)]);
+  const states = new Map(locked.map((s) => [s.monitor_id, s]));
   // Deleted monitors and those of other vantages are not found; what is said of them concerns nobody.
-  const monitors = (await monitorsOf(tx, [...states.keys()])).filter((m) => m.vantages.includes(vantage));
+  const monitors = watched.filter((m) => states.has(m.id) && m.vantages.includes(vantage));
   if (!monitors.length) return untaken('stored');
   const byMonitor = Map.groupBy(timed(batch, now), (r) => r.monitor);
   const told = monitors.flatMap((m) => byMonitor.get(m.id)!);
@@ -51,19 +52,18 @@ async function store(tx: Tx, partitions: Partitions, vantage: string, vantageNo:
     tx,
     told.map((r) => r.at),
   );
-  await insertResults(
-    tx,
-    vantageNo,
-    monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => stored(r, m, r.degraded || isExcluded(m, r.at)))),
-  );
-
-  const opinions = Map.groupBy(
-    await opinionsOf(
+  const [known] = await Promise.all([
+    opinionsOf(
       tx,
       monitors.map((m) => m.id),
     ),
-    (o) => o.monitor_id,
-  );
+    insertResults(
+      tx,
+      vantageNo,
+      monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => stored(r, m, r.degraded || isExcluded(m, r.at)))),
+    ),
+  ]);
+  const opinions = Map.groupBy(known, (o) => o.monitor_id);
   const changes: OpinionChange[] = [];
   const failures: StoredFailure[] = [];
   const moved: Moved[] = [];
@@ -84,8 +84,7 @@ async function store(tx: Tx, partitions: Partitions, vantage: string, vantageNo:
     if (taken.standing !== before)
       moved.push({ monitor, state, change: { id: monitor.id, ...standingChange(taken.standing) }, transitions: taken.transitions });
   }
-  await writeOpinions(tx, vantage, changes);
-  if (failures.length) await insertFailures(tx, failures);
+  await Promise.all([writeOpinions(tx, vantage, changes), failures.length && insertFailures(tx, failures)]);
   if (moved.length) await record(tx, moved);
   return { is: 'stored', results: told, transitions: moved.reduce((n, m) => n + m.transitions.length, 0) };
 }
