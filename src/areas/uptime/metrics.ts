@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { App } from '../../kernel/app.ts';
+import { perApp } from '../../kernel/per-app.ts';
 import type { Taken } from './engine/take-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 
@@ -9,37 +10,29 @@ interface Metrics {
   transitions: Counter<'vantage'>;
 }
 
-const made = new WeakMap<App, Metrics>();
-
 /** Counted from the first batch on; a registry of metrics takes the counters over when it is there. */
-export function metricsOf(app: App): Metrics {
-  let metrics = made.get(app);
-  if (!metrics) {
-    const registers: Registry[] = [];
-    metrics = {
-      batches: new Counter({
-        name: 'quarterdeck_uptime_batches_total',
-        help: 'Batches of results, stored or known already, by vantage',
-        labelNames: ['vantage', 'is'],
-        registers,
-      }),
-      results: new Counter({
-        name: 'quarterdeck_uptime_results_total',
-        help: 'Results stored, by vantage and outcome',
-        labelNames: ['vantage', 'outcome'],
-        registers,
-      }),
-      transitions: new Counter({
-        name: 'quarterdeck_uptime_transitions_total',
-        help: 'Changes of state that results led to, by the vantage that reported them',
-        labelNames: ['vantage'],
-        registers,
-      }),
-    };
-    made.set(app, metrics);
-  }
-  return metrics;
-}
+export const metricsOf = perApp(
+  (): Metrics => ({
+    batches: new Counter({
+      name: 'quarterdeck_uptime_batches_total',
+      help: 'Batches of results, stored or known already, by vantage',
+      labelNames: ['vantage', 'is'],
+      registers: [],
+    }),
+    results: new Counter({
+      name: 'quarterdeck_uptime_results_total',
+      help: 'Results stored, by vantage and outcome',
+      labelNames: ['vantage', 'outcome'],
+      registers: [],
+    }),
+    transitions: new Counter({
+      name: 'quarterdeck_uptime_transitions_total',
+      help: 'Changes of state that results led to, by the vantage that reported them',
+      labelNames: ['vantage'],
+      registers: [],
+    }),
+  }),
+);
 
 export function count(metrics: Metrics, vantage: string, { is, results, transitions }: Taken): void {
   metrics.batches.inc({ vantage, is });

@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db.ts';
+import { perApp } from '../../../../kernel/per-app.ts';
 import { queueFigures } from '../../store/queue.ts';
 
 export interface Metrics {
@@ -11,43 +12,35 @@ export interface Metrics {
   refusals: Counter<'code'>;
 }
 
-const made = new WeakMap<App, Metrics>();
-
 /** The data plane counts from its first request on; a registry of metrics takes the counters over when it is there. */
-export function metricsOf(app: App): Metrics {
-  let metrics = made.get(app);
-  if (!metrics) {
-    const registers: Registry[] = [];
-    metrics = {
-      pulls: new Counter({
-        name: 'quarterdeck_registry_pulls_total',
-        help: 'Manifests sent, by registry',
-        labelNames: ['registry'],
-        registers,
-      }),
-      pushes: new Counter({
-        name: 'quarterdeck_registry_pushes_total',
-        help: 'Manifests taken, by registry',
-        labelNames: ['registry'],
-        registers,
-      }),
-      bytes: new Counter({
-        name: 'quarterdeck_registry_blob_bytes_total',
-        help: 'Bytes of blobs, by registry and direction',
-        labelNames: ['registry', 'direction'],
-        registers,
-      }),
-      refusals: new Counter({
-        name: 'quarterdeck_registry_refusals_total',
-        help: 'Refused requests of the data plane, by error code',
-        labelNames: ['code'],
-        registers,
-      }),
-    };
-    made.set(app, metrics);
-  }
-  return metrics;
-}
+export const metricsOf = perApp(
+  (): Metrics => ({
+    pulls: new Counter({
+      name: 'quarterdeck_registry_pulls_total',
+      help: 'Manifests sent, by registry',
+      labelNames: ['registry'],
+      registers: [],
+    }),
+    pushes: new Counter({
+      name: 'quarterdeck_registry_pushes_total',
+      help: 'Manifests taken, by registry',
+      labelNames: ['registry'],
+      registers: [],
+    }),
+    bytes: new Counter({
+      name: 'quarterdeck_registry_blob_bytes_total',
+      help: 'Bytes of blobs, by registry and direction',
+      labelNames: ['registry', 'direction'],
+      registers: [],
+    }),
+    refusals: new Counter({
+      name: 'quarterdeck_registry_refusals_total',
+      help: 'Refused requests of the data plane, by error code',
+      labelNames: ['code'],
+      registers: [],
+    }),
+  }),
+);
 
 const UsageRow = Type.Object({
   slug: Type.String(),

@@ -7,6 +7,7 @@ import { atMost } from '../../../../kernel/at-most.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal, unreachable } from '../../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../../kernel/guard/index.ts';
+import { perApp } from '../../../../kernel/per-app.ts';
 import { makeClock } from '../../credentials/clock.ts';
 import type { ForeignLogin } from '../../credentials/index.ts';
 import { matchesSubject } from '../../rules/subject-pattern.ts';
@@ -31,14 +32,8 @@ export interface Oidc {
 const lifetimeSeconds = 3600;
 const longestSubject = 2048;
 
-const made = new WeakMap<App, Oidc>();
-
 /** One for a running process: issuers' keys are remembered in it. */
-export function oidcOf(app: App): Oidc {
-  const found = made.get(app) ?? makeOidc(app);
-  made.set(app, found);
-  return found;
-}
+export const oidcOf = perApp(makeOidc);
 
 const noRule = () =>
   new Refusal(

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { App } from '../../../../kernel/app.ts';
+import { perApp } from '../../../../kernel/per-app.ts';
 
 interface UpstreamMetrics {
   /** What pullers got (`served`, `stale`, `missing`), and how often the upstream was `asked` for it or `away`. */
@@ -9,10 +10,8 @@ interface UpstreamMetrics {
   remaining: Gauge<'upstream'>;
 }
 
-const made = new WeakMap<App, UpstreamMetrics>();
-
-export function upstreamMetricsOf(app: App): UpstreamMetrics {
-  const found = made.get(app) ?? {
+export const upstreamMetricsOf = perApp(
+  (): UpstreamMetrics => ({
     manifests: new Counter({
       name: 'quarterdeck_registry_cache_manifests_total',
       help: 'Manifests of the pull-through cache: served, stale or missing, and how often the upstream was asked or away',
@@ -31,10 +30,8 @@ export function upstreamMetricsOf(app: App): UpstreamMetrics {
       labelNames: ['upstream'],
       registers: [],
     }),
-  };
-  made.set(app, found);
-  return found;
-}
+  }),
+);
 
 export function registerUpstreamMetrics(registry: Registry, app: App) {
   for (const metric of Object.values(upstreamMetricsOf(app))) registry.registerMetric(metric);
