@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../test/harness/index.ts';
-import { liveInstances, nearby, proberPid, target } from './local-support.ts';
+import { isAlive, liveInstances, nearby, proberPid, target } from './local-support.ts';
 import { eventually, made, monitor, stateOf } from './support.ts';
 
 test('a server starts its prober when there is something to check from here, again when it dies, and ends it', {
@@ -77,11 +77,3 @@ test('two servers share what is checked from here, and one that stops leaves its
   await qd.stop();
   for (const pid of pids) assert.ok(pid === undefined || !isAlive(pid));
 });
-
-const isAlive = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};

@@ -35,11 +35,7 @@ export async function target(t: TestContext): Promise<Target> {
 /** The prober that works in one of a data directory's places; undefined: none. */
 export async function proberPid(dataDir: string, place = 0): Promise<number | undefined> {
   const pid = Number.parseInt(await readFile(join(dataDir, 'uptime', `prober-${place}`, 'prober.pid'), 'utf8').catch(() => ''), 10);
-  try {
-    return pid > 0 && process.kill(pid, 0) ? pid : undefined;
-  } catch {
-    return undefined;
-  }
+  return pid > 0 && isAlive(pid) ? pid : undefined;
 }
 
 const Live = Type.Object({ id: Type.String(), standby: Type.Boolean() });
@@ -48,3 +44,11 @@ export const liveInstances = ({ app }: Pick<Quarterdeck, 'app'>) =>
     (tx) =>
       rows(tx, Live)`select id, standby from uptime.instance where vantage = 'local' and seen_at > kernel.now() - interval '45 seconds'`,
   );
+
+export const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
