@@ -171,12 +171,19 @@ const startupOptions = (settings: Record<string, string> = {}) =>
 async function within<T>(client: pg.ClientBase, after: (() => void)[], marked: Set<string>, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = onClient(client, after, marked);
   let over = false;
+  let failure: unknown;
   try {
     return await work({
       ...tx,
       query: async (piece) => {
         if (over) throw new Error('a statement came after the end of its transaction');
-        return tx.query(piece);
+        try {
+          return await tx.query(piece);
+        } catch (error) {
+          // Those behind one that failed fail because of it: whichever of them is heard first, that one is the reason.
+          failure ??= error;
+          throw codeOf(error) === '25P02' ? failure : error;
+        }
       },
     });
   } finally {

@@ -63,7 +63,7 @@ export async function migrate(connection: Connection, migrations: Migration[], u
       }
       done.push(m.id);
     }
-    if (done.length) await foretell(client).catch(() => {}); // a hint: without it everything is as right, and slower for a while
+    if (done.length) await foretell(client, [...new Set(migrations.map((m) => m.schema))]).catch(() => {}); // a hint: without it everything is as right, and slower for a while
     return done;
   } finally {
     await client.end().catch(() => {});
@@ -76,17 +76,19 @@ export async function migrate(connection: Connection, migrations: Migration[], u
  * true nearly everywhere: most rows are one organization's, and most are alive. Its first own look at the table replaces this.
  * Before version 18 it cannot be told.
  */
-async function foretell(client: pg.Client): Promise<void> {
+async function foretell(client: pg.Client, schemas: string[]): Promise<void> {
   const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
   if (rows[0]!.version < 180_000) return;
-  await client.query(`
-    select pg_restore_attribute_stats('schemaname', n.nspname::text, 'relname', t.relname::text, 'attname', a.attname::text,
+  await client.query(
+    `select pg_restore_attribute_stats('schemaname', n.nspname::text, 'relname', t.relname::text, 'attname', a.attname::text,
                                       'inherited', false, 'null_frac', f.nulls::real, 'avg_width', f.width, 'n_distinct', f.kinds::real)
       from (values ('org_id', 0, 24, 1), ('revoked_at', 0.9, 8, -0.1), ('deleted_at', 0.9, 8, -0.1)) as f(name, nulls, width, kinds)
       join pg_attribute a on a.attname = f.name and not a.attisdropped
       join pg_class t on t.oid = a.attrelid and t.relkind = 'r' and pg_has_role(t.relowner, 'usage')
-      join pg_namespace n on n.oid = t.relnamespace
-     where not exists (select from pg_stats s where s.schemaname = n.nspname and s.tablename = t.relname and s.attname = a.attname)`);
+      join pg_namespace n on n.oid = t.relnamespace and n.nspname = any($1)
+     where not exists (select from pg_stats s where s.schemaname = n.nspname and s.tablename = t.relname and s.attname = a.attname)`,
+    [schemas],
+  );
 }
 
 function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {

@@ -27,8 +27,8 @@ const names = [
   'transaction_read_only',
 ] as const;
 
-/** A server takes its pool and a handful for hearing, waking, migrating and looking after jobs. */
-const besidesPool = 8;
+/** A server takes its pool, eight for pages and as many for hearing, waking, migrating and looking after jobs. */
+const besidesPool = 16;
 
 export function judgeSettings(s: Settings, { pool, servers }: { pool: number; servers: number }): Finding[] {
   const found: Finding[] = [];

@@ -53,7 +53,7 @@ test('database settings that lose data fail, others warn', () => {
     [{ transaction_read_only: 'on' }, 'fail', /only reads/],
     [{ in_recovery: 'on' }, 'fail', /it is a standby/],
     [{ data_checksums: 'off' }, 'warn', /pg_checksums/],
-    [{ max_connections: '17' }, 'warn', /1 servers may take 16 of its 17 connections/],
+    [{ max_connections: '25' }, 'warn', /1 servers may take 24 of its 25 connections/],
   ];
   for (const [change, verdict, sentence] of table) {
     assert.deepEqual(brief(judge(change)), [`database ${verdict}`], JSON.stringify(change));

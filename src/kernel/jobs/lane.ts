@@ -62,10 +62,11 @@ export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBac
     const since = performance.now();
     unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
     try {
-      const [claimed, nextMs] = await db.read((tx) =>
+      // In this order: what falls due between the two is claimed, not overlooked by both.
+      const [nextMs, claimed] = await db.read((tx) =>
         Promise.all([
-          claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
           nextDueIn(tx, lane, names, lookEveryMs),
+          claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
         ]),
       );
       claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));

@@ -33,6 +33,23 @@ test('statements of a transaction travel together and end with it', async (t) =>
     assert.equal(await db.read(count), 2);
   });
 
+  await t.test('the reason is the one that failed, however deep it stands beside others', async () => {
+    const deep = async (tx: Tx) => {
+      const inner = async () => {
+        const innermost = async () => run(tx)`insert into item values (1)`;
+        return await innermost();
+      };
+      return await inner();
+    };
+    let attempts = 0;
+    const failing = db.write((tx) => {
+      attempts++;
+      return Promise.all([deep(tx), run(tx)`insert into item values (6)`, run(tx)`insert into item values (7)`]);
+    });
+    await assert.rejects(failing, /duplicate key/);
+    assert.equal(attempts, 3, 'a race for a name is tried again');
+  });
+
   await t.test('what goes on after another has failed reaches nobody else', async () => {
     const over = Promise.withResolvers<void>();
     let stray: Promise<unknown> | undefined;
