@@ -43,7 +43,7 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
         {
           fingerprint: monitorId,
           status,
-          title: alert.summary,
+          title: `${monitorName} is down`,
           labels: { monitor: monitorName, ...alert.labels },
           annotations: { summary: alert.summary },
           generatorUrl: undefined,
@@ -54,7 +54,8 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
       ],
       truncated: 0,
       summary: undefined,
-      description: undefined,
+      // Not the title: that is what a status page shows once somebody publishes an update, and hosts and errors are no reader's business.
+      description: alert.summary,
     },
   );
   return true;

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../identity/context.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { invalid, notFound } from '../../kernel/errors.ts';
+import { isTimezone } from '../../kernel/time-zone.ts';
 import { shareService } from '../services/index.ts';
 import { readLogo } from './rules/logo.ts';
 import type { Logo } from './store/pages.ts';
@@ -30,13 +31,7 @@ export function checkGroups(groups: readonly { serviceIds: readonly string[] }[]
 }
 
 export function checkTimezone(timezone: string): void {
-  try {
-    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(timezone);
-  } catch {
-    invalid('timezone must be an IANA name, such as Europe/Paris');
-  }
-  // Offsets such as +02:00 are zones to Temporal, and none to readers or to Intl in every release.
-  if (/^[+-]/.test(timezone)) invalid('timezone must be an IANA name, such as Europe/Paris');
+  if (!isTimezone(timezone)) invalid('timezone must be an IANA name, such as Europe/Paris');
 }
 
 export const checkLogo = (url: string): Logo => {

@@ -63,7 +63,12 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         if (request.headers.host === undefined && request.httpVersion === '1.1')
           return refuseEarly(response, new Refusal(400, 'invalid', 'the Host header is missing; HTTP/1.1 needs one'));
-        for (const take of raw) if (take(request, response)) return;
+        try {
+          for (const take of raw) if (take(request, response)) return;
+        } catch (error) {
+          log.error({ err: error, url: request.url }, 'a raw handler failed');
+          return response.headersSent ? void response.destroy() : refuseEarly(response, unforeseen());
+        }
         handler(request, response);
       };
       const made = (
@@ -169,6 +174,8 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket) {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
 }
+
+const unforeseen = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
 
 /** A request that no handler sees. */
 function refuseEarly(response: ServerResponse, refusal: Refusal) {

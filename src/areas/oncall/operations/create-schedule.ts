@@ -3,8 +3,9 @@ import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
+import { isTimezone } from '../../../kernel/time-zone.ts';
 import { checkParticipants } from '../people.ts';
-import { anchorAt, isTimezone } from '../rules/rotation.ts';
+import { anchorAt } from '../rules/rotation.ts';
 import { scheduleView } from '../schedule-view.ts';
 import * as store from '../store/schedules.ts';
 

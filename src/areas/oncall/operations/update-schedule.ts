@@ -3,8 +3,9 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid, notFound } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
+import { isTimezone } from '../../../kernel/time-zone.ts';
 import { checkParticipants } from '../people.ts';
-import { isTimezone, reanchored } from '../rules/rotation.ts';
+import { reanchored } from '../rules/rotation.ts';
 import { scheduleView } from '../schedule-view.ts';
 import * as store from '../store/schedules.ts';
 

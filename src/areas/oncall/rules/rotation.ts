@@ -160,12 +160,3 @@ export function gapsBetween(shifts: readonly Shift[], from: string, to: string):
   if (reached < to) gaps.push({ startsAt: reached, endsAt: to });
   return gaps;
 }
-
-export const isTimezone = (zone: string): boolean => {
-  try {
-    // Offsets such as +02:00 know no daylight saving, and a schedule in one would drift against its people.
-    return !/^[+-]/.test(zone) && Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
-  } catch {
-    return false;
-  }
-};

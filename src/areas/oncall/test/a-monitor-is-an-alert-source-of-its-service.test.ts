@@ -22,8 +22,10 @@ test('a monitor that goes down opens an incident of its service, and resolves it
     );
   assert.equal(await tell('firing'), true);
   const [incident] = await unresolved(owner);
-  assert.equal(incident.title, 'checkout is down: connection refused');
-  await mails(smtp, owner.email, 1);
+  assert.equal(incident.title, 'checkout is down');
+  assert.equal((await detail(owner, incident.id)).description, 'checkout is down: connection refused');
+  const [mail] = await mails(smtp, owner.email, 1);
+  assert.match(mail!.data, /connection refused/, 'who is paged is told what fails');
   await tell('resolved', { endedBecause: 'the monitor was deleted' });
   const over = await detail(owner, incident.id);
   assert.equal(over.status, 'resolved');

@@ -89,6 +89,8 @@ test('what a page cannot be is refused with a sentence', async (t) => {
     [{ groups: [{ name: 'g', serviceIds: [mine.id, mine.id] }] }, 400, /twice/],
     [{ timezone: 'Mars/Olympus' }, 400, /IANA/],
     [{ timezone: '+02:00' }, 400, /IANA/],
+    [{ timezone: '2020-01-01T00:00Z' }, 400, /IANA/],
+    [{ timezone: '2020-01-01T00:00[Europe/Paris]' }, 400, /IANA/],
     [{ accentColour: 'red' }, 400, /accentColour/],
     [{ logo: `data:image/svg+xml;base64,${svg}` }, 400, /logo/],
     [{ logo: `data:image/png;base64,${svg}` }, 400, /PNG, JPEG, WebP or GIF/],

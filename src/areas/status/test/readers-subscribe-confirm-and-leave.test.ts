@@ -106,7 +106,7 @@ test('what is no address is refused, a flood is slowed down, and the team can re
   assert.equal((await fetch(`${url}/subscribe`)).status, 405);
 
   const answers = [];
-  for (let n = 0; n < 14; n++) answers.push(await form(`${url}/subscribe`, { address: `reader${n}@example.com` }, from(99)));
+  for (let n = 0; n < 80; n++) answers.push(await form(`${url}/subscribe`, { address: `reader${n}@example.com` }, from(99)));
   assert.deepEqual([...new Set(answers.map((a) => a.status))], [200, 429]);
   assert.ok(Number(answers.at(-1)!.headers.get('retry-after')) > 0);
   assert.equal((await form(`${url}/subscribe`, { address: 'else@example.com' }, from(98))).status, 200, 'others are not slowed down');
@@ -121,7 +121,12 @@ test('what is no address is refused, a flood is slowed down, and the team can re
   assert.equal((await state(qd)).length, 10);
 });
 
-test('without a way to send mail nobody is asked to subscribe', async (t) => {
+test('without a way to send mail nobody is asked to subscribe, and whoever asks all the same is told', async (t) => {
   const qd = await house(t, { env: { QUARTERDECK_SMTP_RELAY: '' } });
-  assert.doesNotMatch((await read(await acme(qd))).text, /<form/);
+  const url = await acme(qd);
+  assert.doesNotMatch((await read(url)).text, /<form/);
+  const answer = await form(`${url}/subscribe`, { address: reader });
+  assert.equal(answer.status, 503);
+  assert.match(await answer.text(), /No mail leaves this page/);
+  assert.deepEqual(await state(qd), []);
 });

@@ -28,15 +28,18 @@ export function makeForms(app: App): Forms {
   const peer = peerOf(app.config.trusted_proxies);
 
   return async (request, response, route, page) => {
-    const { title, accent } = page.renderings.board;
+    const { title, accent, subscribable } = page.renderings.board;
     const say = (status: number, heading: string, body: string, more: Record<string, string> = {}) =>
       sendNotice(request, response, status, noticeOf(heading, `${body}<p><a href="${up(route)}">${escaped(title)}</a></p>`, accent), more);
 
     if (route.to === 'subscribe') {
-      const verdicts = [places.take(peer(request)), pages.take(page.pageId)];
-      const resetSeconds = Math.max(...verdicts.map((v) => v.resetSeconds));
-      if (verdicts.some((v) => !v.allowed))
-        return say(429, 'Too many requests', '<p>Please wait a moment and try again.</p>', { 'Retry-After': String(resetSeconds) });
+      if (!subscribable)
+        return say(503, 'No mail leaves this page', '<p>Its operator has set up no mail server. Follow the feed instead.</p>');
+      // In this order: who has had their share takes nothing of the page's, which is everybody's.
+      const place = places.take(peer(request));
+      const verdict = place.allowed ? pages.take(page.pageId) : place;
+      if (!verdict.allowed)
+        return say(429, 'Too many requests', '<p>Please wait a moment and try again.</p>', { 'Retry-After': String(verdict.resetSeconds) });
       const form = await formOf(request).catch((error) => {
         if (error instanceof Refusal) return undefined;
         throw error;

@@ -32,15 +32,18 @@ export function publicHandler(app: App, memory: Memory, forms: Forms): RawHandle
 
   function answer(request: IncomingMessage, response: ServerResponse, route: Route) {
     const reads = request.method === 'GET' || request.method === 'HEAD';
-    if (route.to === 'rendering' && reads) {
-      const known = memory.peek(route.slug);
-      if (known) return show(request, response, known, route.name);
-    }
-    slowly(request, response, route, reads).catch((error) => {
+    const failed = (error: unknown) => {
       if (!(error instanceof DatabaseAway)) app.log.error({ err: error, route: route.to }, 'a status page failed');
       if (!response.headersSent) sendAway(request, response);
       else response.destroy();
-    });
+    };
+    try {
+      const known = route.to === 'rendering' && reads ? memory.peek(route.slug) : undefined;
+      if (known && route.to === 'rendering') return show(request, response, known, route.name);
+    } catch (error) {
+      return failed(error);
+    }
+    slowly(request, response, route, reads).catch(failed);
   }
 
   async function slowly(request: IncomingMessage, response: ServerResponse, route: Route, reads: boolean) {
