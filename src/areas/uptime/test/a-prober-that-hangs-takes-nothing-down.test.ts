@@ -5,7 +5,7 @@ import { isAlive, nearby, proberPid, target } from './local-support.ts';
 import { eventually, made, monitor, stateOf, transitionsOf } from './support.ts';
 
 test('a local prober that hangs makes its vantage unavailable and takes nothing down; once it goes on, so does watching', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async (t) => {
   const { owner, dataDir, clock } = await quarterdeck(t, { env: nearby });
   const shop = await target(t);
@@ -27,7 +27,7 @@ test('a local prober that hangs makes its vantage unavailable and takes nothing 
   assert.match(refused.body.error, /local, which does not report at the moment/);
 
   process.kill(pid, 'SIGCONT');
-  await eventually(isAvailable);
+  await eventually(isAvailable, { withinMs: 45_000 }); // with its next question, which it asks every so many seconds
   shop.hits = 0;
   await eventually(async () => shop.hits > 0);
   const seen = (await transitionsOf(owner, its)).map((transition) => transition.to);
