@@ -85,7 +85,8 @@ export async function commitBlob(
 
   const id = await patiently(() => db.read(nextBlobId));
   const key = storageKey(digest, id);
-  await storage.commit(uploadId, key, seen === undefined ? { digest } : {});
+  // By its size: what a request in parallel appended since was not hashed, and must not come under the digest.
+  await storage.commit(uploadId, key, seen === undefined ? { digest, size } : { size });
   hashes.forget(uploadId);
   const won = await fitting(() =>
     db.write(async (tx) => {
