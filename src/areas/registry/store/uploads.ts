@@ -40,6 +40,15 @@ export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved
 export const addReservation = (tx: Tx, id: string, bytes: number) =>
   run(tx)`update registry.upload set reserved = reserved + ${bytes} where id = ${id}`;
 
+/** How many bytes of this digest the registry holds already, if it does. */
+export const heldSize = async (tx: Tx, registryId: string, digest: string) =>
+  (
+    await row(tx, Type.Object({ size: Type.Integer() }))`
+    select b.size from registry.blob b
+     where b.digest = ${digest} and b.state = 'live'
+       and exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})`
+  )?.size;
+
 /** Uploads that nobody continues any more, of this node: only it can reach their bytes. */
 export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`
   select u.id, u.repository_id, r.registry_id, u.node, u.reserved

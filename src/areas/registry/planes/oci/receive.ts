@@ -10,7 +10,7 @@ import { patiently } from './patience.ts';
 import { watchAccess } from './watch.ts';
 
 const MiB = 1024 * 1024;
-/** Below this a reservation costs more than it saves: the commit still refuses what does not fit. */
+/** An upload up to here is not worth a reservation: the commit still refuses what does not fit. */
 const free = MiB;
 /** A sender that does not say how much is coming gets room in steps. */
 const step = 64 * MiB;
@@ -21,12 +21,12 @@ export async function receive(
   place: Place,
   upload: UploadRow,
   offset: number,
-  options: { costsNothing?: boolean } = {},
+  options: { held?: number } = {},
 ): Promise<number> {
   const { plane, request } = call;
   const declared = contentLength(request);
-  // What the registry holds already takes no room in it.
-  let room = options.costsNothing ? Number.POSITIVE_INFINITY : upload.reserved - offset;
+  // What the registry holds already takes no room in it; but only as much as that has.
+  const room = () => Math.max(free, options.held ?? 0, upload.reserved);
   const makeRoom = async (least: number, wanted: number) => {
     const granted = await withRoom(plane.app, upload.registry_id, () =>
       patiently(() =>
@@ -38,23 +38,22 @@ export async function receive(
         }),
       ),
     );
-    room += granted;
     upload.reserved += granted;
   };
-  if (declared !== undefined && declared > free && declared > room) await makeRoom(declared - room, declared - room);
+  const end = offset + (declared ?? 0);
+  if (end > room()) await makeRoom(end - upload.reserved, end - upload.reserved);
 
   async function* metered(): AsyncGenerator<Buffer> {
-    let arrived = 0;
+    let at = offset;
     for await (const chunk of watched(call, place)) {
-      arrived += chunk.length;
-      const least = arrived - Math.max(room, free);
-      if (least > 0 && declared === undefined) await makeRoom(least, step);
+      at += chunk.length;
+      if (declared === undefined && at > room()) await makeRoom(at - room(), step);
       yield chunk;
     }
   }
-  const end = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
-  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, end - offset);
-  return end;
+  const reached = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
+  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, reached - offset);
+  return reached;
 }
 
 export function contentLength(request: IncomingMessage): number | undefined {
