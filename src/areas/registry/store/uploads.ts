@@ -29,7 +29,7 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now()`;
 
-/** What a slow sender keeps alive by sending. */
+/** What a slow sender keeps alive by sending. 0: it is gone. */
 export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
   update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${unhurried} where id = ${id}`;
 

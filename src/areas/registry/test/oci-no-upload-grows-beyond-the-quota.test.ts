@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row } from '../../../kernel/db.ts';
+import { eventually } from '../../../../test/harness/process.ts';
+import { row, run } from '../../../kernel/db.ts';
 import { codeOf, pushBlob, registryServer, someBytes } from './registry-server.ts';
 
 const MiB = 1024 * 1024;
@@ -38,6 +39,22 @@ test('no upload grows beyond the quota, however its bytes are cut and whatever t
     let status = 202;
     for (let n = 0; n < 12 && status === 202; n++) status = (await send('PATCH', location, { as, body: streamed(3 * (MiB / 4)) })).status;
     assert.equal(status, 403);
+    assert.equal(await reserved(), 0);
+  });
+
+  await t.test('one that is gone while its bytes come reserves nothing', async () => {
+    const location = await start();
+    async function* interrupted() {
+      yield* streamed(2 * MiB);
+      await eventually(async () => (await reserved()) === 6 * MiB);
+      await app.db.write(async (tx) => {
+        await run(tx)`delete from registry.upload`;
+        await run(tx)`update registry.registry set reserved_bytes = 0`;
+      });
+      yield* streamed(4.5 * MiB);
+    }
+    const gone = await send('PATCH', location, { as, body: interrupted() });
+    assert.deepEqual([gone.status, codeOf(gone)], [404, 'BLOB_UPLOAD_UNKNOWN']);
     assert.equal(await reserved(), 0);
   });
 

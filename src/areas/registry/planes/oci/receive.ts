@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { reserve } from '../../quota.ts';
@@ -31,7 +32,8 @@ export async function receive(
     const granted = await withRoom(plane.app, upload.registry_id, () =>
       patiently(() =>
         plane.app.db.write(async (tx) => {
-          await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
+          // Gone with its repository, or expired: nobody would give back what is reserved for it now.
+          if (!(await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds))) throw new UploadUnknown();
           const bytes = await reserve(tx, upload.registry_id, wanted, least);
           await addReservation(tx, upload.id, bytes);
           return bytes;
