@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Tx } from '../../../../kernel/db.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
 import { withRoom } from '../../gc/evict.ts';
@@ -28,12 +29,19 @@ export async function receive(
   const declared = contentLength(request);
   // What the registry holds already takes no room in it; but only as much as that has.
   const room = () => Math.max(free, options.held ?? 0, upload.reserved);
+  const { uploadSeconds } = settingsOf(plane.app);
+  const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
+  let kept = performance.now();
+  // Gone with its repository, or expired: nobody would go on with it, nor give back what is reserved for it now.
+  const keep = async (tx: Tx) => {
+    if (!(await keepUpload(tx, upload.id, uploadSeconds))) throw new UploadUnknown();
+    kept = performance.now();
+  };
   const makeRoom = async (least: number, wanted: number) => {
     const granted = await withRoom(plane.app, upload.registry_id, () =>
       patiently(() =>
         plane.app.db.write(async (tx) => {
-          // Gone with its repository, or expired: nobody would give back what is reserved for it now.
-          if (!(await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds))) throw new UploadUnknown();
+          await keep(tx);
           const bytes = await reserve(tx, upload.registry_id, wanted, least);
           await addReservation(tx, upload.id, bytes);
           return bytes;
@@ -50,6 +58,8 @@ export async function receive(
     for await (const chunk of watched(call, place)) {
       at += chunk.length;
       if (declared === undefined && at > room()) await makeRoom(at - room(), step);
+      // However long this one request takes: another server would expire it under our hands.
+      if (performance.now() - kept > keepMs) await patiently(() => plane.app.db.read(keep));
       yield chunk;
     }
   }

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../../kernel/db.ts';
-import { DigestMismatch } from '../../../../kernel/storage/index.ts';
+import { DigestMismatch, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
@@ -159,7 +159,8 @@ export async function appendChunk(call: Call, name: string, id: string): Promise
   const { place, upload } = await found(call, name, id);
   const offset = await offsetFor(call, place, id);
   const end = await receive(call, place, upload, offset).catch((error) => dropIfFull(call, upload, error));
-  await patiently(() => call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds)));
+  const kept = await patiently(() => call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds)));
+  if (!kept) throw new UploadUnknown();
   answer(call, 202, state(place, id, end));
 }
 
