@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { digesting, MiB, verify } from './body.ts';
 import { lastingDirectories, syncDirectory, typed, unlessMissing, walk, writeFrom } from './disk.ts';
-import { OffsetMismatch, RangeUnsatisfiable, UploadUnknown } from './errors.ts';
+import { OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 import type { Storage } from './storage.ts';
@@ -114,6 +114,8 @@ export async function fileStorage(directory: string): Promise<Storage> {
         typed(async () => {
           const target = objectPath(key);
           await using file = await openUpload(id);
+          const { size } = await file.stat();
+          if (options.size !== undefined && options.size !== size) throw new UploadBusy();
           if (options.digest !== undefined)
             await verify(file.createReadStream({ start: 0, highWaterMark: MiB, autoClose: false }), options.digest);
           // After a failed sync the kernel may have dropped the dirty pages and call the next sync a success: this upload is lost.
@@ -121,7 +123,6 @@ export async function fileStorage(directory: string): Promise<Storage> {
             await fs.rm(uploadPath(id), { force: true });
             throw error;
           });
-          const { size } = await file.stat();
           await place(uploadPath(id), target);
           return { size };
         }),

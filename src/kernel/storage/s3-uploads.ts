@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
 import { type Body, chunksOf, pump, verify } from './body.ts';
-import { OffsetMismatch, UploadUnknown } from './errors.ts';
+import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
@@ -87,6 +87,7 @@ export function s3Uploads(bucket: Bucket): Pick<Storage, 'createUpload' | 'uploa
         const target = { Bucket: bucket.name, Key: bucket.at(checkKey(key)) };
         const s3 = await bucket.client();
         const pieces = await piecesOf(s3, id);
+        if (options.size !== undefined && options.size !== endOf(pieces)) throw new UploadBusy();
         if (options.digest !== undefined) await verify(read(s3, pieces), options.digest);
 
         const sourceOf = (piece: Piece) => ({ CopySource: `${bucket.name}/${piece.key}` });

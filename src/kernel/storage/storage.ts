@@ -23,8 +23,9 @@ export interface Storage {
   /** Returns the new offset. When the body ends badly what had arrived is kept, and uploadOffset tells how much that was. */
   append(id: string, offset: number, body: Body): Promise<number>;
   /** Durable when it returns. With `digest` all bytes are read back first: for a caller that did not hash them itself as they came.
+   *  One that did says how many it hashed: with more or fewer than `size` it is UploadBusy, for somebody else wrote meanwhile.
    *  After a lost answer, try again: UploadUnknown then means that the key is there. */
-  commit(id: string, key: string, options?: { digest?: string }): Promise<{ size: number }>;
+  commit(id: string, key: string, options?: { digest?: string; size?: number }): Promise<{ size: number }>;
   abort(id: string): Promise<void>;
 
   /** An address from which anybody can read the object until it expires; undefined where the storage has none to give. */

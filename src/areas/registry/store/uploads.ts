@@ -29,7 +29,7 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
     from registry.upload u join registry.repository r on r.id = u.repository_id
    where u.id = ${id} and u.repository_id = ${repositoryId} and u.node = ${node} and u.expires_at > kernel.now()`;
 
-/** What a slow sender keeps alive by sending. */
+/** What a slow sender keeps alive by sending. 0: it is gone. */
 export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
   update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${unhurried} where id = ${id}`;
 
@@ -39,6 +39,15 @@ export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved
 
 export const addReservation = (tx: Tx, id: string, bytes: number) =>
   run(tx)`update registry.upload set reserved = reserved + ${bytes} where id = ${id}`;
+
+/** How many bytes of this digest the registry holds already, if it does. */
+export const heldSize = async (tx: Tx, registryId: string, digest: string) =>
+  (
+    await row(tx, Type.Object({ size: Type.Integer() }))`
+    select b.size from registry.blob b
+     where b.digest = ${digest} and b.state = 'live'
+       and exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})`
+  )?.size;
 
 /** Uploads that nobody continues any more, of this node: only it can reach their bytes. */
 export const expiredUploads = (tx: Tx, node: string, limit: number) => rows(tx, UploadRow)`

@@ -34,3 +34,24 @@ test('an upstream login is tried before it is kept, and used from then on', asyn
   await clock.advance('61s');
   assert.equal((await pull('up.test/private/app/manifests/v1')).status, 403, 'forgotten at once');
 });
+
+test('an upstream that limits us is asked again at once with another login', async (t) => {
+  const { upstream, pull, owner } = await cached(t);
+  upstream.image('team/app', 'v1', [randomBytes(100)]);
+  const manifest = '/v2/team/app/manifests/v1';
+  const limited = { status: 429, headers: { 'retry-after': '3600' } };
+  const at = '/registry/registries/acme/upstream-credentials/up.test';
+  const isLimited = async () => {
+    upstream.fail(manifest, limited);
+    assert.equal((await pull('up.test/team/app/manifests/v1')).status, 429);
+    const asked = upstream.seen.length;
+    assert.equal((await pull('up.test/team/app/manifests/v1')).status, 429);
+    assert.equal(upstream.seen.length, asked, 'it rests');
+  };
+  await isLimited();
+  upstream.requireLogin('acme', 'hunter2');
+  assert.equal((await owner.put(at, { username: 'acme', password: 'hunter2' })).status, 200);
+  await isLimited();
+  assert.equal((await owner.put(at, { username: 'acme', password: 'hunter2' })).status, 200);
+  assert.equal((await pull('up.test/team/app/manifests/v1')).status, 200);
+});

@@ -93,6 +93,23 @@ test('a wrong upload gets the right error, and nothing is stored', async (t) => 
     }
   });
 
+  await t.test('bytes that come in parallel, after the content was hashed and before it is stored', async () => {
+    const [location, content] = [await start(), someBytes(3000)];
+    const digest = digestOf(content);
+    const { commit } = app.storage;
+    const late: number[] = [];
+    app.storage.commit = async (...args) => {
+      app.storage.commit = commit;
+      late.push((await send('PATCH', location, { body: Buffer.from('junk') })).status);
+      return commit(...args);
+    };
+    const done = await send('PUT', `${location}?digest=${digest}`, { body: content });
+    assert.deepEqual([late, done.status, codeOf(done)], [[202], 409, 'BLOB_UPLOAD_INVALID']);
+    assert.equal((await send('HEAD', `/v2/${name}/blobs/${digest}`)).status, 404);
+    const again = await send('PUT', `${location}?digest=${digest}`);
+    assert.deepEqual([again.status, codeOf(again)], [400, 'DIGEST_INVALID'], 'what it has become is another content');
+  });
+
   const stored = await Array.fromAsync(app.storage.list(''));
   const known = await app.db.read((tx) => row(tx, Type.Object({ n: Type.Integer() }))`select count(*) as n from registry.blob`);
   assert.deepEqual([stored.length, known!.n], [1, 1], 'only the one good blob is there');

@@ -106,6 +106,23 @@ for (const { name, prepare } of storages) {
       assert.equal((await storage.stat('key'))?.size, bytes.length);
     });
 
+    test('what grew after its bytes were counted is not committed', async (t) => {
+      const storage = await (await prepare(t)).open();
+      for (const bytes of [Buffer.from('counted'), sampleBytes(9 * MiB)]) {
+        const all = Buffer.concat([bytes, Buffer.from(' and more')]);
+        const id = await storage.createUpload();
+        const size = await storage.append(id, 0, bytes);
+        await storage.append(id, size, all.subarray(size));
+        await assert.rejects(storage.commit(id, 'key', { size }), UploadBusy);
+        await assert.rejects(storage.commit(id, 'key', { size, digest: sha256(all) }), UploadBusy);
+        await assert.rejects(storage.commit(id, 'key', { size: all.length + 1 }), UploadBusy);
+        assert.equal(await storage.stat('key'), undefined);
+        assert.deepEqual(await storage.commit(id, 'key', { size: all.length }), { size: all.length });
+        assert.ok(all.equals((await readAll(storage, 'key'))!));
+        await storage.remove('key');
+      }
+    });
+
     test('commits of one key at the same time all succeed', async (t) => {
       const { open } = await prepare(t);
       const processes = [await open(), await open()];

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { Tx } from '../../../../kernel/db.ts';
+import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { reserve } from '../../quota.ts';
@@ -10,7 +12,7 @@ import { patiently } from './patience.ts';
 import { watchAccess } from './watch.ts';
 
 const MiB = 1024 * 1024;
-/** Below this a reservation costs more than it saves: the commit still refuses what does not fit. */
+/** An upload up to here is not worth a reservation: the commit still refuses what does not fit. */
 const free = MiB;
 /** A sender that does not say how much is coming gets room in steps. */
 const step = 64 * MiB;
@@ -21,40 +23,49 @@ export async function receive(
   place: Place,
   upload: UploadRow,
   offset: number,
-  options: { costsNothing?: boolean } = {},
+  options: { held?: number } = {},
 ): Promise<number> {
   const { plane, request } = call;
   const declared = contentLength(request);
-  // What the registry holds already takes no room in it.
-  let room = options.costsNothing ? Number.POSITIVE_INFINITY : upload.reserved - offset;
+  // What the registry holds already takes no room in it; but only as much as that has.
+  const room = () => Math.max(free, options.held ?? 0, upload.reserved);
+  const { uploadSeconds } = settingsOf(plane.app);
+  const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
+  let kept = performance.now();
+  // Gone with its repository, or expired: nobody would go on with it, nor give back what is reserved for it now.
+  const keep = async (tx: Tx) => {
+    if (!(await keepUpload(tx, upload.id, uploadSeconds))) throw new UploadUnknown();
+    kept = performance.now();
+  };
   const makeRoom = async (least: number, wanted: number) => {
     const granted = await withRoom(plane.app, upload.registry_id, () =>
       patiently(() =>
         plane.app.db.write(async (tx) => {
-          await keepUpload(tx, upload.id, settingsOf(plane.app).uploadSeconds);
+          await keep(tx);
           const bytes = await reserve(tx, upload.registry_id, wanted, least);
           await addReservation(tx, upload.id, bytes);
           return bytes;
         }),
       ),
     );
-    room += granted;
     upload.reserved += granted;
   };
-  if (declared !== undefined && declared > free && declared > room) await makeRoom(declared - room, declared - room);
+  const end = offset + (declared ?? 0);
+  if (end > room()) await makeRoom(end - upload.reserved, end - upload.reserved);
 
   async function* metered(): AsyncGenerator<Buffer> {
-    let arrived = 0;
+    let at = offset;
     for await (const chunk of watched(call, place)) {
-      arrived += chunk.length;
-      const least = arrived - Math.max(room, free);
-      if (least > 0 && declared === undefined) await makeRoom(least, step);
+      at += chunk.length;
+      if (declared === undefined && at > room()) await makeRoom(at - room(), step);
+      // However long this one request takes: another server would expire it under our hands.
+      if (performance.now() - kept > keepMs) await patiently(() => plane.app.db.read(keep));
       yield chunk;
     }
   }
-  const end = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
-  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, end - offset);
-  return end;
+  const reached = await plane.app.storage.append(upload.id, offset, plane.hashes.through(upload.id, offset, metered()));
+  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, reached - offset);
+  return reached;
 }
 
 export function contentLength(request: IncomingMessage): number | undefined {

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { withRoom } from '../../gc/evict.ts';
-import { book } from '../../quota.ts';
+import { book, OverQuota } from '../../quota.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { type BlobRow, holdBlob, insertBlob, linkBlob, linkedElsewhere, nextBlobId } from '../../store/blobs.ts';
@@ -14,6 +14,7 @@ import { patiently } from './patience.ts';
 // How bytes become a blob. Where a crash can hit, and what it leaves:
 //   while bytes arrive          an upload that can be continued, or expires with its reservation
 //   after storage.commit        an object without a row: the scrub removes it a day later; the client, unanswered, pushes again
+//   (one that is refused takes its object along; one whose outcome nobody knows leaves it)
 //   after the transaction       the blob is there and linked; the client, unanswered, is told so by HEAD
 // Nothing is answered 201 before both the object is durable and the transaction has committed.
 
@@ -44,6 +45,10 @@ export interface Finished {
   digest: string;
   size: number;
 }
+
+/** An answer of the database or of ours after which a transaction has surely not happened. */
+const isRefusal = (error: unknown) =>
+  error instanceof OverQuota || error instanceof OciError || (error as { code?: unknown } | undefined)?.code === '23503';
 
 /** Turns a finished upload into a blob of the repository. Cached images that nobody pulled for `unusedSeconds` make room for it. */
 export async function commitBlob(
@@ -85,20 +90,32 @@ export async function commitBlob(
 
   const id = await patiently(() => db.read(nextBlobId));
   const key = storageKey(digest, id);
-  await storage.commit(uploadId, key, seen === undefined ? { digest } : {});
+  // By its size: what a request in parallel appended since was not hashed, and must not come under the digest.
+  await storage.commit(uploadId, key, seen === undefined ? { digest, size } : { size });
   hashes.forget(uploadId);
-  const won = await fitting(() =>
-    db.write(async (tx) => {
-      const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
-      const blob = mine ?? (await holdBlob(tx, digest));
-      // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
-      if (!blob)
-        throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
-      await linkHeld(tx, blob);
-      // Also ours when an earlier attempt went through and only its answer was lost.
-      return blob.id === id;
-    }),
-  );
-  if (!won)
-    await storage.remove(key).catch((error) => app.log.warn({ err: error, key }, 'a second copy could not be removed; the scrub will'));
+  const remove = (why: string) =>
+    storage.remove(key).catch((error) => app.log.warn({ err: error, key }, `${why} could not be removed; the scrub will`));
+  // Once the outcome of one attempt is unknown, the row may be there and need its object, whatever the next attempt says.
+  let unsure = false;
+  const insert = () =>
+    db
+      .write(async (tx) => {
+        const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
+        const blob = mine ?? (await holdBlob(tx, digest));
+        // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
+        if (!blob)
+          throw new OciError('UNAVAILABLE', 'the same content is just being deleted; push it again', { headers: { 'Retry-After': '1' } });
+        await linkHeld(tx, blob);
+        // Also ours when an earlier attempt went through and only its answer was lost.
+        return blob.id === id;
+      })
+      .catch((error) => {
+        unsure ||= !isRefusal(error);
+        throw error;
+      });
+  const won = await fitting(insert).catch(async (error) => {
+    if (!unsure) await remove('content that was refused');
+    throw error;
+  });
+  if (!won) await remove('a second copy');
 }

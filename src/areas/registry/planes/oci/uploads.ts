@@ -1,5 +1,5 @@
 import type { Tx } from '../../../../kernel/db.ts';
-import { DigestMismatch } from '../../../../kernel/storage/index.ts';
+import { DigestMismatch, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { may } from '../../access.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
@@ -8,7 +8,7 @@ import { chunkOf } from '../../rules/range.ts';
 import { settingsOf } from '../../settings.ts';
 import { holdBlob, holdersOf, linkedBlob } from '../../store/blobs.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
-import { insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
+import { heldSize, insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
 import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
@@ -50,7 +50,7 @@ export async function startUpload(call: Call, name: string): Promise<void> {
   const repository = await ensured(call, place);
   if (mount !== null && (await mountBlob(call, repository, mount, query.get('from')))) return created(call, place, mount);
 
-  if (digest === null || !(await heldBy(call, place, digest))) await refuseFull(call, place, contentLength(call.request) ?? 0);
+  if (digest === null || (await heldBy(call, place, digest)) === undefined) await refuseFull(call, place, contentLength(call.request) ?? 0);
   const upload = await beginUpload(call, repository, algorithm);
   if (digest === null) return answer(call, 202, state(place, upload.id, 0));
   await complete(call, place, repository, upload, 0, digest).catch(async (error) => {
@@ -79,8 +79,7 @@ async function ensured(call: Call, place: Place): Promise<RepositoryRow> {
   );
 }
 
-const heldBy = async ({ plane }: Call, place: Place, digest: string) =>
-  plane.app.db.read(async (tx) => (await holdersOf(tx, digest, [place.registryId])).length > 0);
+const heldBy = ({ plane }: Call, place: Place, digest: string) => plane.app.db.read((tx) => heldSize(tx, place.registryId, digest));
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
@@ -160,7 +159,8 @@ export async function appendChunk(call: Call, name: string, id: string): Promise
   const { place, upload } = await found(call, name, id);
   const offset = await offsetFor(call, place, id);
   const end = await receive(call, place, upload, offset).catch((error) => dropIfFull(call, upload, error));
-  await patiently(() => call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds)));
+  const kept = await patiently(() => call.plane.app.db.read((tx) => keepUpload(tx, id, settingsOf(call.plane.app).uploadSeconds)));
+  if (!kept) throw new UploadUnknown();
   answer(call, 202, state(place, id, end));
 }
 
@@ -176,8 +176,8 @@ async function complete(call: Call, place: Place, repository: RepositoryRow, upl
   const { plane } = call;
   if (offset === 0) plane.hashes.begin(upload.id, algorithmOf(digest));
   try {
-    const costsNothing = await heldBy(call, place, digest);
-    const size = await receive(call, place, upload, offset, { costsNothing });
+    const held = await heldBy(call, place, digest);
+    const size = await receive(call, place, upload, offset, { held });
     await commitBlob(plane.app, plane.hashes, repository, { uploadId: upload.id, digest, size });
   } catch (error) {
     // Bytes that are not what they were said to be will not become it.

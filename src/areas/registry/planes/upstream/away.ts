@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import { atMost } from '../../../../kernel/at-most.ts';
-import { type Target, UpstreamAway } from './client.ts';
+import { sealedCredential } from '../../store/upstreams.ts';
+import { type Target, UpstreamAway, upstreamTopic } from './client.ts';
 import { upstreamMetricsOf } from './metrics.ts';
 
 /** What this process knows of upstreams that cannot be asked now. */
@@ -16,12 +18,22 @@ const sayAgainMs = 60_000;
 
 export function makeAway(app: App): Away {
   const resting = new LRUCache<string, { until: number; away: UpstreamAway }>(atMost(10_000));
+  // With another login it may well answer. Sealing the same one again makes another of it, which does no harm.
+  const logins = app.caches.make<{ login: string }>({ max: 5_000 });
+  const keyOf = async ({ registryId, host }: Target) => {
+    const at = `${registryId} ${host}`;
+    const known = await logins.get(at, async () => {
+      const found = await app.db.read((tx) => sealedCredential(tx, registryId, host));
+      return { value: { login: found ? hash('sha256', found.password) : 'anybody' }, topics: [upstreamTopic(registryId, host)] };
+    });
+    return `${at} ${known!.login}`;
+  };
   const said = new LRUCache<string, true>({ max: 1_000, ttl: sayAgainMs });
   const count = ({ host }: Target, result: string) => upstreamMetricsOf(app).manifests.inc({ upstream: host, result });
 
   return {
     asking: async (target, act) => {
-      const key = `${target.registryId} ${target.host}`;
+      const key = await keyOf(target);
       const rest = resting.get(key);
       if (rest && performance.now() < rest.until) throw rest.away;
       count(target, 'asked');

@@ -10,6 +10,7 @@ export interface Spool {
   write(chunk: Buffer): Promise<void>;
   /** Everything is here and is what it should be. */
   finish(): void;
+  /** Nothing more comes. What is whole stays so: its readers do not care what became of it elsewhere. */
   fail(error: unknown): void;
   read(range?: { offset: number; length: number }): AsyncGenerator<Buffer>;
   /** The writer lets go; the file goes with its last reader. */
@@ -71,6 +72,7 @@ export async function openSpool(folder: string, size: number): Promise<Spool> {
       tell();
     },
     fail: (error) => {
+      if (state === 'whole') return;
       [state, failure] = ['failed', error];
       tell();
     },
