@@ -20,29 +20,54 @@ export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Prom
     select body from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`
   )?.body;
 
-const PutRow = Type.Object({ id: Type.Integer(), fresh: Type.Boolean() });
+const IdRow = Type.Object({ id: Type.Integer() });
+const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
 
-/** The manifest's row, locked; fresh when it was not there. */
+/** The manifest's row, locked. `fresh`: it was not there; `retyped`: the same bytes were there as something else. */
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest },
-): Promise<{ id: number; fresh: boolean }> {
+): Promise<{ id: number; fresh: boolean; retyped: boolean }> {
   const { parsed } = m;
-  const put = (await row(tx, PutRow)`
-    insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, body, size, pushed_by, created_at)
-    values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-            ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
-    on conflict (repository_id, digest) do update set media_type = excluded.media_type
-    returning id, xmax::text = '0' as fresh`)!;
-  if (!put.fresh) return put;
-  await run(tx)`
-    insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
-    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.blobs.map((b) => b.digest)}::text[], ${parsed.blobs.map((b) => b.size)}::bigint[])`;
-  await run(tx)`
-    insert into registry.manifest_child (parent_id, repository_id, digest, size)
-    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.children.map((c) => c.digest)}::text[], ${parsed.children.map((c) => c.size)}::bigint[])`;
-  return put;
+  for (;;) {
+    const fresh = await row(tx, IdRow)`
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, body, size, pushed_by, created_at)
+      values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
+      on conflict (repository_id, digest) do nothing
+      returning id`;
+    if (fresh) {
+      await putNeeds(tx, fresh.id, m.repositoryId, parsed);
+      return { ...fresh, fresh: true, retyped: false };
+    }
+    const known = await row(tx, KnownRow)`
+      select id, media_type from registry.manifest
+       where repository_id = ${m.repositoryId} and digest = ${m.digest} for no key update`;
+    if (!known) continue; // deleted this moment
+    const { id } = known;
+    const retyped = known.media_type !== parsed.mediaType;
+    if (retyped) {
+      await run(tx)`
+        update registry.manifest set media_type = ${parsed.mediaType}, config_type = ${parsed.configType ?? null} where id = ${id}`;
+      await putNeeds(tx, id, m.repositoryId, parsed);
+    }
+    return { id, fresh: false, retyped };
+  }
 }
+
+/** What garbage collection must leave to the image. Bytes that name no type of their own need other blobs as an image than as an
+ *  artifact; whoever has pushed them as either may pull them. */
+const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }: Manifest) =>
+  Promise.all([
+    run(tx)`
+      insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
+      select ${id}, ${repositoryId}, * from unnest(${blobs.map((b) => b.digest)}::text[], ${blobs.map((b) => b.size)}::bigint[])
+      on conflict do nothing`,
+    run(tx)`
+      insert into registry.manifest_child (parent_id, repository_id, digest, size)
+      select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])
+      on conflict do nothing`,
+  ]);
 
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
 export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>

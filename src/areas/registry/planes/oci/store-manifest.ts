@@ -29,7 +29,10 @@ export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by } = pushed;
   if (!pushed.sparse) await requireBlobs(tx, repository, parsed);
-  const { id, fresh } = await putManifest(tx, { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed });
+  const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed };
+  const { id, fresh, retyped } = await putManifest(tx, put);
+  // Its type is remembered under its tags as well.
+  if (retyped) await caches.drop(tx, topics.repository(repository.id));
 
   const tags = [...new Set(pushed.tags)].sort();
   for (const tag of tags) {
