@@ -104,17 +104,19 @@ export const tagNames = async (tx: Tx, repositoryId: number, after: string, limi
 
 const MovedRow = Type.Object({ manifest_id: Type.Integer(), digest: Type.String() });
 
-/** What the tag pointed to; the tag is locked. */
+/** What the tag points to; the tag is locked. Undefined also for one that somebody moved while we waited for it. */
 export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, MovedRow)`
   select t.manifest_id, m.digest from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${name} for update of t`;
 
-/** True when the tag is new. */
-export const putTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
-  (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
+/** False: the tag is there by now. */
+export const insertTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
+  (await run(tx)`
     insert into registry.tag (repository_id, name, manifest_id, updated_at) values (${repositoryId}, ${name}, ${manifestId}, kernel.now())
-    on conflict (repository_id, name) do update set manifest_id = excluded.manifest_id, updated_at = excluded.updated_at
-    returning xmax::text = '0' as fresh`)!.fresh;
+    on conflict (repository_id, name) do nothing`) > 0;
+
+export const moveTag = (tx: Tx, repositoryId: number, name: string, manifestId: number) => run(tx)`
+  update registry.tag set manifest_id = ${manifestId}, updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
 
 /** The tags that stand for this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>

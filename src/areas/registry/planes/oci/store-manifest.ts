@@ -7,7 +7,7 @@ import { isImmutable } from '../../rules/immutable.ts';
 import type { Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { holdLinks } from '../../store/blobs.ts';
-import { lockTag, manifestElsewhere, putManifest, putTag } from '../../store/manifests.ts';
+import { insertTag, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { topics } from '../../topics.ts';
 import { OciError } from './errors.ts';
@@ -35,15 +35,7 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
   if (retyped) await caches.drop(tx, topics.repository(repository.id));
 
   const tags = [...new Set(pushed.tags)].sort();
-  for (const tag of tags) {
-    const before = await lockTag(tx, repository.id, tag);
-    if (before?.manifest_id === id) continue;
-    if (before && isImmutable(repository.immutable_tags, repository.name, tag)) {
-      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
-    }
-    const isNew = await putTag(tx, repository.id, tag, id);
-    if (!isNew) await caches.drop(tx, topics.tag(repository.id, tag));
-  }
+  for (const tag of tags) await setTag(tx, caches, repository, tag, id);
   await tell(tx, {
     kind: 'push',
     org: repository.org_id,
@@ -60,6 +52,23 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
   }
   return { id };
+}
+
+/** Two first pushes of a tag both find nothing: the second to insert it looks again, and judges what the first has made. */
+async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string, id: number) {
+  for (;;) {
+    const before = await lockTag(tx, repository.id, tag);
+    if (!before) {
+      if (await insertTag(tx, repository.id, tag, id)) return;
+      continue;
+    }
+    if (before.manifest_id === id) return;
+    if (isImmutable(repository.immutable_tags, repository.name, tag)) {
+      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
+    }
+    await moveTag(tx, repository.id, tag, id);
+    return caches.drop(tx, topics.tag(repository.id, tag));
+  }
 }
 
 async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest) {
