@@ -69,6 +69,10 @@ const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }:
       on conflict do nothing`,
   ]);
 
+/** Keeps what an index lists until it is stored: whoever would delete one of these waits, and then sees the index. */
+export const holdManifests = (tx: Tx, repositoryId: number, digests: string[]) => run(tx)`
+  select from registry.manifest where repository_id = ${repositoryId} and digest = any(${digests}::text[]) order by digest for key share`;
+
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
 export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`

@@ -7,7 +7,7 @@ import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { tagsOf } from '../../store/manifests.ts';
-import { removeManifest, removeTag } from '../../store/removal.ts';
+import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { type Call, knownRepository, permit, refuseCached, repositoryAt, unknownName } from './call.ts';
 import { OciError } from './errors.ts';
@@ -116,6 +116,7 @@ export async function deleteManifest(call: Call, name: string, reference: string
       const gone = (await removeTag(tx, app.caches, repository, reference)) ?? manifestUnknown(reference);
       return tell(tx, { ...event, digest: gone.digest, tag: reference });
     }
+    await lockManifest(tx, repository.id, reference);
     refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
     const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
     if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);

@@ -7,7 +7,7 @@ import { isImmutable } from '../../rules/immutable.ts';
 import type { Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { holdLinks } from '../../store/blobs.ts';
-import { insertTag, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
+import { holdManifests, insertTag, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { topics } from '../../topics.ts';
 import { OciError } from './errors.ts';
@@ -25,12 +25,14 @@ export interface Pushed {
 
 export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
 
-/** Stores a manifest and moves its tags. Locks in this order: links, manifest, tags by name, the registry's row. */
+/** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by } = pushed;
   if (!pushed.sparse) await requireBlobs(tx, repository, parsed);
   const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed };
   const { id, fresh, retyped } = await putManifest(tx, put);
+  const children = parsed.children.map((c) => c.digest);
+  if ((fresh || retyped) && !pushed.sparse && children.length > 0) await holdManifests(tx, repository.id, children);
   // Its type is remembered under its tags as well.
   if (retyped) await caches.drop(tx, topics.repository(repository.id));
 
