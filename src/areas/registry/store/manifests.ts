@@ -87,12 +87,23 @@ const ReferrerRow = Type.Object({
   artifact_type: Type.Union([Type.String(), Type.Null()]),
   config_type: Type.Union([Type.String(), Type.Null()]),
   annotations: Type.Unsafe<Record<string, string> | null>({}),
+  more: Type.Boolean(),
 });
 
-export const referrersOf = (tx: Tx, repositoryId: number, subject: string, after: number, limit: number) => rows(tx, ReferrerRow)`
-  select id, digest, media_type, size, artifact_type, config_type, annotations
-    from registry.manifest where repository_id = ${repositoryId} and subject = ${subject} and id > ${after}
-   order by id limit ${limit}`;
+/** So many of them, or as many as have `mostBytes` together: their annotations may be as large as they are. At least one. */
+export const referrersOf = (
+  tx: Tx,
+  { repositoryId, subject, after }: { repositoryId: number; subject: string; after: number },
+  { most, mostBytes }: { most: number; mostBytes: number },
+) => rows(tx, ReferrerRow)`
+  with listed as (
+    select id, row_number() over (order by id) as place, sum(size) over (order by id) as bytes, lead(id) over (order by id) is not null as more
+      from (select id, size from registry.manifest
+             where repository_id = ${repositoryId} and subject = ${subject} and id > ${after} order by id limit ${most + 1}) m
+  )
+  select m.id, m.digest, m.media_type, m.size, m.artifact_type, m.config_type, m.annotations, l.more
+    from listed l join registry.manifest m on m.id = l.id
+   where l.place <= ${most} and (l.place = 1 or l.bytes <= ${mostBytes}) order by m.id`;
 
 /** Marks pulls for retention and people, at most every so often for one manifest. */
 export const markPulled = (tx: Tx, ids: number[]) =>
