@@ -20,6 +20,10 @@ export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Prom
     select body from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`
   )?.body;
 
+/** A URI, if it is one that can be stored. */
+const predicateOf = ({ annotations }: Manifest): string | null =>
+  /^[!-~]{1,255}$/.exec(annotations?.['dev.sigstore.bundle.predicateType'] ?? '')?.[0] ?? null;
+
 const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
 
@@ -31,9 +35,9 @@ export async function putManifest(
   const { parsed } = m;
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, body, size, pushed_by, created_at)
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, pushed_by, created_at)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
       on conflict (repository_id, digest) do nothing
       returning id`;
     if (fresh) {
