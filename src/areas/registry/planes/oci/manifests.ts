@@ -30,11 +30,13 @@ export async function getManifest(call: Call, name: string, reference: string): 
   checkReference(reference);
   const repository = await knownRepository(call, place);
   const head = call.method === 'HEAD';
-  if (repository.upstream_host) {
-    const filled = await plane.cache?.manifest(repository, reference, { head });
+  const find = async () => {
+    const filled = repository.upstream_host ? await plane.cache?.manifest(repository, reference, { head }) : undefined;
     if (filled?.warning) response.setHeader('Warning', `299 - "${filled.warning}"`);
-  }
-  const manifest = (await plane.places.manifest(repository, reference)) ?? manifestUnknown(reference);
+    return plane.places.manifest(repository, reference);
+  };
+  // A cached image may make room for another between the two: the upstream still has it.
+  const manifest = (await find()) ?? (repository.upstream_host ? await find() : undefined) ?? manifestUnknown(reference);
   response.setHeader('Docker-Content-Digest', manifest.digest);
   response.setHeader('ETag', `"${manifest.digest}"`);
   response.setHeader('Content-Security-Policy', 'sandbox');
