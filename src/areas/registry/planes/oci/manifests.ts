@@ -1,5 +1,6 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
+import type { Access } from '../../access.ts';
 import { tell } from '../../events.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { isImmutable } from '../../rules/immutable.ts';
@@ -9,7 +10,8 @@ import { settingsOf } from '../../settings.ts';
 import { tagsOf } from '../../store/manifests.ts';
 import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
-import { type Call, knownRepository, permit, refuseCached, repositoryAt, unknownName } from './call.ts';
+import { type Call, knownRepository, permit, refuseCached, repositoryAt, scopeOf, unknownName } from './call.ts';
+import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 import { digestOf, storeManifest } from './store-manifest.ts';
 
@@ -71,6 +73,7 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const body = await readBody(request, { maxBytes: settingsOf(plane.app).maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
     throw error.status === 400 ? new OciError('MANIFEST_INVALID', error.message) : error;
   });
+  await permitStill(call, name);
   const byDigest = isDigest(reference);
   const given = byDigest ? reference : query.get('digest');
   if (given !== null && !isDigest(given)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
@@ -94,6 +97,14 @@ export async function putManifest(call: Call, name: string, reference: string): 
   if (tags.length > 0) response.setHeader('OCI-Tag', tags);
   response.setHeader('Content-Length', 0);
   response.end();
+}
+
+/** A body may take minutes to come, and the credential may be revoked meanwhile. A bearer token's own end is not judged anew. */
+async function permitStill({ plane, request, access }: Call, name: string) {
+  const renewable: Access & { again?: () => Access | undefined | Promise<Access | undefined> } = access;
+  const current = await (renewable.again ? renewable.again() : plane.authenticate(request));
+  if (!current) throw challenge(plane.app, scopeOf(name, ['pull', 'push']));
+  permit(plane, current, name, ['push']);
 }
 
 /** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. */
