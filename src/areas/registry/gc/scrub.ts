@@ -29,7 +29,7 @@ export async function scrub(app: App, signal: AbortSignal, log: Logger): Promise
       lost.map((b) => String(b.id)),
       0,
     );
-    for (const { id } of await dropEmptyRepositories(tx, settingsOf(app).gcDelaySeconds)) await app.caches.drop(tx, topics.repository(id));
+    for (const id of await dropEmptyRepositories(tx, settingsOf(app).gcDelaySeconds)) await app.caches.drop(tx, topics.repository(id));
   });
   for (const id of await app.db.read(registryIds)) {
     if (signal.aborted) return;

@@ -60,6 +60,8 @@ create table manifest (
   config_type   text,
   subject       text collate "C",
   annotations   json,
+  -- What a signed statement is about, of its annotations: those may hold what SQL cannot take out of JSON, such as \u0000.
+  predicate_type text,
   body          bytea not null,
   size          int not null,
   pushed_by     text,

@@ -4,11 +4,12 @@ import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { tell } from '../events.ts';
 import { deletionOf, findRepository } from '../find-repository.ts';
-import { parentOf, purgeManifest } from '../store/removal.ts';
+import { lockManifest, parentOf, purgeManifest } from '../store/removal.ts';
 
 export const deleteRegistryManifest = operation(registry.deleteRegistryManifest, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
+    await lockManifest(tx, repository.id, query.digest);
     const parent = await parentOf(tx, repository.id, query.digest);
     if (parent) conflict(`the index ${parent} still lists this image; delete that first`);
 

@@ -62,7 +62,7 @@ export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number;
   )
   select p.id, p.digest, p.media_type, p.created_at, (manifests.bytes + coalesce(blobs.bytes, 0))::bigint as size_bytes,
          array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
-         array(select coalesce(m.annotations->>'dev.sigstore.bundle.predicateType', m.artifact_type, m.config_type, '')
+         array(select coalesce(m.predicate_type, m.artifact_type, m.config_type, '')
                  from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest) as referrer_types,
          array(select t.name from registry.tag t
                 where t.repository_id = ${repositoryId} and t.name = any(array[replace(p.digest, ':', '-') || '.sig', replace(p.digest, ':', '-') || '.sbom']))::text[] as attached_tags

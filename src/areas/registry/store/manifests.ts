@@ -20,29 +20,62 @@ export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Prom
     select body from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`
   )?.body;
 
-const PutRow = Type.Object({ id: Type.Integer(), fresh: Type.Boolean() });
+/** A URI, if it is one that can be stored. */
+const predicateOf = ({ annotations }: Manifest): string | null =>
+  /^[!-~]{1,255}$/.exec(annotations?.['dev.sigstore.bundle.predicateType'] ?? '')?.[0] ?? null;
 
-/** The manifest's row, locked; fresh when it was not there. */
+const IdRow = Type.Object({ id: Type.Integer() });
+const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
+
+/** The manifest's row, locked. `fresh`: it was not there; `retyped`: the same bytes were there as something else. */
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest },
-): Promise<{ id: number; fresh: boolean }> {
+): Promise<{ id: number; fresh: boolean; retyped: boolean }> {
   const { parsed } = m;
-  const put = (await row(tx, PutRow)`
-    insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, body, size, pushed_by, created_at)
-    values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-            ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
-    on conflict (repository_id, digest) do update set media_type = excluded.media_type
-    returning id, xmax::text = '0' as fresh`)!;
-  if (!put.fresh) return put;
-  await run(tx)`
-    insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
-    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.blobs.map((b) => b.digest)}::text[], ${parsed.blobs.map((b) => b.size)}::bigint[])`;
-  await run(tx)`
-    insert into registry.manifest_child (parent_id, repository_id, digest, size)
-    select ${put.id}, ${m.repositoryId}, * from unnest(${parsed.children.map((c) => c.digest)}::text[], ${parsed.children.map((c) => c.size)}::bigint[])`;
-  return put;
+  for (;;) {
+    const fresh = await row(tx, IdRow)`
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, pushed_by, created_at)
+      values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
+      on conflict (repository_id, digest) do nothing
+      returning id`;
+    if (fresh) {
+      await putNeeds(tx, fresh.id, m.repositoryId, parsed);
+      return { ...fresh, fresh: true, retyped: false };
+    }
+    const known = await row(tx, KnownRow)`
+      select id, media_type from registry.manifest
+       where repository_id = ${m.repositoryId} and digest = ${m.digest} for no key update`;
+    if (!known) continue; // deleted this moment
+    const { id } = known;
+    const retyped = known.media_type !== parsed.mediaType;
+    if (retyped) {
+      await run(tx)`
+        update registry.manifest set media_type = ${parsed.mediaType}, config_type = ${parsed.configType ?? null} where id = ${id}`;
+      await putNeeds(tx, id, m.repositoryId, parsed);
+    }
+    return { id, fresh: false, retyped };
+  }
 }
+
+/** What garbage collection must leave to the image. Bytes that name no type of their own need other blobs as an image than as an
+ *  artifact; whoever has pushed them as either may pull them. */
+const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }: Manifest) =>
+  Promise.all([
+    run(tx)`
+      insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
+      select ${id}, ${repositoryId}, * from unnest(${blobs.map((b) => b.digest)}::text[], ${blobs.map((b) => b.size)}::bigint[])
+      on conflict do nothing`,
+    run(tx)`
+      insert into registry.manifest_child (parent_id, repository_id, digest, size)
+      select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])
+      on conflict do nothing`,
+  ]);
+
+/** Keeps what an index lists until it is stored: whoever would delete one of these waits, and then sees the index. */
+export const holdManifests = (tx: Tx, repositoryId: number, digests: string[]) => run(tx)`
+  select from registry.manifest where repository_id = ${repositoryId} and digest = any(${digests}::text[]) order by digest for key share`;
 
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
 export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>
@@ -58,12 +91,23 @@ const ReferrerRow = Type.Object({
   artifact_type: Type.Union([Type.String(), Type.Null()]),
   config_type: Type.Union([Type.String(), Type.Null()]),
   annotations: Type.Unsafe<Record<string, string> | null>({}),
+  more: Type.Boolean(),
 });
 
-export const referrersOf = (tx: Tx, repositoryId: number, subject: string, after: number, limit: number) => rows(tx, ReferrerRow)`
-  select id, digest, media_type, size, artifact_type, config_type, annotations
-    from registry.manifest where repository_id = ${repositoryId} and subject = ${subject} and id > ${after}
-   order by id limit ${limit}`;
+/** So many of them, or as many as have `mostBytes` together: their annotations may be as large as they are. At least one. */
+export const referrersOf = (
+  tx: Tx,
+  { repositoryId, subject, after }: { repositoryId: number; subject: string; after: number },
+  { most, mostBytes }: { most: number; mostBytes: number },
+) => rows(tx, ReferrerRow)`
+  with listed as (
+    select id, row_number() over (order by id) as place, sum(size) over (order by id) as bytes, lead(id) over (order by id) is not null as more
+      from (select id, size from registry.manifest
+             where repository_id = ${repositoryId} and subject = ${subject} and id > ${after} order by id limit ${most + 1}) m
+  )
+  select m.id, m.digest, m.media_type, m.size, m.artifact_type, m.config_type, m.annotations, l.more
+    from listed l join registry.manifest m on m.id = l.id
+   where l.place <= ${most} and (l.place = 1 or l.bytes <= ${mostBytes}) order by m.id`;
 
 /** Marks pulls for retention and people, at most every so often for one manifest. */
 export const markPulled = (tx: Tx, ids: number[]) =>
@@ -79,17 +123,19 @@ export const tagNames = async (tx: Tx, repositoryId: number, after: string, limi
 
 const MovedRow = Type.Object({ manifest_id: Type.Integer(), digest: Type.String() });
 
-/** What the tag pointed to; the tag is locked. */
+/** What the tag points to; the tag is locked. Undefined also for one that somebody moved while we waited for it. */
 export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, MovedRow)`
   select t.manifest_id, m.digest from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${name} for update of t`;
 
-/** True when the tag is new. */
-export const putTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
-  (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
+/** False: the tag is there by now. */
+export const insertTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
+  (await run(tx)`
     insert into registry.tag (repository_id, name, manifest_id, updated_at) values (${repositoryId}, ${name}, ${manifestId}, kernel.now())
-    on conflict (repository_id, name) do update set manifest_id = excluded.manifest_id, updated_at = excluded.updated_at
-    returning xmax::text = '0' as fresh`)!.fresh;
+    on conflict (repository_id, name) do nothing`) > 0;
+
+export const moveTag = (tx: Tx, repositoryId: number, name: string, manifestId: number) => run(tx)`
+  update registry.tag set manifest_id = ${manifestId}, updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
 
 /** The tags that stand for this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>

@@ -72,17 +72,31 @@ export async function removeManifest(
   return size !== undefined;
 }
 
-export async function removeTag(tx: Tx, caches: Caches, repository: RepositoryRow, name: string): Promise<{ digest: string } | undefined> {
+/** `seen`: only while it is still that one, which nobody has pushed since. */
+export async function removeTag(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  name: string,
+  seen: { manifestId: number; updatedAt: string } | null = null,
+): Promise<{ digest: string } | undefined> {
   const gone = await row(tx, Type.Object({ digest: Type.String() }))`
     delete from registry.tag t using registry.manifest m
-     where t.repository_id = ${repository.id} and t.name = ${name} and m.id = t.manifest_id returning m.digest`;
+     where t.repository_id = ${repository.id} and t.name = ${name} and m.id = t.manifest_id
+       and (${seen === null} or (t.manifest_id = ${seen?.manifestId ?? null}::bigint and t.updated_at = ${seen?.updatedAt ?? null}::timestamptz))
+    returning m.digest`;
   if (gone) await caches.drop(tx, topics.tag(repository.id, name));
   return gone;
 }
 
 const DigestRow = Type.Object({ digest: Type.String() });
 
-/** An index that still lists the manifest, if any. */
+/** Locks the manifest: whoever pushes it, tags it or lists it waits. What keeps it is asked by a later statement, which sees what
+ *  those have done that came before. */
+export const lockManifest = (tx: Tx, repositoryId: number, digest: string) =>
+  run(tx)`select from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} for update`;
+
+/** An index that still lists the manifest, if any. Sure once the manifest is locked. */
 export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Promise<string | undefined> =>
   (
     await row(tx, DigestRow)`
@@ -90,12 +104,17 @@ export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Pr
      where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`
   )?.digest;
 
-/** Whether a tag or an index keeps the manifest. */
-export const isKept = async (tx: Tx, repositoryId: number, digest: string): Promise<boolean> =>
-  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
-    select exists (select from registry.tag t join registry.manifest m on m.id = t.manifest_id
-                    where m.repository_id = ${repositoryId} and m.digest = ${digest})
-        or exists (select from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}) as yes`)!.yes;
+/** Whether a tag or an index keeps the manifest, which is locked from then on. */
+export async function isKept(tx: Tx, repositoryId: number, digest: string): Promise<boolean> {
+  const [, kept] = await Promise.all([
+    lockManifest(tx, repositoryId, digest),
+    row(tx, Type.Object({ yes: Type.Boolean() }))`
+      select exists (select from registry.tag t join registry.manifest m on m.id = t.manifest_id
+                      where m.repository_id = ${repositoryId} and m.digest = ${digest})
+          or exists (select from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}) as yes`,
+  ]);
+  return kept!.yes;
+}
 
 /** The manifest, what refers to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
  *  Returns the digests that went. */

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 export const RepositoryRow = Type.Object({
   id: Type.Integer(),
@@ -31,6 +32,7 @@ export async function ensureRepository(
   return repositoryByName(tx, registryId, name);
 }
 
+const IdRow = Type.Object({ id: Type.Integer() });
 const NameRow = Type.Object({ slug: Type.String(), name: Type.String() });
 
 /** A page of repositories that hold something, in the order of `<slug>/<name>`. */
@@ -41,10 +43,16 @@ export const catalogOf = (tx: Tx, registryId: string, after: string, limit: numb
    order by r.name limit ${limit}`;
 
 /** Repositories in which nothing is left and nothing is under way: an upload that was given up makes no ghost. */
-export const dropEmptyRepositories = (tx: Tx, olderThanSeconds: number) => rows(tx, Type.Object({ id: Type.Integer() }))`
-  delete from registry.repository r
-   where r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds})
-     and not exists (select from registry.manifest m where m.repository_id = r.id)
+export async function dropEmptyRepositories(tx: Tx, olderThanSeconds: number): Promise<number[]> {
+  const empty = sql`not exists (select from registry.manifest m where m.repository_id = r.id)
      and not exists (select from registry.repository_blob b where b.repository_id = r.id)
-     and not exists (select from registry.upload u where u.repository_id = r.id)
-  returning r.id`;
+     and not exists (select from registry.upload u where u.repository_id = r.id)`;
+  const old = await rows(tx, IdRow)`
+    select r.id from registry.repository r
+     where r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds}) and ${empty}
+     order by r.id for update skip locked`;
+  // Asked once more now that they are locked: what came before the lock was not seen by the statement that took it.
+  const gone = await rows(tx, IdRow)`
+    delete from registry.repository r where r.id = any(${old.map((r) => r.id)}::bigint[]) and ${empty} returning r.id`;
+  return gone.map((r) => r.id);
+}

@@ -91,6 +91,27 @@ test('images are listed page by page and deleted with what is theirs', async (t)
     );
   });
 
+  await t.test('listed, whatever annotations hold', async () => {
+    const predicate = 'dev.sigstore.bundle.predicateType';
+    const odd = await image('team/odd', 'v1', ['odd']);
+    for (const annotations of [
+      { text: '\u0000' },
+      { '\u0000': 'x' },
+      { text: '\ud800' },
+      { [predicate]: 'spdx\u0000' },
+      { [predicate]: 'x'.repeat(5000) },
+    ])
+      await image('team/odd', undefined, ['odd'], {
+        subject: odd,
+        annotations: { [predicate]: 'https://spdx.dev/Document', ...annotations },
+      });
+    const { status, body } = await owner.get('/registry/registries/acme/manifests?repo=team/odd');
+    assert.equal(status, 200);
+    const shown = body.manifests.find((m: { digest: string }) => m.digest === odd.digest);
+    assert.deepEqual([shown.signatures, shown.sboms], [0, 3]);
+    assert.equal((await owner.delete('/registry/registries/acme/repositories?repo=team/odd')).status, 204);
+  });
+
   await t.test('page by page', async () => {
     for (const what of ['manifests', 'tags']) {
       const whole = (await list(what))[what];

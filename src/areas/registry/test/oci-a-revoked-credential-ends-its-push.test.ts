@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { registryServer, someBytes } from './registry-server.ts';
+import { imageOf, pushImage, registryServer, someBytes } from './registry-server.ts';
 
 test('a revoked credential ends its push, one that was only looked up anew does not', async (t) => {
   const { send, allow, access } = await registryServer(t);
@@ -36,4 +36,31 @@ test('a revoked credential ends its push, one that was only looked up anew does 
     abort.abort();
   });
   assert.equal(kept.outcome, 202);
+});
+
+test('a credential revoked while its manifest arrives moves no tag', async (t) => {
+  const { send, allow, access } = await registryServer(t);
+  const image = imageOf([someBytes(10)]);
+  await pushImage(send, 'acme/app', image.digest, image);
+  const push = async (tag: string, meanwhile: () => void) => {
+    allow('carol', { acme: { registryId: 'reg_acme' } });
+    const carol = access.get('carol')!;
+    const { promise: permitted, resolve } = Promise.withResolvers<void>();
+    const registries = () => {
+      resolve();
+      return carol.registries;
+    };
+    access.set('carol', Object.defineProperty({ ...carol }, 'registries', { get: registries }));
+    const body = (async function* () {
+      yield image.body.subarray(0, 10);
+      await permitted;
+      meanwhile();
+      yield image.body.subarray(10);
+    })();
+    return (await send('PUT', `/v2/acme/app/manifests/${tag}`, { as: 'carol', body, headers: { 'Content-Type': image.type } })).status;
+  };
+  assert.equal(await push('kept', () => {}), 201);
+  assert.equal(await push('revoked', () => access.delete('carol')), 401);
+  assert.equal(await push('demoted', () => allow('carol', { acme: { registryId: 'reg_acme', mode: 'pull' } })), 403);
+  assert.deepEqual(((await send('GET', '/v2/acme/app/tags/list')).json() as { tags: string[] }).tags, ['kept']);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { run } from '../../../kernel/db.ts';
 import { isImmutable, matches } from '../rules/immutable.ts';
+import { overtaken } from './held.ts';
 import { codeOf, imageOf, pushImage, putManifest, registryServer, someBytes } from './registry-server.ts';
 
 test('immutable tags do not move and do not go', async (t) => {
@@ -27,6 +28,22 @@ test('immutable tags do not move and do not go', async (t) => {
   }
   assert.equal((await putManifest(send, 'acme/app', 'latest', two)).status, 201);
   assert.equal((await send('DELETE', '/v2/acme/app/manifests/other')).status, 202);
+});
+
+test('of two first pushes of an immutable tag one is refused', async (t) => {
+  const { send, app } = await registryServer(t);
+  await app.db.write((tx) => run(tx)`update registry.registry set immutable_tags = ${['v*']} where slug = 'acme'`);
+  const layer = someBytes(10);
+  const [one, two] = [imageOf([layer]), imageOf([layer], { annotations: { two: '2' } })];
+  await pushImage(send, 'acme/app', one.digest, one);
+  const second = await overtaken(
+    app,
+    (tx) =>
+      run(tx)`insert into registry.tag select repository_id, 'v1', id, kernel.now() from registry.manifest where digest = ${one.digest}`,
+    () => putManifest(send, 'acme/app', 'v1', two),
+  );
+  assert.deepEqual([second.status, codeOf(second)], [403, 'DENIED']);
+  assert.equal((await send('HEAD', '/v2/acme/app/manifests/v1')).headers['docker-content-digest'], one.digest);
 });
 
 test('a pattern matches what its stars stand for', () => {

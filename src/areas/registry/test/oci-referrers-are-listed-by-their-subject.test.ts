@@ -70,3 +70,29 @@ test('referrers are listed by their subject, whether that exists or not', async 
   const digests = [...first.manifests, ...(rest.json() as Listed).manifests].map((m) => m.digest);
   assert.equal(new Set(digests).size, 522);
 });
+
+test('referrers with much to say come on more pages', async (t) => {
+  const { send } = await registryServer(t);
+  const MiB = 1024 * 1024;
+  await pushBlob(send, 'acme/app', empty);
+  const subject = { mediaType: 'application/vnd.oci.image.manifest.v1+json', digest: digestOf(someBytes(1)), size: 1 };
+  const config = { mediaType: 'application/x.sbom', digest: digestOf(empty), size: 2 };
+  const pushed: string[] = [];
+  for (const bytes of [1, 1.5 * MiB, 1.5 * MiB, 1.5 * MiB, 3.9 * MiB, 3.9 * MiB, 1]) {
+    const referrer = imageOf([], { subject, config, annotations: { i: String(pushed.length), text: 'x'.repeat(bytes) } });
+    assert.equal((await putManifest(send, 'acme/app', referrer.digest, referrer)).status, 201);
+    pushed.push(referrer.digest);
+  }
+  const pages: string[][] = [];
+  for (let path: string | undefined = `/v2/acme/app/referrers/${subject.digest}?artifactType=application/x.sbom`; path; ) {
+    const page = await send('GET', path);
+    assert.ok(page.body.length < 4.1 * MiB);
+    pages.push((page.json() as Listed).manifests.map((m) => m.digest));
+    path = /^<([^>]+)>; rel="next"$/.exec(String(page.headers.link))?.[1];
+  }
+  assert.deepEqual(pages.flat(), pushed);
+  assert.deepEqual(
+    pages.map((p) => p.length),
+    [3, 1, 1, 2],
+  );
+});

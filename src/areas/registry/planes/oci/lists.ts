@@ -9,7 +9,7 @@ import { OciError } from './errors.ts';
 import type { Descriptor, Unheard } from './upstream.ts';
 
 const most = 10_000;
-const referrersPage = 500;
+const referrersPage = { most: 500, mostBytes: 4 * 1024 * 1024 };
 
 function sendJson({ response, method }: Call, value: unknown, type = 'application/json') {
   const body = JSON.stringify(value);
@@ -84,10 +84,11 @@ export async function listReferrers(call: Call, name: string, digest: string): P
   }
   const after = Number(query.get('last') ?? 0);
   if (!Number.isSafeInteger(after)) throw new OciError('UNSUPPORTED', 'follow the Link of the page before', { status: 400 });
-  const found = repository ? await plane.app.db.read((tx) => referrersOf(tx, repository.id, digest, after, referrersPage + 1)) : [];
-  const page = found.slice(0, referrersPage);
-  if (found.length > referrersPage) {
-    next(call, `/v2/${name}/referrers/${digest}`, { last: String(page.at(-1)!.id), ...(wanted === null ? {} : { artifactType: wanted }) });
+  const at = repository && { repositoryId: repository.id, subject: digest, after };
+  const page = at ? await plane.app.db.read((tx) => referrersOf(tx, at, referrersPage)) : [];
+  const last = page.at(-1);
+  if (last?.more) {
+    next(call, `/v2/${name}/referrers/${digest}`, { last: String(last.id), ...(wanted === null ? {} : { artifactType: wanted }) });
   }
   send(
     page.map((m) => ({

@@ -1,5 +1,6 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
+import type { Access } from '../../access.ts';
 import { tell } from '../../events.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { isImmutable } from '../../rules/immutable.ts';
@@ -7,9 +8,10 @@ import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { tagsOf } from '../../store/manifests.ts';
-import { removeManifest, removeTag } from '../../store/removal.ts';
+import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
-import { type Call, knownRepository, permit, refuseCached, repositoryAt, unknownName } from './call.ts';
+import { type Call, knownRepository, permit, refuseCached, repositoryAt, scopeOf, unknownName } from './call.ts';
+import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 import { digestOf, storeManifest } from './store-manifest.ts';
 
@@ -30,11 +32,13 @@ export async function getManifest(call: Call, name: string, reference: string): 
   checkReference(reference);
   const repository = await knownRepository(call, place);
   const head = call.method === 'HEAD';
-  if (repository.upstream_host) {
-    const filled = await plane.cache?.manifest(repository, reference, { head });
+  const find = async () => {
+    const filled = repository.upstream_host ? await plane.cache?.manifest(repository, reference, { head }) : undefined;
     if (filled?.warning) response.setHeader('Warning', `299 - "${filled.warning}"`);
-  }
-  const manifest = (await plane.places.manifest(repository, reference)) ?? manifestUnknown(reference);
+    return plane.places.manifest(repository, reference);
+  };
+  // A cached image may make room for another between the two: the upstream still has it.
+  const manifest = (await find()) ?? (repository.upstream_host ? await find() : undefined) ?? manifestUnknown(reference);
   response.setHeader('Docker-Content-Digest', manifest.digest);
   response.setHeader('ETag', `"${manifest.digest}"`);
   response.setHeader('Content-Security-Policy', 'sandbox');
@@ -69,6 +73,7 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const body = await readBody(request, { maxBytes: settingsOf(plane.app).maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
     throw error.status === 400 ? new OciError('MANIFEST_INVALID', error.message) : error;
   });
+  await permitStill(call, name);
   const byDigest = isDigest(reference);
   const given = byDigest ? reference : query.get('digest');
   if (given !== null && !isDigest(given)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
@@ -94,6 +99,14 @@ export async function putManifest(call: Call, name: string, reference: string): 
   response.end();
 }
 
+/** A body may take minutes to come, and the credential may be revoked meanwhile. A bearer token's own end is not judged anew. */
+async function permitStill({ plane, request, access }: Call, name: string) {
+  const renewable: Access & { again?: () => Access | undefined | Promise<Access | undefined> } = access;
+  const current = await (renewable.again ? renewable.again() : plane.authenticate(request));
+  if (!current) throw challenge(plane.app, scopeOf(name, ['pull', 'push']));
+  permit(plane, current, name, ['push']);
+}
+
 /** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. */
 export async function deleteManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, response, access } = call;
@@ -116,6 +129,7 @@ export async function deleteManifest(call: Call, name: string, reference: string
       const gone = (await removeTag(tx, app.caches, repository, reference)) ?? manifestUnknown(reference);
       return tell(tx, { ...event, digest: gone.digest, tag: reference });
     }
+    await lockManifest(tx, repository.id, reference);
     refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
     const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
     if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);

@@ -7,7 +7,7 @@ import { isImmutable } from '../../rules/immutable.ts';
 import type { Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { holdLinks } from '../../store/blobs.ts';
-import { lockTag, manifestElsewhere, putManifest, putTag } from '../../store/manifests.ts';
+import { holdManifests, insertTag, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { topics } from '../../topics.ts';
 import { OciError } from './errors.ts';
@@ -25,22 +25,19 @@ export interface Pushed {
 
 export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
 
-/** Stores a manifest and moves its tags. Locks in this order: links, manifest, tags by name, the registry's row. */
+/** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by } = pushed;
   if (!pushed.sparse) await requireBlobs(tx, repository, parsed);
-  const { id, fresh } = await putManifest(tx, { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed });
+  const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed };
+  const { id, fresh, retyped } = await putManifest(tx, put);
+  const children = parsed.children.map((c) => c.digest);
+  if ((fresh || retyped) && !pushed.sparse && children.length > 0) await holdManifests(tx, repository.id, children);
+  // Its type is remembered under its tags as well.
+  if (retyped) await caches.drop(tx, topics.repository(repository.id));
 
   const tags = [...new Set(pushed.tags)].sort();
-  for (const tag of tags) {
-    const before = await lockTag(tx, repository.id, tag);
-    if (before?.manifest_id === id) continue;
-    if (before && isImmutable(repository.immutable_tags, repository.name, tag)) {
-      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
-    }
-    const isNew = await putTag(tx, repository.id, tag, id);
-    if (!isNew) await caches.drop(tx, topics.tag(repository.id, tag));
-  }
+  for (const tag of tags) await setTag(tx, caches, repository, tag, id);
   await tell(tx, {
     kind: 'push',
     org: repository.org_id,
@@ -57,6 +54,23 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
   }
   return { id };
+}
+
+/** Two first pushes of a tag both find nothing: the second to insert it looks again, and judges what the first has made. */
+async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string, id: number) {
+  for (;;) {
+    const before = await lockTag(tx, repository.id, tag);
+    if (!before) {
+      if (await insertTag(tx, repository.id, tag, id)) return;
+      continue;
+    }
+    if (before.manifest_id === id) return;
+    if (isImmutable(repository.immutable_tags, repository.name, tag)) {
+      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
+    }
+    await moveTag(tx, repository.id, tag, id);
+    return caches.drop(tx, topics.tag(repository.id, tag));
+  }
 }
 
 async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest) {
