@@ -5,8 +5,8 @@ import { publicChanged } from '../../services/index.ts';
 import { enter, judge, nextMoment, reconsider, type Transition } from '../rules/down.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
 import { opinionsOf, resetOpinions, writeVerdicts } from '../store/opinions.ts';
-import { alertable, insertState, lockStates, monitorsOf, type StateRow } from '../store/states.ts';
-import { nextBoundary } from '../store/windows.ts';
+import { insertState, lockStates, monitorsOf, type StateRow, watchersOf } from '../store/states.ts';
+import { lockWindows, nextBoundary } from '../store/windows.ts';
 import { settleAlerts } from './alerts.ts';
 import { record } from './record.ts';
 import { opinionChange, opinionOf, standingChange, standingOf, watchedOf } from './standing.ts';
@@ -74,7 +74,8 @@ export async function moved(tx: Tx, monitor: MonitorRow, previousServiceId: stri
 
 /** Planned work on a service began, ended, was planned or called off: alerts fire or are held accordingly, now and when it changes next. */
 export async function maintenanceChanged(tx: Tx, org: string, serviceId: string): Promise<void> {
-  const ids = await alertable(tx, org, serviceId);
+  await lockWindows(tx, org, serviceId);
+  const ids = await watchersOf(tx, org, serviceId);
   if (ids.length) {
     const states = await lockStates(tx, ids);
     const monitors = new Map((await monitorsOf(tx, ids)).map((m) => [m.id, m]));
@@ -87,7 +88,8 @@ export async function maintenanceChanged(tx: Tx, org: string, serviceId: string)
   await publicChanged(tx, org);
   const runAt = await nextBoundary(tx, org, serviceId);
   const key = `${org} ${serviceId}`;
-  if (runAt && !(await enqueue(tx, maintenanceTurn, { key, org, runAt }))) await reschedule(tx, maintenanceTurn, key, { runAt });
+  // In this order: a turn that ends between the two is gone, not in the way.
+  if (runAt) (await reschedule(tx, maintenanceTurn, key, { runAt })) || (await enqueue(tx, maintenanceTurn, { key, org, runAt }));
 }
 
 /** A window of a service begins or ends. Safe to run twice: it goes by what is stored and planned at that moment. */
