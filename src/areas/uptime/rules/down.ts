@@ -174,10 +174,15 @@ export const enter = (standing: Standing, t: Transition): Standing => ({
   failingSince: t.to === 'down' ? t.since : undefined,
 });
 
-/** What holds once the interval or the condition is another one. Watching begins again: by a shorter interval, whoever has not reported since would not count. */
+/**
+ * The interval or the condition is another one. Watching begins again: by a shorter interval, whoever has not reported since would not
+ * count.
+ */
 export function rejudge(standing: Standing, rule: Rule, opinions: Opinions, now: number) {
   const known = new Map([...opinions].map(([vantage, o]) => [vantage, reconsider(afterSilence(o, rule, now), rule.confirmations)]));
   const begun = { ...standing, beganAt: now };
-  const transition = judge(begun, rule, known, now, now);
+  const judged = judge(begun, rule, known, now, now);
+  // By the rule that held until now it was no outage, however long a vantage has seen it fail: it is one from here on.
+  const transition = judged && { ...judged, since: judged.at };
   return { opinions: known, standing: transition ? enter(begun, transition) : begun, transitions: transition ? [transition] : [] };
 }
