@@ -27,6 +27,7 @@ export const calmDown = job('uptime.calm-down', {}, ({ app, key }) =>
 
 /** Each change of state puts the end of the flapping off. */
 export async function watchCalm(tx: Tx, monitor: MonitorRow, delaySeconds = calmSeconds(monitor.interval_seconds)): Promise<void> {
-  if (!(await enqueue(tx, calmDown, { key: monitor.id, org: monitor.org_id, delaySeconds })))
-    await reschedule(tx, calmDown, monitor.id, { delaySeconds });
+  const { id: key, org_id: org } = monitor;
+  // In this order: a job that ends between the two is gone, not in the way.
+  (await reschedule(tx, calmDown, key, { delaySeconds })) || (await enqueue(tx, calmDown, { key, org, delaySeconds }));
 }

@@ -2,11 +2,11 @@ import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
 import { now as clock } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
-import { enter, judge, nextMoment, reconsider, type Transition } from '../rules/down.ts';
+import * as rules from '../rules/down.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
-import { opinionsOf, resetOpinions, writeVerdicts } from '../store/opinions.ts';
-import { alertable, insertState, lockStates, monitorsOf, type StateRow } from '../store/states.ts';
-import { nextBoundary } from '../store/windows.ts';
+import { opinionsOf, resetOpinions, rewriteOpinions } from '../store/opinions.ts';
+import { insertState, lockStates, monitorsOf, type StateRow, watchersOf } from '../store/states.ts';
+import { lockWindows, nextBoundary } from '../store/windows.ts';
 import { settleAlerts } from './alerts.ts';
 import { record } from './record.ts';
 import { opinionChange, opinionOf, standingChange, standingOf, watchedOf } from './standing.ts';
@@ -34,8 +34,8 @@ export async function stopWatching(tx: Tx, monitor: MonitorRow, because: keyof t
 
 async function toPending(tx: Tx, monitor: MonitorRow, state: StateRow, because: string) {
   const now = Date.parse(await clock(tx));
-  const at = nextMoment(Date.parse(state.since), now);
-  const transitions: Transition[] =
+  const at = rules.nextMoment(Date.parse(state.since), now);
+  const transitions: rules.Transition[] =
     state.state === 'pending' ? [] : [{ at, from: state.state, to: 'pending', failingVantages: [], since: at }];
   const change = standingChange({
     state: 'pending',
@@ -46,23 +46,19 @@ async function toPending(tx: Tx, monitor: MonitorRow, state: StateRow, because: 
   await record(tx, [{ monitor, state, change: { id: monitor.id, ...change }, transitions }], because);
 }
 
-/** The interval or the condition is another one. Watching begins again: by a shorter interval, whoever has not reported since would not count. */
+/** The interval or the condition is another one. */
 export async function rejudge(tx: Tx, monitor: MonitorRow): Promise<void> {
   const state = await locked(tx, monitor);
   if (!monitor.enabled) return;
-  const opinions = new Map(
-    (await opinionsOf(tx, [monitor.id])).map((o) => [o.vantage, reconsider(opinionOf(o), monitor.confirmations)] as const),
-  );
-  await writeVerdicts(
+  const known = new Map((await opinionsOf(tx, [monitor.id])).map((o) => [o.vantage, opinionOf(o)]));
+  const now = Date.parse(await clock(tx));
+  const { opinions, standing, transitions } = rules.rejudge(standingOf(state), watchedOf(monitor), known, now);
+  await rewriteOpinions(
     tx,
     monitor.id,
     [...opinions].map(([vantage, o]) => ({ vantage, ...opinionChange(o) })),
   );
-  const now = Date.parse(await clock(tx));
-  const standing = { ...standingOf(state), beganAt: now };
-  const transition = judge(standing, watchedOf(monitor), opinions, now, now);
-  const after = transition ? enter(standing, transition) : standing;
-  await record(tx, [{ monitor, state, change: { id: monitor.id, ...standingChange(after) }, transitions: transition ? [transition] : [] }]);
+  await record(tx, [{ monitor, state, change: { id: monitor.id, ...standingChange(standing) }, transitions }]);
 }
 
 /** It belongs to another service, or to none. */
@@ -74,7 +70,8 @@ export async function moved(tx: Tx, monitor: MonitorRow, previousServiceId: stri
 
 /** Planned work on a service began, ended, was planned or called off: alerts fire or are held accordingly, now and when it changes next. */
 export async function maintenanceChanged(tx: Tx, org: string, serviceId: string): Promise<void> {
-  const ids = await alertable(tx, org, serviceId);
+  await lockWindows(tx, org, serviceId);
+  const ids = await watchersOf(tx, org, serviceId);
   if (ids.length) {
     const states = await lockStates(tx, ids);
     const monitors = new Map((await monitorsOf(tx, ids)).map((m) => [m.id, m]));
@@ -87,7 +84,8 @@ export async function maintenanceChanged(tx: Tx, org: string, serviceId: string)
   await publicChanged(tx, org);
   const runAt = await nextBoundary(tx, org, serviceId);
   const key = `${org} ${serviceId}`;
-  if (runAt && !(await enqueue(tx, maintenanceTurn, { key, org, runAt }))) await reschedule(tx, maintenanceTurn, key, { runAt });
+  // In this order: a turn that ends between the two is gone, not in the way.
+  if (runAt) (await reschedule(tx, maintenanceTurn, key, { runAt })) || (await enqueue(tx, maintenanceTurn, { key, org, runAt }));
 }
 
 /** A window of a service begins or ends. Safe to run twice: it goes by what is stored and planned at that moment. */

@@ -13,6 +13,7 @@ import { consequences } from '../rules/edit.ts';
 import { quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
 import { type MonitorRow, nextRevision } from '../store/monitor-row.ts';
 import * as store from '../store/monitors.ts';
+import { lockWindows } from '../store/windows.ts';
 import { monitorView } from '../view.ts';
 
 type Edit = Body<typeof uptime.updateMonitor>;
@@ -24,6 +25,7 @@ export const updateMonitor = operation(uptime.updateMonitor, async ({ ctx, param
     const wanted = await edited(tx, ctx, before, body);
     const { revised, startsOver, rejudged, stops } = consequences(before, wanted);
     if (Object.keys(body).length) {
+      if (wanted.service_id !== null && wanted.service_id !== before.service_id) await lockWindows(tx, org, wanted.service_id);
       const after = await store.updateMonitor(tx, org, {
         ...wanted,
         epoch: before.epoch + (startsOver ? 1 : 0),

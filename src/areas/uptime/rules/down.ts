@@ -45,7 +45,7 @@ export function observe(o: Opinion, passed: boolean, at: number, confirmations: 
 }
 
 /** The same opinion by another number of confirmations: its streaks count for what they now are; what was confirmed stays so. */
-export function reconsider(o: Opinion, confirmations: number): Opinion {
+function reconsider(o: Opinion, confirmations: number): Opinion {
   if (o.failStreak >= confirmations) return { ...o, verdict: 'failing' };
   if (o.verdict === 'failing' && o.passStreak >= confirmations) return { ...o, verdict: 'passing', failingSince: undefined };
   return o;
@@ -58,6 +58,13 @@ const deliveryMs = 5_000;
 
 const isFresh = ({ lastAt }: Opinion, rule: Rule, now: number) =>
   lastAt !== undefined && now - lastAt <= 3 * rule.intervalMs + rule.timeoutMs && lastAt <= now + clockToleranceMs;
+
+/**
+ * The opinion that a result at a time finds. Of one that did not count any more only what was confirmed is left: a streak does not
+ * reach across a time in which nobody looked, and no outage is dated back into it.
+ */
+export const afterSilence = (o: Opinion, rule: Rule, at: number): Opinion =>
+  isFresh(o, rule, at) ? o : { ...noOpinion, verdict: o.verdict, lastAt: o.lastAt };
 
 const isBeginning = (beganAt: number, rule: Rule, now: number) =>
   beganAt <= now + clockToleranceMs && now <= beganAt + rule.intervalMs + rule.timeoutMs + deliveryMs;
@@ -166,3 +173,16 @@ export const enter = (standing: Standing, t: Transition): Standing => ({
   since: t.at,
   failingSince: t.to === 'down' ? t.since : undefined,
 });
+
+/**
+ * The interval or the condition is another one. Watching begins again: by a shorter interval, whoever has not reported since would not
+ * count.
+ */
+export function rejudge(standing: Standing, rule: Rule, opinions: Opinions, now: number) {
+  const known = new Map([...opinions].map(([vantage, o]) => [vantage, reconsider(afterSilence(o, rule, now), rule.confirmations)]));
+  const begun = { ...standing, beganAt: now };
+  const judged = judge(begun, rule, known, now, now);
+  // By the rule that held until now it was no outage, however long a vantage has seen it fail: it is one from here on.
+  const transition = judged && { ...judged, since: judged.at };
+  return { opinions: known, standing: transition ? enter(begun, transition) : begun, transitions: transition ? [transition] : [] };
+}

@@ -1,4 +1,5 @@
 import {
+  afterSilence,
   beginsAgain,
   enter,
   ignored,
@@ -43,7 +44,7 @@ export function takeIn<R extends Reported>(
     taken.counted++;
     if (beginsAgain(taken.standing, monitor, known, now)) taken.standing = { ...taken.standing, beganAt: now };
     const passed = result.outcome === 'pass';
-    taken.opinion = observe(taken.opinion, passed, result.at, monitor.confirmations);
+    taken.opinion = observe(afterSilence(taken.opinion, monitor, result.at), passed, result.at, monitor.confirmations);
     known.set(vantage, taken.opinion);
     if (!passed) taken.failures.push({ result, attempt: taken.opinion.failStreak });
     const transition = judge(taken.standing, monitor, known, result.at, now);

@@ -14,11 +14,14 @@ const windows: Record<Window, { seconds: number; step: number }> = {
   '7d': { seconds: 604_800, step: 1_800 },
 };
 
-/** Steps shorter than the interval would be holes with a check between them now and then. */
+/**
+ * Steps shorter than the interval would be holes with a check between them now and then. Long ones are one more: the newest has only
+ * begun, and without it nothing may be left of an hour.
+ */
 export function spanOf(window: Window, intervalSeconds: number): Span {
   const { seconds, step: least } = windows[window];
   const step = Math.max(least, intervalSeconds);
-  return { step, steps: Math.ceil(seconds / step), raw: window === '1h' };
+  return { step, steps: Math.ceil(seconds / step) + (step > least ? 1 : 0), raw: window === '1h' };
 }
 
 interface Bucket {

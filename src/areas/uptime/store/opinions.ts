@@ -51,15 +51,16 @@ export const writeOpinions = (tx: Tx, vantage: string, changes: readonly Opinion
                 "latestAt" timestamptz, passed int, failed int, errors int, missed int, "latencySum" float8, "latencyHist" bigint[])
    where s.monitor_id = c.id and s.vantage = ${vantage}`;
 
-/** Verdicts that follow from the streaks there are by another rule. */
-export const writeVerdicts = (
+/** What follows from the opinions there are by another rule. */
+export const rewriteOpinions = (
   tx: Tx,
   monitorId: string,
-  verdicts: readonly { vantage: string; verdict: string; failingSince: string | null }[],
+  changes: readonly (Pick<OpinionChange, 'failStreak' | 'passStreak' | 'verdict' | 'failingSince'> & { vantage: string })[],
 ) => run(tx)`
-  update uptime.vantage_state s set verdict = v.verdict, failing_since = v."failingSince"
-    from jsonb_to_recordset(${JSON.stringify(verdicts)}::jsonb) as v(vantage text, verdict text, "failingSince" timestamptz)
-   where s.monitor_id = ${monitorId} and s.vantage = v.vantage`;
+  update uptime.vantage_state s set fail_streak = c."failStreak", pass_streak = c."passStreak", verdict = c.verdict, failing_since = c."failingSince"
+    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+           as c(vantage text, "failStreak" int, "passStreak" int, verdict text, "failingSince" timestamptz)
+   where s.monitor_id = ${monitorId} and s.vantage = c.vantage`;
 
 /** Every vantage of the monitor has a row, and none an opinion; counters go on. */
 export const resetOpinions = async (tx: Tx, org: string, monitorId: string, vantages: readonly string[]): Promise<void> => {

@@ -67,10 +67,9 @@ export const recentTransitions = (tx: Tx, ids: readonly string[], windowSeconds:
    where monitor_id = any(${ids}::text[]) and at > kernel.now() - make_interval(secs => ${windowSeconds}) and from_state in ('up', 'down') and to_state in ('up', 'down')
    group by monitor_id`;
 
-/** Those of a service that could have something to tell on-call: down, or with an alert out. */
-export const alertable = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
+/** The monitors of a service. All of them: one that looks well may be going down in a batch that has not committed. */
+export const watchersOf = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
   (
     await rows(tx, Type.Object({ id: Type.String() }))`
-      select m.id from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id
-       where m.org_id = ${org} and m.service_id = ${serviceId} and m.deleted_at is null and (s.state = 'down' or s.alert_since is not null) order by m.id`
+      select id from uptime.monitor where org_id = ${org} and service_id = ${serviceId} and deleted_at is null`
   ).map((m) => m.id);

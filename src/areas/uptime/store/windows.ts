@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 
 const WindowRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 export type WindowRow = Static<typeof WindowRow>;
@@ -24,3 +24,10 @@ export const nextBoundary = async (tx: Tx, org: string, serviceId: string): Prom
   (await row(tx, Type.Object({ at: Type.Union([Type.String(), Type.Null()]) }))`
     select min(b.at) as at from uptime.maintenance m, lateral (values (m.starts_at), (m.ends_at)) b(at)
      where m.org_id = ${org} and m.service_id = ${serviceId} and m.ends_at > kernel.now() and b.at > kernel.now()`)!.at ?? undefined;
+
+/**
+ * Who plans work on a service, takes its turn or brings a monitor to it does so one after the other: what each sees next to its own is
+ * complete. Before the monitors' states.
+ */
+export const lockWindows = (tx: Tx, org: string, serviceId: string) =>
+  run(tx)`select pg_advisory_xact_lock(hashtextextended(${`uptime.maintenance ${org} ${serviceId}`}, 0))`;

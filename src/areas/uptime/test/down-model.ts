@@ -15,6 +15,8 @@ interface Heard {
   passed: boolean;
   /** How many it took to confirm when this was heard. */
   confirmations: number;
+  /** For how long a vantage may say nothing before nobody relies on it. */
+  patience: number;
   /** Nothing was heard; from here on another number confirms. */
   isEdit?: true;
 }
@@ -52,17 +54,27 @@ export class Model {
     const inOrder = at > last || last > now + 10;
     if (!usable || !inOrder || !this.settings.vantages.includes(vantage)) return;
     if (!this.beginning(now) && this.settings.vantages.every((v) => !this.fresh(v, now))) this.began = now;
-    this.heard.push({ vantage, at, passed: outcome === 'pass', confirmations: this.settings.confirmations });
+    this.heard.push({ vantage, at, passed: outcome === 'pass', ...this.terms() });
     if (outcome !== 'pass') this.failures.push({ vantage, attempt: this.run(this.wordsOf(vantage), 'F') });
     this.evaluate(at, now);
   }
 
   wordsOf = (vantage: string) => this.heard.filter((h) => h.vantage === vantage);
 
+  terms = () => ({ confirmations: this.settings.confirmations, patience: 3 * this.settings.interval + this.settings.timeout });
+
+  /** How many of one kind it said last in a row, without a silence among them. */
   run(words: Heard[], letter: 'P' | 'F') {
-    const text = checks(words)
-      .map((w) => (w.passed ? 'P' : 'F'))
-      .join('');
+    let text = '';
+    let last: number | undefined;
+    for (const { at, patience, passed, isEdit } of words) {
+      const silence = last === undefined ? 0 : at - last;
+      // Nobody can have spoken in a time that is still to come: the clock was set back, and who knows how long it was.
+      if (silence > patience || silence < -10) text += ' ';
+      if (isEdit) continue;
+      text += passed ? 'P' : 'F';
+      last = at;
+    }
     return (letter === 'P' ? /P*$/ : /F*$/).exec(text)![0].length;
   }
 
@@ -123,8 +135,7 @@ export class Model {
     this.settings = { ...this.settings, ...change };
     if (!this.enabled) return;
     this.began = now;
-    for (const vantage of this.settings.vantages)
-      this.heard.push({ vantage, at: now, passed: false, confirmations: this.settings.confirmations, isEdit: true });
+    for (const vantage of this.settings.vantages) this.heard.push({ vantage, at: now, passed: false, ...this.terms(), isEdit: true });
     this.evaluate(now, now);
   }
 }

@@ -101,7 +101,10 @@ test('an interval longer than the step is the step', async (t) => {
   assert.deepEqual(spanOf('1h', 30), { step: 60, steps: 60, raw: true });
   assert.deepEqual(spanOf('24h', 30), { step: 300, steps: 288, raw: false });
   assert.deepEqual(spanOf('7d', 30), { step: 1_800, steps: 336, raw: false });
-  assert.deepEqual(spanOf('1h', 86_400), { step: 86_400, steps: 1, raw: true });
+  // One more than the window has, for the newest has only begun: right after the hour, the hour before is what there is to see.
+  assert.deepEqual(spanOf('1h', 3_600), { step: 3_600, steps: 2, raw: true });
+  assert.deepEqual(spanOf('1h', 1_800), { step: 1_800, steps: 3, raw: true });
+  assert.deepEqual(spanOf('24h', 3_600), { step: 3_600, steps: 25, raw: false });
 });
 
 test('while the database is away metrics are 503, everything else of uptime 502, and both say that it passes', async (t) => {

@@ -63,6 +63,36 @@ test('or after two intervals: everything may really be down', async () => {
   assert.equal(fault.isSuspected(), false);
 });
 
+test('of the most watched, whatever is looked at less often and turns later', async () => {
+  const clock = manualClock();
+  const fault = makeSelfFault(clock);
+  const every = (seconds: number) =>
+    Array.from({ length: 20 }, (_, at) => httpMonitor(`mon_${seconds}_${at}`, { intervalSeconds: seconds }));
+  const [often, seldom] = [every(30), every(600)];
+  for (const monitor of [...often, ...seldom]) fault.saw(monitor, pass);
+  const suspectedAt: number[] = [];
+  // Each in its turn: one that is looked at often every 1.5 s, one that is not every 30 s.
+  for (let turn = 0; turn < 800; turn++) {
+    await clock.advance(1_500);
+    const see = turn < 400 ? pass : error;
+    fault.saw(often[turn % 20]!, see);
+    if (turn % 20 === 0) fault.saw(seldom[(turn / 20) % 20]!, see);
+    if (fault.isSuspected()) suspectedAt.push(turn);
+  }
+  assert.ok(suspectedAt.length > 0 && suspectedAt[0]! < 420, 'noticed by those that are looked at often');
+  assert.ok(suspectedAt.at(-1)! - 400 < 60, `kept quiet for ${(suspectedAt.at(-1)! - 400) * 1.5} s`);
+});
+
+test('trouble that comes later, while other things fail for good, is suspected again', async () => {
+  const { fault, round } = watched(40);
+  await round(() => pass);
+  // So many that most checks fail: the suspicion ends by itself.
+  for (let i = 0; i < 4; i++) await round((at) => (at % 5 < 3 ? error : pass));
+  assert.equal(fault.isSuspected(), false);
+  await round(() => error);
+  assert.equal(fault.isSuspected(), true);
+});
+
 test('a few, one host with many monitors, wrong answers and forbidden targets are outages as any other', async () => {
   const some: [number, (at: number) => Observation, ((at: number) => string)?][] = [
     [9, () => error],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { enter, judge, nextMoment, noOpinion, type Opinion, reconsider, type Standing, type Transition } from '../rules/down.ts';
+import { enter, nextMoment, noOpinion, type Opinion, rejudge, type Standing, type Transition } from '../rules/down.ts';
 import { takeIn, type Watched } from '../rules/take-in.ts';
 import { Model } from './down-model.ts';
 
@@ -86,12 +86,10 @@ class Subject {
   }
 
   rejudge(now: number) {
-    for (const [vantage, o] of this.opinions) this.opinions.set(vantage, reconsider(o, this.monitor.confirmations));
-    this.standing = { ...this.standing, beganAt: now };
-    const t = judge(this.standing, this.monitor, this.opinions, now, now);
-    if (!t) return;
-    this.transitions.push(t);
-    this.standing = enter(this.standing, t);
+    const judged = rejudge(this.standing, this.monitor, this.opinions, now);
+    this.opinions = judged.opinions;
+    this.transitions.push(...judged.transitions);
+    this.standing = judged.standing;
   }
 
   restart() {

@@ -20,8 +20,8 @@ interface Sample {
  * When more than half of what was well turns to error within an interval, on more than one host, we are the likelier culprit. That is
  * judged by the latest checks of monitors that were well, a quarter of all (10 to 100): a cut is noticed before it is confirmed.
  *
- * It is over when checks pass again, or after two intervals: a prober whose canaries answer, or that has none, cannot tell a cut of
- * its own from the end of everything it watches, and must not keep quiet about the latter for ever.
+ * It is over when checks pass again, or after two intervals, the shortest of those that turned: a prober whose canaries answer, or that
+ * has none, cannot tell a cut of its own from the end of everything it watches, and must not keep quiet about the latter for long.
  */
 export interface SelfFault {
   saw(assignment: Assignment, observation: Observation): void;
@@ -34,13 +34,17 @@ export function makeSelfFault(clock: Clock): SelfFault {
   const wasError = new Map<string, boolean>();
   let samples: Sample[] = [];
   let errors: boolean[] = [];
-  let suspectedUntil = Number.NEGATIVE_INFINITY;
+  const never = { at: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
+  let suspected = never;
 
-  const majorityTurned = (now: number): boolean => {
-    if (wasError.size < leastMonitors) return false;
+  const mostFail = () => errors.filter(Boolean).length > errors.length / 2;
+  /** What turned, when it is more than half. */
+  const majorityTurned = (now: number): readonly Sample[] => {
+    if (wasError.size < leastMonitors) return [];
     const recent = samples.filter(({ at, intervalMs }) => now - at <= intervalMs);
     const turned = recent.filter(({ hasTurned }) => hasTurned);
-    return recent.length === wanted() && turned.length > recent.length / 2 && new Set(turned.map(({ host }) => host)).size > 1;
+    const isMajority = recent.length === wanted() && turned.length > recent.length / 2 && new Set(turned.map(({ host }) => host)).size > 1;
+    return isMajority ? turned : [];
   };
   const wanted = () => Math.min(mostSamples, Math.max(leastMonitors, Math.ceil(wasError.size / 4)));
 
@@ -54,16 +58,22 @@ export function makeSelfFault(clock: Clock): SelfFault {
       wasError.set(assignment.id, isError);
       if (before !== false) return;
       const now = clock.now();
-      samples.push({ at: now, hasTurned: isError, host: hostOf(assignment), intervalMs: assignment.intervalSeconds * 1000 });
+      const intervalMs = assignment.intervalSeconds * 1000;
+      // It was last well before we were suspected: the same trouble, seen later, does not put its end off.
+      if (isError && now - suspected.at <= intervalMs) return;
+      samples.push({ at: now, hasTurned: isError, host: hostOf(assignment), intervalMs });
       samples = samples.slice(-wanted());
-      if (isError && majorityTurned(now)) suspectedUntil = now + 2 * Math.max(...samples.map(({ intervalMs }) => intervalMs));
+      const turned = isError && mostFail() ? majorityTurned(now) : [];
+      if (turned.length === 0) return;
+      suspected = { at: now, until: now + 2 * Math.min(...turned.map((t) => t.intervalMs)) };
+      samples = [];
     },
     keepOnly(isWatched) {
       for (const id of wasError.keys()) if (!isWatched(id)) wasError.delete(id);
     },
     isSuspected() {
-      if (errors.filter(Boolean).length <= errors.length / 2) suspectedUntil = Number.NEGATIVE_INFINITY;
-      return clock.now() < suspectedUntil;
+      if (!mostFail()) suspected = never;
+      return clock.now() < suspected.until;
     },
   };
 }
