@@ -16,7 +16,9 @@ export async function overtaken<T>(
   const started = await app.db.write(async (tx) => {
     await first(tx);
     const running = { over: false, answer: second() };
-    const done = () => void (running.over = true);
+    const done = () => {
+      running.over = true;
+    };
     running.answer.then(done, done);
     await eventually(async () => running.over || (await someoneWaits(app)));
     await last(tx);
