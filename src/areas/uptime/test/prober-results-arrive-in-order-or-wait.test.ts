@@ -166,3 +166,30 @@ test('what is left at the end is on the disk, and what the server has by then is
   await second.until(() => second.server.stored.length === 3, 500);
   assert.deepEqual(second.seqs(), [3, 4, 5]);
 });
+
+test('what is seen while the last ones are on their way arrives as well, or is on the disk', async (t) => {
+  const dir = await bufferDir(t);
+  const first = await bench(t, dir);
+  await first.outbox.begin(0);
+  const answered = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  first.server.answer = ({ seq }) => answered[seq - 1]!.promise;
+  first.add();
+  let isOver = false;
+  const over = first.outbox.finish(1_000).then(() => (isOver = true));
+  await first.until(() => first.server.asked === 1, 1);
+  first.add();
+  await first.clock.advance(100);
+  answered[0]!.resolve();
+  await first.until(() => first.server.asked === 2, 1);
+  first.add();
+  await first.until(() => isOver, 100);
+  await over;
+  assert.deepEqual(first.monitors(), ['mon_0']);
+  const second = await bench(t, dir);
+  await second.outbox.begin(1);
+  await second.until(() => second.server.stored.length === 2, 100);
+  assert.deepEqual(
+    second.server.stored.flatMap(({ results }) => results.map(({ monitor }) => monitor)),
+    ['mon_1', 'mon_2'],
+  );
+});

@@ -176,9 +176,13 @@ export function makeOutbox({ clock, log, spool, isDegraded, send, onUnknown }: O
     },
     async finish(withinMs) {
       cancelBeat();
-      cut();
       const deadline = clock.now() + withinMs;
-      while (clock.now() < deadline && failures === 0 && hasBegun && (inMemory.length > 0 || isSpooling())) await until(20);
+      // Checks that nobody waits for any more may still end meanwhile.
+      const isLeft = () => {
+        cut();
+        return inMemory.length > 0 || isSpooling();
+      };
+      while (isLeft() && clock.now() < deadline && failures === 0 && hasBegun) await until(20);
       isStopped = true;
       stopWaiting();
       wake();
