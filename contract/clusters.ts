@@ -2,7 +2,7 @@ import { accessOps } from './clusters/access.ts';
 import { clusterOps } from './clusters/clusters.ts';
 import { usageOps } from './clusters/usage.ts';
 import { versionOps } from './clusters/versions.ts';
-import { area } from './shared.ts';
+import { area } from './common.ts';
 
 export const clusters = area(
   {

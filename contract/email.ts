@@ -1,3 +1,4 @@
+import { area } from './common.ts';
 import { domainOps } from './email/domains.ts';
 import { keyOps } from './email/keys.ts';
 import { messageOps } from './email/messages.ts';
@@ -5,7 +6,6 @@ import { routeOps } from './email/routes.ts';
 import { sendOps } from './email/send.ts';
 import { suppressionOps } from './email/suppressions.ts';
 import { webhookOps } from './email/webhooks.ts';
-import { area } from './shared.ts';
 
 export const email = area(
   {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { area, DateTime, input, Name, Narrowing, named, oneOf, op } from './common.ts';
 import { tiers } from './permissions.ts';
-import { area, DateTime, input, Name, Narrowing, named, oneOf, op } from './shared.ts';
 
 const permissionList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   minItems: 1,

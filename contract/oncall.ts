@@ -1,10 +1,10 @@
+import { area } from './common.ts';
 import { incidentOps } from './oncall/incidents.ts';
 import { pagingOps } from './oncall/paging.ts';
 import { policyOps } from './oncall/policies.ts';
 import { scheduleOps } from './oncall/schedules.ts';
 import { serviceOps } from './oncall/services.ts';
 import { sourceOps } from './oncall/sources.ts';
-import { area } from './shared.ts';
 
 export const oncall = area(
   {

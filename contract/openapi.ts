@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './shared.ts';
+import { bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './common.ts';
 
 type Json = Record<string, unknown>;
 

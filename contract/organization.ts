@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { area, DateTime, Email, input, Name, named, nextCursor, oneOf, op, page } from './common.ts';
 import { organizationRoles } from './permissions.ts';
-import { area, DateTime, Email, input, Name, named, nextCursor, oneOf, op, page } from './shared.ts';
 
 const Contacts = named('Contacts', Type.Object({ billingEmail: Email, technicalEmail: Email, securityEmail: Email }));
 

@@ -1,9 +1,9 @@
+import { area } from './common.ts';
 import { accessOps } from './registry/access.ts';
 import { imageOps } from './registry/images.ts';
 import { oidcOps } from './registry/oidc.ts';
 import { registryOps } from './registry/registries.ts';
 import { upstreamOps } from './registry/upstreams.ts';
-import { area } from './shared.ts';
 
 export const registry = area(
   {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { area, DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op, page } from './shared.ts';
+import { area, DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op, page } from './common.ts';
 
 const group = { name: Name, serviceIds: Type.Array(Id('Of a service that the page shows'), { minItems: 1, maxItems: 100 }) };
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { area, DateTime, ExpiresIn, input, Name, Narrowing, named, nextCursor, nullable, op, page } from './shared.ts';
+import { area, DateTime, ExpiresIn, input, Name, Narrowing, named, nextCursor, nullable, op, page } from './common.ts';
 
 export const TokenScope = named(
   'TokenScope',

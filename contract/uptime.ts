@@ -1,4 +1,4 @@
-import { type AreaInfo, area } from './shared.ts';
+import { type AreaInfo, area } from './common.ts';
 import { availabilityOps } from './uptime/availability.ts';
 import { exportOps } from './uptime/export.ts';
 import { maintenanceOps } from './uptime/maintenance.ts';

@@ -17,7 +17,7 @@ const planted: Record<string, [file: string, imports: string]> = {
   'rules-are-pure': ['src/areas/services/rules.ts', '../../kernel/db.ts'],
   'operations-speak-no-sql': ['src/areas/tokens/operations/planted-f.ts', '../../../kernel/sql.ts'],
   'cli-imports-only-the-sdk': ['cli/planted-g.ts', '../src/kernel/errors.ts'],
-  'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/shared.ts'],
+  'sdk-stands-alone': ['sdk/planted-h.ts', '../contract/common.ts'],
   'product-needs-no-tests': ['src/boot/planted-i.ts', '../../test/harness/request.ts'],
   'no-cycles': ['src/boot/planted-j.ts', './planted-k.ts'],
 };

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, named, op } from '../shared.ts';
+import { DateTime, input, Name, named, op } from '../common.ts';
 
 const ClusterNode = named('ClusterNode', Type.Object({ name: Type.String(), ready: Type.Boolean(), agentVersion: Type.String() }));
 

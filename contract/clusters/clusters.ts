@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { input, named, oneOf, op } from '../shared.ts';
+import { input, named, oneOf, op } from '../common.ts';
 
 const sizes = ['db-small', 'db-medium', 'db-large'] as const;
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, named, op } from '../shared.ts';
+import { DateTime, named, op } from '../common.ts';
 
 const count = (description?: string) => Type.Integer({ minimum: 0, ...(description ? { description } : {}) });
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, named, op } from '../shared.ts';
+import { DateTime, named, op } from '../common.ts';
 
 const state = Type.String({ description: 'preview, supported, deprecated or expired' });
 

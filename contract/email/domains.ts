@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, named, oneOf, op } from '../shared.ts';
+import { DateTime, input, named, oneOf, op } from '../common.ts';
 
 const capability = oneOf(['send', 'receive']);
 

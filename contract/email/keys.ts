@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, Narrowing, named, op } from '../shared.ts';
+import { DateTime, input, Name, Narrowing, named, op } from '../common.ts';
 
 const EmailSendKey = named(
   'EmailSendKey',

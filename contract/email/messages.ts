@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, DateTimeInput, Id, input, named, nextCursor, oneOf, op } from '../shared.ts';
+import { DateTime, DateTimeInput, Id, input, named, nextCursor, oneOf, op } from '../common.ts';
 
 const direction = oneOf(['send', 'receive']);
 

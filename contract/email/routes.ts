@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, named, op } from '../shared.ts';
+import { DateTime, Id, input, named, op } from '../common.ts';
 
 const EmailRoute = named(
   'EmailRoute',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTimeInput, input, named, op } from '../shared.ts';
+import { DateTimeInput, input, named, op } from '../common.ts';
 
 const mailbox = Type.String({ minLength: 3, maxLength: 998, description: 'An address, or a name and an address: `Ada <ada@example.com>`' });
 const mailboxes = (minItems: 0 | 1) => Type.Array(mailbox, { minItems, maxItems: 50 });

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Email, input, named, nextCursor, oneOf, op, page } from '../shared.ts';
+import { DateTime, Email, input, named, nextCursor, oneOf, op, page } from '../common.ts';
 
 const EmailSuppression = named(
   'EmailSuppression',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, named, nextCursor, oneOf, op, page } from '../shared.ts';
+import { DateTime, Id, input, named, nextCursor, oneOf, op, page } from '../common.ts';
 
 const emailEventTypes = [
   'email.sent',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, named, oneOf } from '../shared.ts';
+import { DateTime, named, oneOf } from '../common.ts';
 
 // Words that will grow (timeline kinds, page states) are strings with their values described: an enum in an answer could never gain one.
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Id, input, oneOf, op } from '../shared.ts';
+import { Id, input, oneOf, op } from '../common.ts';
 import { OncallIncident, OncallIncidentDetail, OncallUpdate } from './incident-detail.ts';
 
 const acknowledge = {

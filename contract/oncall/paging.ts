@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, named, nullable, oneOf, op } from '../shared.ts';
+import { DateTime, input, named, nullable, oneOf, op } from '../common.ts';
 
 const rule = {
   channel: oneOf(['email', 'sms', 'voice']),

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, Name, named, oneOf, op } from '../shared.ts';
+import { DateTime, Id, input, Name, named, oneOf, op } from '../common.ts';
 
 const target = {
   kind: oneOf(['schedule', 'user']),

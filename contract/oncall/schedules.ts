@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, DateTimeInput, Id, input, Name, named, oneOf, op } from '../shared.ts';
+import { DateTime, DateTimeInput, Id, input, Name, named, oneOf, op } from '../common.ts';
 
 const label = Type.String({ maxLength: 100, description: 'How the person is shown; empty: their name in the directory' });
 const userId = Id('A member of the organization');

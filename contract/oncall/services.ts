@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, DateTimeInput, Id, input, Name, named, nullable, op } from '../shared.ts';
+import { DateTime, DateTimeInput, Id, input, Name, named, nullable, op } from '../common.ts';
 
 export const OncallService = named(
   'OncallService',

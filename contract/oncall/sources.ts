@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, Name, named, nullable, op } from '../shared.ts';
+import { DateTime, Id, input, Name, named, nullable, op } from '../common.ts';
 
 const OncallAlertSource = named(
   'OncallAlertSource',

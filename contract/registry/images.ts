@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, named, nextCursor, oneOf, op, page } from '../shared.ts';
+import { DateTime, input, named, nextCursor, oneOf, op, page } from '../common.ts';
 import { digest, repo, tag } from './names.ts';
 
 const RegistryTag = named(

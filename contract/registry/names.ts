@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { input, oneOf } from '../shared.ts';
+import { input, oneOf } from '../common.ts';
 
 // The grammars of the OCI distribution specification, so that what cannot exist is a 400 and not a 404.
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';

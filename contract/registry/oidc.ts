@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, Narrowing, named, oneOf, op } from '../shared.ts';
+import { DateTime, input, Name, Narrowing, named, oneOf, op } from '../common.ts';
 import { mode } from './names.ts';
 
 const RegistryOidcRule = named(

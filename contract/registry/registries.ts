@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, named, nextCursor, op, page } from '../shared.ts';
+import { DateTime, input, Name, named, nextCursor, op, page } from '../common.ts';
 import { immutableTags, Retention, repo } from './names.ts';
 
 const bytes = (description: string) => Type.Integer({ minimum: 0, description });

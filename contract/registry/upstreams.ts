@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, named, op } from '../shared.ts';
+import { DateTime, input, named, op } from '../common.ts';
 
 const RegistryUpstream = named(
   'RegistryUpstream',

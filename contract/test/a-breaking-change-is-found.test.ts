@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TObject, type TSchema } from 'typebox';
+import { area, input, type Method, named, nullable, type OpSpec, oneOf, op } from '../common.ts';
 import { breakingChanges } from '../compatible.ts';
 import { contract } from '../index.ts';
 import { openapi } from '../openapi.ts';
-import { area, input, type Method, named, nullable, type OpSpec, oneOf, op } from '../shared.ts';
 
 const info = { name: 'a', label: 'A', description: 'a', unauthenticated: 'unauthenticated', away: 503 } as const;
 const documentOf = (ops: Record<string, OpSpec>) => openapi(Object.values(area(info, ops)), '1');

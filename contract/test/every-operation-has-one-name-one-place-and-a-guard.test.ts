@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { errorsOf, type Op, pathParams } from '../common.ts';
 import { contract } from '../index.ts';
 import { type Permission, permissions } from '../permissions.ts';
-import { errorsOf, type Op, pathParams } from '../shared.ts';
 
 const repeated = (values: string[]) => values.filter((v, i) => values.indexOf(v) !== i);
 const idsWhere = (wrong: (op: Op) => boolean) => contract.filter(wrong).map((op) => op.id);

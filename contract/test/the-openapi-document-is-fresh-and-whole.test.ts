@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import Type from 'typebox';
+import { area, named, op } from '../common.ts';
 import { contract } from '../index.ts';
 import { openapi } from '../openapi.ts';
-import { area, named, op } from '../shared.ts';
 
 type Json = Record<string, unknown>;
 const committed = await readFile(new URL('../../openapi/v1.json', import.meta.url), 'utf8');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
+import { input } from '../common.ts';
 import { contract } from '../index.ts';
-import { input } from '../shared.ts';
 import { unbounded } from './bounds.ts';
 
 test('every body, query and typed parameter bounds its strings, lists, maps and numbers and refuses unknown fields', () => {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { named, oneOf, op } from '../shared.ts';
+import { named, oneOf, op } from '../common.ts';
 
 const figures = {
   watchedSeconds: Type.Integer({ minimum: 0, description: 'How long at least one monitor watched it, maintenance left out' }),

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, named, nullable, op } from '../shared.ts';
+import { DateTime, input, Name, named, nullable, op } from '../common.ts';
 
 const UptimeExportToken = named(
   'UptimeExportToken',

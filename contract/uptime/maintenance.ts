@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, DateTimeInput, Id, input, Name, named, nextCursor, op, page } from '../shared.ts';
+import { DateTime, DateTimeInput, Id, input, Name, named, nextCursor, op, page } from '../common.ts';
 
 const UptimeMaintenance = named(
   'UptimeMaintenance',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op, page } from '../shared.ts';
+import { DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op, page } from '../common.ts';
 
 /** Base64 of at most so many bytes. */
 const base64 = (bytes: number, description: string) =>

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, named, oneOf, op } from '../shared.ts';
+import { DateTime, input, named, oneOf, op } from '../common.ts';
 
 const windows = ['1h', '24h', '7d'] as const;
 const states = ['pending', 'up', 'down'] as const;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, named, op } from '../shared.ts';
+import { DateTime, input, Name, named, op } from '../common.ts';
 
 export const UptimeService = named(
   'UptimeService',

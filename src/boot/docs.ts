@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
-import type { Op } from '../../contract/shared.ts';
 
 const policy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/compile';
-import { bodyRequired, type Credential, errorsOf, type Op } from '../../contract/shared.ts';
+import { bodyRequired, type Credential, errorsOf, type Op } from '../../contract/common.ts';
 import type { App } from '../kernel/app.ts';
 import type { DropCache } from '../kernel/cache.ts';
 import { Refusal } from '../kernel/errors.ts';

@@ -1,5 +1,5 @@
+import type { Op, OpSpec } from '../../contract/common.ts';
 import type { Permission } from '../../contract/permissions.ts';
-import type { Op, OpSpec } from '../../contract/shared.ts';
 import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db.ts';
 import { Refusal } from '../kernel/errors.ts';

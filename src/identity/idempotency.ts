@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import Type from 'typebox';
-import type { Op } from '../../contract/shared.ts';
+import type { Op } from '../../contract/common.ts';
 import { row, run, type Tx } from '../kernel/db.ts';
 import { conflict, invalid } from '../kernel/errors.ts';
 

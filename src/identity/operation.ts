@@ -1,4 +1,4 @@
-import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/shared.ts';
+import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/common.ts';
 import type { CtxOf } from './context.ts';
 import type { Principal } from './principal.ts';
 

@@ -1,4 +1,4 @@
-import type { Entitlement } from '../../contract/shared.ts';
+import type { Entitlement } from '../../contract/common.ts';
 import type { Caches } from '../kernel/cache.ts';
 import type { Db, Tx } from '../kernel/db.ts';
 import type { CustomRoles, Grants, RoleUse } from './grants.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Entitlement } from '../../contract/shared.ts';
+import type { Entitlement } from '../../contract/common.ts';
 import { row, type Tx } from '../kernel/db.ts';
 import { grantsOf, narrow, type RoleUse } from './grants.ts';
 import { type Loaded, topics } from './principal.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Compile, type Validator } from 'typebox/compile';
+import { errorsOf, type Op } from '../../contract/common.ts';
 import { contract } from '../../contract/index.ts';
-import { errorsOf, type Op } from '../../contract/shared.ts';
 import type { WireAnswer } from './wire.ts';
 
 /** What is made by a POST to a collection is found below it, where the contract has such a path. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { pathParams } from '../../contract/shared.ts';
+import { pathParams } from '../../contract/common.ts';
 import { computeMatrix, plansOf, type Row } from './matrix.ts';
 import { quarterdeckOutside } from './outside.ts';
 import { servedAreas } from './recipes/index.ts';

@@ -1,4 +1,4 @@
-import { type Op, pathParams } from '../../contract/shared.ts';
+import { type Op, pathParams } from '../../contract/common.ts';
 import { type WireAnswer, wire } from '../conformance/wire.ts';
 import { type Kitchen, make, pathOf, type Recipe, type Thing } from './recipe.ts';
 import type { Served } from './recipes/index.ts';

@@ -1,4 +1,4 @@
-import type { Op } from '../../contract/shared.ts';
+import type { Op } from '../../contract/common.ts';
 import type { Quarterdeck, Someone } from '../harness/index.ts';
 import type { Fakes } from './outside.ts';
 

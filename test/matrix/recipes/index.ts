@@ -1,4 +1,4 @@
-import { type Op, pathParams } from '../../../contract/shared.ts';
+import { type Op, pathParams } from '../../../contract/common.ts';
 import type { Area } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';

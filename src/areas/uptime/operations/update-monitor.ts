@@ -1,4 +1,4 @@
-import type { Body } from '../../../../contract/shared.ts';
+import type { Body } from '../../../../contract/common.ts';
 import { uptime } from '../../../../contract/uptime.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { Ctx } from '../../../identity/context.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { Entitlement } from '../../../../contract/shared.ts';
+import type { Entitlement } from '../../../../contract/common.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import { sql } from '../../../kernel/sql.ts';
 
