@@ -32,7 +32,8 @@ export async function target(t: TestContext): Promise<Target> {
   return its;
 }
 
-async function program(t: TestContext, command: string, args: string[], healthy: string): Promise<void> {
+/** A program of Debian's, once it says that it is well; it ends with the test. */
+export async function program(t: TestContext, command: string, args: string[], healthy: string): Promise<void> {
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text) => (said = (said + text).slice(-4_000)));
@@ -53,7 +54,7 @@ export interface Prometheus {
   targets: Target[];
 }
 
-async function folderOf(t: TestContext) {
+export async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'qda-'));
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { desk, made, monitor } from '../../src/areas/uptime/test/desk.ts';
@@ -10,6 +8,7 @@ import { run } from '../../src/kernel/db.ts';
 import { freePort } from '../harness/free-port.ts';
 import { caller, type Quarterdeck } from '../harness/index.ts';
 import { eventually as patiently } from '../harness/process.ts';
+import { folderOf, program } from './alertmanager-support.ts';
 
 // Debian's Prometheus and its promtool, on loopback.
 
@@ -23,14 +22,6 @@ const asked = (command: string, args: string[], input?: string) => {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', ...(input === undefined ? {} : { input }) });
   return { status, said: stdout + stderr };
 };
-
-async function folderOf(t: TestContext) {
-  const folder = await mkdtemp(join(tmpdir(), 'qdu-'));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
-}
-
-const program = (command: string, args: string[]) => spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
 /** Its query API: the samples of an instant query. */
 async function prometheus(t: TestContext, { url, token }: { url: string; token: string }) {
@@ -48,22 +39,12 @@ scrape_configs:
   static_configs: [{targets: ['${new URL(url).host}']}]
 `,
   );
-  const child = program('prometheus', [
-    `--config.file=${folder}/prometheus.yml`,
-    `--storage.tsdb.path=${folder}/data`,
-    `--web.listen-address=${listen}`,
-  ]);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => (said = (said + text).slice(-4_000)));
-  const ended = once(child, 'exit');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  await eventually(async () => {
-    if (child.exitCode !== null) throw new Error(`prometheus ended: ${said}`);
-    return (await fetch(`http://${listen}/-/ready`)).ok;
-  });
+  await program(
+    t,
+    'prometheus',
+    [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${listen}`],
+    `http://${listen}/-/ready`,
+  );
   /** Whether it was scraped well: its own words when not. */
   const scraped = async () => {
     const { data } = (await (await fetch(`http://${listen}/api/v1/targets`)).json()) as {

@@ -7,13 +7,12 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { phoneWard } from '../../src/areas/oncall/test/phone-support.ts';
-import { alert, covered, eventually, group, made, source, user } from '../../src/areas/oncall/test/support.ts';
-import { row, rows } from '../../src/kernel/db.ts';
+import { alert, covered, eventually, group, made, overdue, source, user } from '../../src/areas/oncall/test/support.ts';
+import { rows } from '../../src/kernel/db.ts';
 import { urlOf } from '../harness/postgres.ts';
 import { scratch, serverProcess } from '../harness/process.ts';
 import { caller } from '../harness/request.ts';
 
-const DueRow = Type.Object({ due: Type.Integer() });
 const PageRow = Type.Object({ channel: Type.String(), state: Type.String() });
 const everyNth = Number(process.env.QUARTERDECK_FAULT_STRIDE ?? 1);
 
@@ -44,17 +43,10 @@ test('killed at any statement between an alert and its acknowledgement, a page g
   await other.ready;
   const { policy } = await covered(qd.owner, { steps: [[user(qd.alice), 3600]] });
   const given = (title: string, kind: string) => qd.twilio.sent.filter((s) => s.kind === kind && s.text.includes(title)).length;
-  const due = () =>
-    qd.app.db.read(
-      async (tx) =>
-        (await row(tx, DueRow)`
-          select ((select count(*) from oncall.incident where walk_state = 'walking' and next_at <= kernel.now())
-                + (select count(*) from oncall.page where state in ('queued', 'sending') and due_at <= kernel.now()))::int as due`)!.due,
-    );
   const calm = () =>
     eventually(
       async () => {
-        for (let look = 0; look < 8; look++, await sleep(100)) if ((await due()) === 0) return true;
+        for (let look = 0; look < 8; look++, await sleep(100)) if ((await overdue(qd)) === 0) return true;
         await qd.clock.advance('31s');
         return false;
       },
@@ -83,7 +75,7 @@ test('killed at any statement between an alert and its acknowledgement, a page g
       else await victim.exited;
       const incident = async () =>
         (await made(qd.owner.get('/oncall/incidents'))).incidents.find((i: { title: string }) => i.title === title);
-      if (first?.status === 200) await eventually(async () => dead || (await due()) === 0); // its own word that the page went out
+      if (first?.status === 200) await eventually(async () => dead || (await overdue(qd)) === 0); // its own word that the page went out
       if (!dead && victimUrl) {
         const { id } = await incident();
         const said = await caller(victimUrl, qd.owner.key)

@@ -6,14 +6,13 @@ import Type from 'typebox';
 import { urlOf } from '../../../../test/harness/postgres.ts';
 import { type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
 import { caller } from '../../../../test/harness/request.ts';
-import { row, rows } from '../../../kernel/db.ts';
+import { rows } from '../../../kernel/db.ts';
 import { type PhoneWard, phoneWard } from './phone-support.ts';
-import { alert, covered, eventually, group, made, source, user } from './support.ts';
+import { alert, covered, eventually, group, made, overdue, source, user } from './support.ts';
 
 // Whole servers, killed without a word while alerts open incidents, steps fire, pages go out and people acknowledge. A third
 // one, which only answers requests and is never killed, is where the test looks.
 
-const DueRow = Type.Object({ due: Type.Integer() });
 const PageRow = Type.Object({ title: Type.String(), state: Type.String(), channel: Type.String(), attempts: Type.Integer() });
 
 export interface Campaign {
@@ -64,14 +63,6 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
     }
   };
 
-  const due = () =>
-    qd.app.db.read(
-      async (tx) =>
-        (await row(tx, DueRow)`
-          select ((select count(*) from oncall.incident where walk_state = 'walking' and next_at <= kernel.now())
-                + (select count(*) from oncall.page where state in ('queued', 'sending') and due_at <= kernel.now()))::int as due`)!.due,
-    );
-
   return {
     qd,
     fire: async (titles) => void (await Promise.all(titles.map(deliver))),
@@ -85,7 +76,7 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
         async () => {
           // Whoever lives ends what it holds first: moving the clock under a page on its way would be a fault of another kind.
           for (let quiet = 0, last = ''; quiet < 8; ) {
-            const now = await due();
+            const now = await overdue(qd);
             if (now === 0) return true;
             const seen = `${now} ${qd.twilio.sent.length}`;
             quiet = seen === last ? quiet + 1 : 0;

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
+import Type from 'typebox';
 import { type FakeSmtp, fakeSmtp } from '../../../../test/fakes/smtp.ts';
 import { type Caller, caller, type Options, type Quarterdeck, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
+import { row } from '../../../kernel/db.ts';
 
 export { eventually } from '../../../../test/harness/process.ts';
 
@@ -114,6 +116,15 @@ export const mails = (smtp: FakeSmtp, to: string, atLeast: number) =>
     const found = smtp.received.filter((m) => m.to.includes(to));
     return found.length >= atLeast ? found : undefined;
   });
+
+/** Steps and pages whose time has come and that nobody has dealt with yet. */
+export const overdue = ({ app }: Pick<Quarterdeck, 'app'>): Promise<number> =>
+  app.db.read(
+    async (tx) =>
+      (await row(tx, Type.Object({ due: Type.Integer() }))`
+        select ((select count(*) from oncall.incident where walk_state = 'walking' and next_at <= kernel.now())
+              + (select count(*) from oncall.page where state in ('queued', 'sending') and due_at <= kernel.now()))::int as due`)!.due,
+  );
 
 /** Takes the database away from under a server: its connections end, and new ones are refused until it is given back. */
 export async function takeDatabase({ connection }: Quarterdeck): Promise<() => Promise<void>> {

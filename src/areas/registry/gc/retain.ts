@@ -3,6 +3,7 @@ import type { Tx } from '../../../kernel/db.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { now } from '../../../kernel/time.ts';
 import { tell } from '../events.ts';
+import { deletionOf } from '../find-repository.ts';
 import { isOutdatedUntagged, outdatedTags } from '../rules/retention.ts';
 import { settingsOf } from '../settings.ts';
 import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
@@ -28,14 +29,7 @@ async function retainIn(tx: Tx, app: App, repositoryId: number) {
   if (!governed) return undefined;
   const { retention, ...repository } = governed;
   const at = await now(tx);
-  const event = {
-    kind: 'delete' as const,
-    org: repository.org_id,
-    registryId: repository.registry_id,
-    slug: repository.slug,
-    repository: repository.name,
-    by: 'retention',
-  };
+  const event = deletionOf(repository, 'retention');
   let tags = 0;
   const states = new Map((await tagStates(tx, repository.id)).map((t) => [t.name, t]));
   for (const tag of outdatedTags(retention, repository.immutable_tags, repository.name, [...states.values()], at)) {

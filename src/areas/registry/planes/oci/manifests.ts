@@ -2,6 +2,7 @@ import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import type { Access } from '../../access.ts';
 import { tell } from '../../events.ts';
+import { deletionOf } from '../../find-repository.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { parseManifest } from '../../rules/manifest.ts';
@@ -115,14 +116,7 @@ export async function deleteManifest(call: Call, name: string, reference: string
   checkReference(reference);
   refuseCached(call, place);
   const repository = (await repositoryAt(call, place)) ?? manifestUnknown(reference);
-  const event = {
-    kind: 'delete' as const,
-    org: repository.org_id,
-    registryId: repository.registry_id,
-    slug: repository.slug,
-    repository: repository.name,
-    by: access.keyId,
-  };
+  const event = deletionOf(repository, access.keyId);
   await app.db.write(async (tx) => {
     if (!isDigest(reference)) {
       refuseImmutable(repository, [reference]);
