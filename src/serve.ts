@@ -82,7 +82,7 @@ async function start(
     connection: database.connection,
     max: config.database_pool,
     checkRows: strict,
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    onError: (error) => log.warn({ err: error }, 'trouble beside the database’s statements'),
   });
   stops.push(() => db.end());
   await mkdir(config.data, { recursive: true });
@@ -107,7 +107,7 @@ async function start(
     db,
     connection: database.connection,
     listener,
-    caches: makeCaches(listener),
+    caches: makeCaches(listener, log),
     waker,
     guard: makeGuard({ allow: parseAllow(config.allow_private_cidrs), dnsServers: config.dns_servers }),
     storage,

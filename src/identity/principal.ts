@@ -47,6 +47,9 @@ export interface Principals {
 }
 
 interface Remembered {
+  kind: Kind;
+  /** Of the key it was loaded for. Rights are believed only if it is the one that was presented, whatever a cache answers. */
+  hash: string;
   principal: Principal | null;
   abort: AbortController;
 }
@@ -58,21 +61,24 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<Remembered>();
   cache.onDrop(({ abort }) => abort.abort());
 
-  const look = (kind: Kind, place: string) => {
+  const look = (kind: Kind, hash: string) => {
     const load = loaders[kind];
     if (!load) return undefined;
+    const believe = (found: Remembered | undefined): Principal | undefined =>
+      (found?.hash === hash && found.kind === kind && found.principal) || undefined;
+    const place = `${kind} ${hash}`;
     const known = cache.peek(place);
-    if (known) return known.principal ?? undefined;
+    if (known) return believe(known);
     return cache
       .get(place, async () => {
-        const loaded = await db.read((tx) => load(tx, Buffer.from(place, 'latin1')));
+        const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
-          return { value: { principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
+          return { value: { kind, hash, principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
         const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
-        return { value: { principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
+        return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
       })
-      .then((found) => found?.principal ?? undefined);
+      .then(believe);
   };
 
   return {

@@ -80,8 +80,12 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
     return found instanceof Promise ? found.then((p) => accessOf(p, hash, scopes)) : accessOf(found, hash, scopes);
   };
 
-  const byGrant = (grant: Grant | undefined) =>
-    grant && (grant.hash ? byHash(grant.hash, grant.scopes) : { ...nothing, scopes: grant.scopes, signal: never });
+  const byGrant = (grant: Grant | undefined) => {
+    if (!grant?.hash) return grant && { ...nothing, scopes: grant.scopes, signal: never };
+    const access = byHash(grant.hash, grant.scopes);
+    const same = (found: Renewable | undefined) => (found?.keyId === grant.keyId ? found : undefined);
+    return access instanceof Promise ? access.then(same) : same(access);
+  };
 
   const login: Credentials['login'] = async ({ username, password }, slug) => {
     if (foreign?.takes({ username, password })) {

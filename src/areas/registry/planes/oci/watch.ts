@@ -19,7 +19,8 @@ export function watchAccess({ plane, request, access }: Call, may: (access: Acce
     else watch(now);
   };
   const watch = (current: Renewable) => {
-    const look = () => void ask(current).catch(end);
+    // In a turn of its own: the signal is aborted while somebody else empties a cache, and asking again fills it.
+    const look = () => void Promise.resolve(current).then(ask).catch(end);
     if (current.signal.aborted) look();
     else current.signal.addEventListener('abort', look, { once: true, signal: over.signal });
   };
