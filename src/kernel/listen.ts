@@ -16,64 +16,104 @@ export interface ListenOptions {
   connection: Connection;
   beatMs?: number;
   deafAfterMs?: number;
+  /** A statement that takes longer than this has failed, and its connection with it. */
+  answerMs?: number;
 }
 
-export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }: ListenOptions): Promise<Listener> {
-  const channels = new Map<string, ((payload: string) => void)[]>();
-  const changes: ((hearing: boolean) => void)[] = [];
+/** One connection, and the channels whose LISTEN has been answered on it. */
+interface Ear {
+  client: pg.Client;
+  listening: Set<string>;
+}
+
+export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000, answerMs = 2_000 }: ListenOptions): Promise<Listener> {
   const beat = `beat_${randomUUID().replaceAll('-', '')}`;
-  let client: pg.Client | undefined;
-  let hearing = false;
+  const channels = new Map<string, ((payload: string) => void)[]>([[beat, []]]);
+  const changes: ((hearing: boolean) => void)[] = [];
+  let ear: Ear | undefined;
+  let beating = false; // a beat has come back on this connection
+  let told = false;
   let closed = false;
   let lastHeard = performance.now();
 
-  const become = (now: boolean) => {
-    if (hearing === now) return;
-    hearing = now;
-    for (const act of changes) act(now);
-  };
+  const listensToAll = ({ listening }: Ear) => listening.size === channels.size;
+  const isHearing = () => beating && ear !== undefined && listensToAll(ear);
+
+  // What the driver tells us from inside its own work is only noted there. Whoever listens to us is told in a turn of its own, in order.
+  const tellChange = (always = false) =>
+    queueMicrotask(() => {
+      const now = isHearing();
+      if (now === told && !always) return;
+      told = now;
+      for (const act of changes) act(now);
+    });
+  const tellNews = (channel: string, payload: string) =>
+    queueMicrotask(() => {
+      for (const hear of channels.get(channel) ?? []) hear(payload);
+    });
 
   const drop = (lost: pg.Client) => {
-    if (client !== lost) return;
-    client = undefined;
-    become(false);
-    lost.removeAllListeners();
-    lost.on('error', () => {}); // a socket that dies after we gave it up has nothing to tell us
-    void lost.end().catch(() => {});
+    queueMicrotask(() => endQuietly(lost));
+    if (ear?.client !== lost) return;
+    ear = undefined;
+    beating = false;
+    tellChange();
   };
 
-  // The driver takes one statement at a time: on a link that has gone dead, the next beat waits behind the one that hangs.
-  let queue: Promise<unknown> = Promise.resolve();
-  const ask = (on: pg.Client, text: string, values: string[] = []) => {
-    const asked = queue.then(() => on.query(text, values));
-    queue = asked.catch(() => {});
-    return asked;
+  const hear = (client: pg.Client, channel: string, payload: string) => {
+    if (ear?.client !== client) return; // not all channels have answered yet
+    lastHeard = performance.now();
+    if (channel !== beat) return tellNews(channel, payload);
+    beating = true;
+    tellChange();
   };
+
+  /** Statements go one after the other. On a connection where one has failed nothing is certain any more: it is given up. */
+  let queue: Promise<unknown> = Promise.resolve();
+  const ask = async (client: pg.Client, text: string, values: string[] = []) => {
+    const asked = queue.then(() => client.query(text, values));
+    queue = asked.catch(() => {});
+    try {
+      await asked;
+    } catch (error) {
+      drop(client);
+      throw error;
+    }
+  };
+  const listenTo = async ({ client, listening }: Ear, channel: string) => {
+    await ask(client, `listen "${channel}"`);
+    listening.add(channel);
+  };
+  const sendBeat = (client: pg.Client) => ask(client, 'select pg_notify($1, $2)', [beat, '']);
 
   const connect = async (): Promise<void> => {
-    const fresh = new pg.Client({
+    const client = new pg.Client({
       ...connection,
       connectionTimeoutMillis: 2_000,
-      query_timeout: 2_000,
+      query_timeout: answerMs,
       keepAlive: true,
       application_name: 'quarterdeck listen',
     });
-    fresh.on('error', () => drop(fresh));
-    fresh.on('end', () => drop(fresh));
-    fresh.on('notification', ({ channel, payload }) => {
-      lastHeard = performance.now();
-      if (channel === beat) return become(true);
-      for (const hear of channels.get(channel) ?? []) hear(payload ?? '');
-    });
-    await fresh.connect();
-    if (closed) return fresh.end(); // while we were reconnecting
-    client = fresh;
+    client.on('error', () => drop(client));
+    client.on('end', () => drop(client));
+    client.on('notification', ({ channel, payload }) => hear(client, channel, payload ?? ''));
+    const fresh: Ear = { client, listening: new Set() };
     queue = Promise.resolve();
-    for (const channel of [beat, ...channels.keys()]) await ask(fresh, `listen "${channel}"`);
-    // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
+    try {
+      await client.connect();
+      // Somebody may add a channel while the others are being asked for.
+      for (let next = unlistened(fresh); next !== undefined && !closed; next = unlistened(fresh)) await listenTo(fresh, next);
+    } catch (error) {
+      drop(client);
+      throw error;
+    }
+    if (closed) return drop(client); // while we were reconnecting
+    ear = fresh;
     lastHeard = performance.now();
-    await ask(fresh, 'select pg_notify($1, $2)', [beat, '']);
+    // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
+    await sendBeat(client);
   };
+  const unlistened = ({ listening }: Ear) => [...channels.keys()].find((channel) => !listening.has(channel));
 
   let connecting: Promise<void> | undefined;
   const reconnect = () => {
@@ -83,45 +123,47 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000 }
     return connecting;
   };
 
-  // Until its LISTEN has taken effect a channel is not heard, whatever the beat says.
-  let joining = 0;
-  const join = async (on: pg.Client, channel: string) => {
-    joining++;
-    await ask(on, `listen "${channel}"`).catch(() => {});
-    joining--;
-    for (const act of changes) act(hearing);
+  /** A channel that is new on a connection which already hears: until its LISTEN has taken effect we do not, whatever the beat says. */
+  const join = async (on: Ear, channel: string) => {
+    await listenTo(on, channel);
+    tellChange(true); // what was read meanwhile is to be forgotten
   };
 
   await connect();
   const timer = setInterval(() => {
     if (closed) return;
-    if (client && performance.now() - lastHeard > deafAfterMs) return drop(client);
-    if (client) void ask(client, 'select pg_notify($1, $2)', [beat, '']).catch(() => {});
-    else void reconnect();
+    if (!ear) void reconnect();
+    else if (performance.now() - lastHeard > deafAfterMs) drop(ear.client);
+    else sendBeat(ear.client).catch(() => {});
   }, beatMs);
   timer.unref();
 
   return {
     get hearing() {
       // Between two ticks the clock alone may already say that we are deaf.
-      return hearing && joining === 0 && performance.now() - lastHeard <= deafAfterMs;
+      return isHearing() && performance.now() - lastHeard <= deafAfterMs;
     },
-    on: (channel, hear) => {
-      if (!channels.has(channel)) {
-        channels.set(channel, []);
-        if (client) void join(client, channel);
-      }
-      channels.get(channel)!.push(hear);
+    on: (channel, act) => {
+      const known = channels.get(channel);
+      if (known) return void known.push(act);
+      channels.set(channel, [act]);
+      if (ear) join(ear, channel).catch(() => {});
     },
-    onChange: (act) => changes.push(act),
+    onChange: (act) => void changes.push(act),
     close: async () => {
       closed = true;
       clearInterval(timer);
-      const last = client;
-      client = undefined;
-      last?.removeAllListeners();
-      last?.on('error', () => {});
-      await last?.end().catch(() => {});
+      const last = ear?.client;
+      ear = undefined;
+      beating = false;
+      if (last) await endQuietly(last);
     },
   };
+}
+
+/** A socket that dies after we gave it up has nothing to tell us. */
+function endQuietly(client: pg.Client): Promise<void> {
+  client.removeAllListeners();
+  client.on('error', () => {});
+  return client.end().catch(() => {});
 }

@@ -10,6 +10,8 @@ export interface CutLink {
   mend(): void;
   /** The path is back as if it had only been slow: everything arrives late. */
   thaw(): void;
+  /** The connection that next sends this text goes dead in front of it; others go on. `thaw` lets it through, late. */
+  stallAt(text: string): void;
   /** How many connections have come so far. */
   taken(): number;
 }
@@ -18,6 +20,7 @@ export interface CutLink {
 export async function cutLink(t: TestContext, to: { host: string; port: number } | { path: string }): Promise<CutLink> {
   let dead = false;
   let taken = 0;
+  let stallBefore: string | undefined;
   const sockets = new Set<Socket>();
   const ended = new Set<() => void>();
   const server = createServer({ pauseOnConnect: true }, (near) => {
@@ -32,7 +35,12 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => into.write(chunk));
+      from.on('data', (chunk) => {
+        if (stallBefore === undefined || from !== near || !chunk.includes(stallBefore)) return into.write(chunk);
+        stallBefore = undefined;
+        from.pause();
+        from.unshift(chunk);
+      });
       // Of an end, too, the other side hears only once the path is back.
       from
         .on('error', () => {})
@@ -55,6 +63,9 @@ export async function cutLink(t: TestContext, to: { host: string; port: number }
   });
   return {
     taken: () => taken,
+    stallAt: (text) => {
+      stallBefore = text;
+    },
     port: (server.address() as AddressInfo).port,
     cut: () => {
       dead = true;

@@ -59,9 +59,11 @@ export function hold({ place, pid, connection, client, adopted }: Held, log: Log
 
   const watch = (connected: pg.Client) => {
     locked = connected;
-    connected.once('end', () => {
-      if (!stopping) void regain();
-    });
+    connected.once('end', () =>
+      queueMicrotask(() => {
+        if (!stopping) void regain();
+      }),
+    );
   };
   watch(client);
 

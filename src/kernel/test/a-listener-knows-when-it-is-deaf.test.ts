@@ -11,6 +11,8 @@ import { listen } from '../listen.ts';
 after(stopOwnServer);
 
 const quick = { beatMs: 50, deafAfterMs: 250 };
+/** Silence alone does not make it deaf here: what shows is how it takes statements that are not answered. */
+const patient = { beatMs: 50, deafAfterMs: 60_000, answerMs: 300 };
 
 async function say(connection: Connection, text: string) {
   const client = new pg.Client(connection);
@@ -89,6 +91,64 @@ test('a channel is not claimed to be heard before its LISTEN has taken effect', 
   assert.equal(listener.hearing, true);
   await say(connection, `select pg_notify('news', 'one')`);
   await eventually(async () => heard.includes('one'));
+});
+
+test('a reconnect that stalls between two channels is no hearing: it begins anew until every channel has answered', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
+  t.after(() => listener.close());
+  const heard: string[] = [];
+  for (const channel of ['first', 'second', 'third']) listener.on(channel, (payload) => heard.push(payload));
+  await eventually(async () => listener.hearing);
+
+  link.stallAt('listen "second"');
+  const before = link.taken();
+  link.mend(); // as after a restart of the database: it hears at once that its connection is gone
+  await eventually(async () => link.taken() >= before + 2); // the stalled one was given up, and another begun
+  link.thaw(); // what hung arrives after all
+  await eventually(async () => listener.hearing);
+  for (const channel of ['first', 'second', 'third']) await say(connection, `select pg_notify('${channel}', '${channel}')`);
+  await eventually(async () => heard.length === 3);
+});
+
+test('a channel whose LISTEN is never answered makes it deaf, and is listened to on the next connection', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
+  t.after(() => listener.close());
+  await eventually(async () => listener.hearing);
+  link.stallAt('listen "late"');
+  const before = link.taken();
+  const heard: string[] = [];
+  listener.on('late', (payload) => heard.push(payload));
+  assert.equal(listener.hearing, false);
+  await eventually(async () => link.taken() > before);
+  await eventually(async () => listener.hearing);
+  await say(connection, `select pg_notify('late', 'one')`);
+  await eventually(async () => heard.includes('one'));
+});
+
+test('whoever listens is told outside the driver, and may listen to more from there', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const listener = await listen({ connection, ...quick });
+  t.after(() => listener.close());
+  const heard: string[] = [];
+  const inside: boolean[] = [];
+  listener.on('news', () => {
+    inside.push(/node_modules/.test(new Error().stack ?? ''));
+    listener.on('more', (payload) => heard.push(payload));
+  });
+  listener.onChange(() => inside.push(/node_modules/.test(new Error().stack ?? '')));
+  await eventually(async () => listener.hearing);
+  await say(connection, `select pg_notify('news', '')`);
+  await eventually(async () => inside.length > 1 && listener.hearing);
+  await say(connection, `select pg_notify('more', 'x')`);
+  await eventually(async () => heard.includes('x'));
+  assert.equal(inside.includes(true), false, 'a listener ran inside the driver');
 });
 
 test('after close it holds no connection, not even one that it was just making', async (t) => {
