@@ -40,6 +40,7 @@ export interface DbOptions {
   max?: number;
   /** Tests hold every row against its schema; in production the schema only gives the static type. */
   checkRows?: boolean;
+  /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
   onError?: (error: Error) => void;
   /** PostgreSQL settings of these connections alone. */
   settings?: Record<string, string>;
@@ -84,45 +85,55 @@ export function openDb(options: DbOptions): Db {
 
   const read: Db['read'] = async (work) => {
     const client = await acquire();
+    const noted = notes();
     let broken: Error | undefined;
+    let result: Awaited<ReturnType<typeof work>>;
     try {
-      const after: (() => void)[] = [];
-      const marked = new Set<string>();
-      const result = await within(client, after, marked, work);
-      for (const act of after) act();
-      for (const channel of marked) for (const tell of wakers) tell(channel);
-      return result;
+      result = await within(client, noted, work);
     } catch (error) {
       broken = away(error);
       throw broken ?? error;
     } finally {
       client.release(broken);
     }
+    tellCommitted(noted);
+    return result;
   };
 
   const once: Db['write'] = async (work) => {
     const client = await acquire();
+    const noted = notes();
     let broken: Error | undefined;
+    let result: Awaited<ReturnType<typeof work>>;
     try {
       // Not waited for: the first statement travels with it, and what keeps it from beginning keeps that from running.
       const begun = client.query('begin');
       begun.catch(() => {});
-      const after: (() => void)[] = [];
-      const marked = new Set<string>();
-      const result = await within(client, after, marked, work);
+      result = await within(client, noted, work);
       await begun;
       // After a failed statement that somebody caught, PostgreSQL answers COMMIT with ROLLBACK, and that is no error to the driver.
       const { command } = await client.query('commit');
       if (command !== 'COMMIT') throw new Error('the transaction was rolled back because one of its statements had failed');
-      for (const act of after) act();
-      for (const channel of marked) for (const tell of wakers) tell(channel);
-      return result;
     } catch (error) {
       broken = away(error);
       if (!broken) await client.query('rollback').catch((e: Error) => (broken = e));
       throw away(error) ?? error;
     } finally {
       client.release(broken);
+    }
+    tellCommitted(noted);
+    return result;
+  };
+
+  /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
+  const tellCommitted = ({ after, marked }: Notes) => {
+    const tell = [...after, ...[...marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))];
+    for (const act of tell) {
+      try {
+        act();
+      } catch (error) {
+        options.onError?.(new Error('somebody who was to hear of a committed transaction failed', { cause: error }));
+      }
     }
   };
 
@@ -168,8 +179,8 @@ const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
 /** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
-async function within<T>(client: pg.ClientBase, after: (() => void)[], marked: Set<string>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const tx = onClient(client, after, marked);
+async function within<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = onClient(client, noted);
   let over = false;
   let failure: unknown;
   try {
@@ -191,7 +202,14 @@ async function within<T>(client: pg.ClientBase, after: (() => void)[], marked: S
   }
 }
 
-function onClient(client: pg.ClientBase, after: (() => void)[], marked: Set<string>): Tx {
+/** What hangs on a transaction's COMMIT. */
+interface Notes {
+  after: (() => void)[];
+  marked: Set<string>;
+}
+const notes = (): Notes => ({ after: [], marked: new Set() });
+
+function onClient(client: pg.ClientBase, { after, marked }: Notes): Tx {
   return {
     query: async (piece) => {
       const result = await client.query(statement(piece));
@@ -203,7 +221,7 @@ function onClient(client: pg.ClientBase, after: (() => void)[], marked: Set<stri
 }
 
 /** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */
-export const txOn = (client: pg.Client): Tx => onClient(client, [], new Set());
+export const txOn = (client: pg.Client): Tx => onClient(client, notes());
 
 const validators = new WeakMap<TSchema, Validator>();
 

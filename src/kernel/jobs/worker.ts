@@ -56,15 +56,16 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   const kinds = new Map(jobs.map((job) => [job.kind, job.leaseSeconds]));
   const slots = { ...defaultSlots, ...lanes };
 
+  const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
   // Connections of its own: handlers that use up the pool keep neither a page from being claimed nor a lease from being renewed.
   const open = (max: number, settings: Record<string, string>) =>
-    openDb({ connection: app.connection, max, checkRows: app.strict, settings: { ...alwaysByIndex, ...settings }, onError: () => {} });
+    openDb({ connection: app.connection, max, checkRows: app.strict, settings: { ...alwaysByIndex, ...settings }, onError });
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
   const claims = open(3, { synchronous_commit: 'off' });
   const outcomes = open(2, {});
   // Pages do not queue for a connection behind requests: most of those come just when somebody must be paged.
-  const paging = openDb({ connection: app.connection, max: 8, checkRows: app.strict, onError: () => {} });
+  const paging = openDb({ connection: app.connection, max: 8, checkRows: app.strict, onError });
   paging.onWake((channel) => waker.wake(channel));
   const pagingApp = { ...app, db: paging };
   const holds = makeHolds({ db: claims, log, renewEveryMs });

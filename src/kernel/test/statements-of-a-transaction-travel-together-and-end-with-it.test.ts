@@ -87,4 +87,19 @@ test('statements of a transaction travel together and end with it', async (t) =>
     });
     await assert.rejects(caught, /rolled back because one of its statements had failed/);
   });
+
+  await t.test('what has committed has succeeded, also when somebody who is to hear of it fails', async () => {
+    let heard = 0;
+    db.onWake(() => heard++);
+    await db.write(async (tx) => {
+      await run(tx)`insert into item values (8)`;
+      tx.wake('somewhere');
+      tx.afterCommit(() => {
+        throw new Error('not my day');
+      });
+      tx.afterCommit(() => heard++);
+    });
+    assert.equal(heard, 2);
+    assert.equal(await db.read(count), 3);
+  });
 });
