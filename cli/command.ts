@@ -86,7 +86,7 @@ function addField(added: Commander, field: Field): Option {
 
 export const connectionOptions = () => [
   new Option('--url <url>', 'the server; default: QUARTERDECK_URL, then the one of this machine'),
-  new Option('--token <token>', 'default: QUARTERDECK_TOKEN, then data/owner.token'),
+  new Option('--token <token>', 'default: QUARTERDECK_TOKEN, then data/owner.token; each goes to its own server only'),
 ];
 
 /** What was given before the area: `quarterdeck --url … tokens list`. */

@@ -2,13 +2,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Api, quarterdeck } from '../sdk/index.ts';
 import { exitCodes, explained, Failure, usage } from './exit.ts';
+import { isOverheard, isThisMachine, namesOf, originOf, serverUrl } from './origin.ts';
 
 /** What the command line is told of the machine it runs on. */
 export interface Here {
   env: NodeJS.ProcessEnv;
   version: string;
-  /** Where this machine's own server is, and where it keeps its data. Read only when it is needed. */
-  server(): Promise<{ url: string; dataDir: string }>;
+  /** This machine's own server, by its settings. Read only when it is needed. */
+  server(): Promise<OwnServer>;
+}
+
+export interface OwnServer {
+  url: string;
+  dataDir: string;
+  /** The URL comes from a quarterdeck.toml that merely lies in the current directory: it may be anybody's. */
+  isFromFolder?: boolean;
 }
 
 export interface Wanted {
@@ -21,26 +29,66 @@ export interface Connection {
   token: string | undefined;
   /** In words, to show. */
   tokenFrom: string;
+  /** Why QUARTERDECK_TOKEN, though there is one, does not go there, and what to do. */
+  withheld?: string;
 }
 
-/** Options first, then the environment, then what the server of this machine left here. */
-export async function find(wanted: Wanted, here: Here): Promise<Connection> {
-  const given = wanted.url ?? here.env['QUARTERDECK_URL'];
-  if (given !== undefined && !/^https?:\/\//.test(URL.parse(given)?.href ?? ''))
-    usage(`the server's URL must begin with http:// or https://, found "${given}"`);
-  if (wanted.token) return { url: given ?? (await here.server()).url, token: wanted.token, tokenFrom: 'the one of --token' };
-  const fromEnv = here.env['QUARTERDECK_TOKEN'];
-  if (fromEnv) return { url: given ?? (await here.server()).url, token: fromEnv, tokenFrom: 'QUARTERDECK_TOKEN' };
-
-  const { url: own, dataDir } = await here.server();
-  const url = given ?? own;
-  // The owner's key is for the server that wrote it. Whoever is named by a URL from elsewhere must not be handed it.
-  const file = join(dataDir, 'owner.token');
-  const token = isThisMachine(url) || url === own ? read(file) : undefined;
-  return { url, token, tokenFrom: token ? file : 'none' };
+/** A token that lies ready, and the servers it was given for: it goes nowhere else. */
+interface Held {
+  token: string;
+  from: string;
+  servers: string[];
 }
 
-const isThisMachine = (url: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+/** The URL wanted or set, else this machine's. The token of --token, else the first that was given for that server. */
+export async function find(wanted: Wanted, here: Here, { mayBeOwner = true } = {}): Promise<Connection> {
+  const url = wanted.url === undefined ? (urlSet(here) ?? serverUrl((await here.server()).url)) : serverUrl(wanted.url);
+  if (wanted.token) return { url, token: sendable(wanted.token, '--token'), tokenFrom: 'the one of --token' };
+
+  const set = await tokenSet(here);
+  if (set && isFor(set, url)) return { url, token: set.token, tokenFrom: set.from };
+  const left = mayBeOwner ? tokenLeft(await here.server()) : undefined;
+  if (left && isFor(left, url)) return { url, token: left.token, tokenFrom: left.from };
+  return { url, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
+}
+
+export function urlSet({ env }: Pick<Here, 'env'>): string | undefined {
+  return env['QUARTERDECK_URL'] ? serverUrl(env['QUARTERDECK_URL']) : undefined;
+}
+
+const isFor = ({ servers }: Held, url: string) => servers.some((server) => originOf(server) === originOf(url));
+
+/** QUARTERDECK_TOKEN is for QUARTERDECK_URL, and without it for the server of this machine. */
+async function tokenSet(here: Here): Promise<Held | undefined> {
+  const token = here.env['QUARTERDECK_TOKEN'];
+  if (!token) return undefined;
+  const url = urlSet(here);
+  return { token: sendable(token, 'QUARTERDECK_TOKEN'), from: 'QUARTERDECK_TOKEN', servers: url ? [url] : ownUrls(await here.server()) };
+}
+
+/** The owner's token is for the server that wrote it, which tells its URLs in the file beside. */
+function tokenLeft(own: OwnServer): Held | undefined {
+  const from = join(own.dataDir, 'owner.token');
+  const token = read(from);
+  if (!token) return undefined;
+  const told = read(join(own.dataDir, 'owner.url'))
+    ?.split('\n')
+    .filter((line) => URL.canParse(line));
+  return { token: sendable(token, from), from, servers: told ? told.flatMap(namesOf) : ownUrls(own) };
+}
+
+const ownUrls = ({ url, isFromFolder }: OwnServer) => (isFromFolder && !isThisMachine(url) ? [] : namesOf(url));
+
+const whyWithheld = (url: string, here: Here) =>
+  urlSet(here)
+    ? `QUARTERDECK_TOKEN is for ${urlSet(here)}, which QUARTERDECK_URL names; give --token, or set both for this server`
+    : `QUARTERDECK_TOKEN is for the server of this machine while QUARTERDECK_URL is not set; if it is a token of ${url}, set QUARTERDECK_URL to that, or give --token`;
+
+/** What cannot stand in a header would be refused by words that repeat it. */
+function sendable(token: string, from: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token.trim())) usage(`the token in ${from} has a character that no token has; copy it again`);
+  return token.trim();
+}
 
 function read(file: string): string | undefined {
   try {
@@ -59,11 +107,16 @@ export async function call<T>(
   options: { open?: boolean | undefined },
   act: (api: Api) => Promise<T>,
 ): Promise<T> {
-  const { url, token, tokenFrom } = connection;
-  if (!token && !options.open) throw new Failure(exitCodes.unauthenticated, `no token for ${url}: set QUARTERDECK_TOKEN, or give --token`);
+  const { url, token, withheld } = connection;
+  if (!token && !options.open) {
+    const why = withheld ?? 'set QUARTERDECK_URL and QUARTERDECK_TOKEN, or give --token';
+    throw new Failure(exitCodes.unauthenticated, `no token for ${url}: ${why}`);
+  }
+  if (token && isOverheard(url))
+    console.error(`quarterdeck: the token goes to ${url} unencrypted, for everybody on the way to read; use https`);
   try {
     return await act(quarterdeck({ url, token, userAgent: `quarterdeck-cli/${here.version}` }));
   } catch (error) {
-    throw explained(error, tokenFrom);
+    throw explained(error, connection);
   }
 }

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { call, find, type Here } from './connect.ts';
+import { type Connection, call, find, type Here, urlSet } from './connect.ts';
+import { originOf } from './origin.ts';
 
 // docker, podman, skopeo and buildah ask a helper named docker-credential-quarterdeck whenever they need a login, so nothing is stored:
 // each time they get one that lasts an hour. In ~/.docker/config.json: { "credHelpers": { "<host>": "quarterdeck" } }.
@@ -8,27 +9,33 @@ import { call, find, type Here } from './connect.ts';
 const notFound = 'credentials not found in native keychain';
 
 /** `registry.example`, `127.0.0.1:8080`, or a URL with any path: clients write all of these. */
-function hostOf(server: string): string | undefined {
-  const url = URL.parse(/^https?:\/\//.test(server) ? server : `https://${server}`);
-  return url?.host || undefined;
+function originsOf(server: string): string[] {
+  const urls = /^https?:\/\//.test(server) ? [server] : [`https://${server}`, `http://${server}`];
+  return urls.flatMap((text) => {
+    const url = URL.parse(text);
+    return url && !url.username && !url.password ? [originOf(text)] : [];
+  });
 }
 
-const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host);
+/** A client may ask for any host there is. Only what a token lying ready here was given for is asked for a login. */
+async function connectionTo(server: string, here: Here): Promise<Connection | undefined> {
+  const set = urlSet(here);
+  for (const origin of originsOf(server)) {
+    const url = set && originOf(set) === origin ? set : origin; // QUARTERDECK_URL may have a path, of which clients know nothing
+    const connection = await find({ url }, here);
+    if (connection.token) return connection;
+  }
+  return undefined;
+}
 
 export async function dockerCredential(verb: string | undefined, input: string, env: NodeJS.ProcessEnv, version: string): Promise<string> {
   switch (verb) {
     case 'get': {
       const server = input.trim();
-      const host = hostOf(server);
-      if (!host) throw new Error(notFound);
-      const here: Here = {
-        env,
-        version,
-        server: async () => ({ url: `${isLoopback(host) ? 'http' : 'https'}://${host}`, dataDir: env['QUARTERDECK_DATA'] ?? './data' }),
-      };
-      const connection = await find({}, here);
-      // QUARTERDECK_URL says whose token it is: a client that asks for another host gets nothing of it.
-      if (hostOf(connection.url) !== host || !connection.token) throw new Error(notFound);
+      // Clients start us in any directory: a settings file there is not asked where this machine's server is.
+      const own = { url: 'http://127.0.0.1:8080', dataDir: env['QUARTERDECK_DATA'] ?? './data' };
+      const here: Here = { env, version, server: async () => own };
+      const connection = (await connectionTo(server, here)) ?? fail(notFound);
       const login = await call(connection, here, {}, (api) =>
         api.registry.createRegistryLogin(env['QUARTERDECK_PULL_ONLY'] ? { pullOnly: true } : {}),
       );
@@ -44,6 +51,10 @@ export async function dockerCredential(verb: string | undefined, input: string, 
       throw new Error('usage: docker-credential-quarterdeck get|store|erase|list; docker, podman and skopeo call it by themselves');
   }
 }
+
+const fail = (sentence: string): never => {
+  throw new Error(sentence);
+};
 
 /** The clients read the reason of a failure from the standard output. */
 export async function main(verb: string | undefined, version: string): Promise<void> {

@@ -47,12 +47,12 @@ const byStatus: Record<number, number> = {
 };
 
 /** Says of a failed call what a person needs; anything else stays as it is. */
-export function explained(error: unknown, token: string): unknown {
+export function explained(error: unknown, { tokenFrom, withheld }: { tokenFrom: string; withheld?: string }): unknown {
   if (error instanceof UnreachableError) return new Failure(exitCodes.unavailable, error.message);
   if (!(error instanceof ApiError)) return error;
   const { status, message, requestId } = error;
   const code = byStatus[status] ?? (status >= 500 ? exitCodes.unavailable : exitCodes.refused);
-  const hint = status === 401 ? `; the token used is ${token}` : '';
+  const hint = status === 401 ? `; the token used is ${tokenFrom}` : status === 409 && withheld ? `; ${withheld}` : '';
   return new Failure(code, `${oneLine(message)}${hint}${requestId ? ` (request id ${requestId})` : ''}`);
 }
 

@@ -26,6 +26,8 @@ export function registerUser(program: Commander, here: Here) {
 }
 
 const closing = `
+Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other (without it: to the one of this machine);
+with --url for another server, give --token too.
 Flags: lists are repeated or separated by commas, objects are key=value pairs or JSON, --body @file.json gives all at once.
 Exit codes: ${Object.entries(meanings)
   .map(([code, meaning]) => `${code} ${meaning}`)

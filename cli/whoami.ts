@@ -16,7 +16,7 @@ export function registerWhoami(program: Commander, here: Here) {
         name: me.name,
         organization: organization?.slug,
         role: organization?.role,
-        token: `${connection.token!.slice(0, 11)}…`,
+        token: beginning(connection.token!),
         tokenFrom: connection.tokenFrom,
         server: connection.url,
       },
@@ -25,3 +25,6 @@ export function registerWhoami(program: Commander, here: Here) {
     );
   });
 }
+
+/** As much as the list of tokens shows, to tell them apart; nothing of what does not look like a token of ours. */
+const beginning = (token: string) => `${/^(qd_[a-z]+_\w{4})\w{12}/.exec(token)?.[1] ?? ''}…`;

@@ -1,4 +1,4 @@
-// The house rules, side by side: types, style, imports, dead code, licences, freshness of what is generated.
+// The house rules, side by side: types, style, imports, dead code, licences, migrations, freshness of what is generated.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,7 @@ const checks = {
   'dead code': [tool('knip/bin/knip.js'), '--no-progress', '--no-config-hints'],
   licences: ['scripts/check-licences.ts'],
   'house rules': ['scripts/check-house.ts'],
+  migrations: ['scripts/migrations.ts', '--check'],
   openapi: ['scripts/openapi.ts', '--check'],
   sdk: ['scripts/sdk.ts', '--check'],
 };

@@ -38,7 +38,7 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
       method,
       headers: {
         accept: streams ? `${streams}, application/json` : 'application/json',
-        ...(client.token ? { authorization: `Bearer ${client.token}` } : {}),
+        ...(client.token ? { authorization: bearer(client.token) } : {}),
         ...(client.userAgent ? { 'user-agent': client.userAgent } : {}),
         ...(idempotent ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
         ...(content === undefined ? {} : { 'content-type': 'application/json' }),
@@ -51,6 +51,12 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
     mayRepeat: idempotent || ['GET', 'PUT', 'PATCH'].includes(method),
     streams: streams !== undefined,
   };
+}
+
+/** fetch would refuse it with a sentence that repeats the token. */
+function bearer(token: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token.trim())) throw new TypeError('the token has a character that no token has; copy it again');
+  return `Bearer ${token.trim()}`;
 }
 
 function pathOf(template: string, params: string[]): string {

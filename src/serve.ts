@@ -6,7 +6,7 @@ import type { Area } from './areas/area.ts';
 import { type Database, openDatabase } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls, readTls } from './boot/edge.ts';
-import { ensureOrganization, ensureOwnerToken } from './boot/first-start.ts';
+import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
 import { makeMetrics, measureJobs, measureRequests, serveMetrics } from './boot/metrics.ts';
 import { probes } from './boot/probes.ts';
 import { openStorage } from './boot/storage.ts';
@@ -169,6 +169,7 @@ async function start(
   if (aside) stops.push(async () => aside.close());
   stops.push(() => drain(server));
   url = await bind(server, config, Boolean(tls));
+  if (database.embedded) await tellOwnerUrls(config.data, [url, config.public_url]);
   followTls(config, server.server as never, log);
   return { app, url, stop };
 }

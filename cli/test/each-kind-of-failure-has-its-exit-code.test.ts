@@ -51,7 +51,7 @@ test('without a token nothing is asked', async () => {
   failed(
     await run(['tokens', 'list', '--url', 'https://quarterdeck.invalid']),
     20,
-    /^quarterdeck: no token for https:\/\/quarterdeck.invalid: set QUARTERDECK_TOKEN, or give --token\n$/,
+    /^quarterdeck: no token for https:\/\/quarterdeck.invalid: set QUARTERDECK_URL and QUARTERDECK_TOKEN, or give --token\n$/,
   );
 });
 

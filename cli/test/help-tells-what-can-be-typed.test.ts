@@ -27,7 +27,8 @@ Options:
   --only <field>    one field of the answer, bare: for scripts
   --url <url>       the server; default: QUARTERDECK_URL, then the one of this
                     machine
-  --token <token>   default: QUARTERDECK_TOKEN, then data/owner.token
+  --token <token>   default: QUARTERDECK_TOKEN, then data/owner.token; each goes
+                    to its own server only
   -h, --help        display help for command
 `,
   );
@@ -56,6 +57,7 @@ test('the first page names every area that is served, and the exit codes', async
   const text = await help();
   for (const { name, description } of readCommands().areas)
     assert.match(text.replaceAll(/\s+/g, ' '), new RegExp(` ${name} ${RegExp.escape(description)}`));
+  assert.match(text, /Tokens: QUARTERDECK_TOKEN is sent to the server of QUARTERDECK_URL and to no other/);
   for (const code of [
     '0 done',
     '1 unexpected',

@@ -37,15 +37,23 @@ test('it is not handed to a server elsewhere', async (t) => {
   const here = { env: {}, version: '0', server: async () => ({ url: 'https://quarterdeck.example', dataDir }) };
   const tokenFor = async (url?: string) => (await find(url ? { url } : {}, here)).token;
 
-  for (const own of [undefined, 'https://quarterdeck.example', 'http://127.0.0.1:9999', 'http://localhost', 'http://[::1]:8080'])
+  for (const own of [undefined, 'https://quarterdeck.example', 'https://QUARTERDECK.example.:443/'])
     assert.equal(await tokenFor(own), 'qd_pat_owner', `${own}`);
   for (const other of [
+    'http://127.0.0.1:9999',
     'https://elsewhere.example',
     'http://localhost.example',
     'http://127.0.0.1.example',
     'http://quarterdeck.example',
     'https://quarterdeck.example:444',
-    'http://localhost@elsewhere.example',
   ])
+    assert.equal(await tokenFor(other), undefined, other);
+  await assert.rejects(tokenFor('http://localhost@elsewhere.example'), /names a user before elsewhere\.example/);
+
+  // What the server itself has told counts, whatever the settings here say.
+  writeFileSync(join(dataDir, 'owner.url'), 'http://127.0.0.1:9999\nhttps://deck.example\n');
+  for (const own of ['http://127.0.0.1:9999', 'http://localhost:9999', 'http://[::1]:9999', 'https://deck.example'])
+    assert.equal(await tokenFor(own), 'qd_pat_owner', own);
+  for (const other of ['https://quarterdeck.example', 'https://127.0.0.1:9999', 'http://127.0.0.1:9998', 'http://127.0.0.1'])
     assert.equal(await tokenFor(other), undefined, other);
 });

@@ -1,4 +1,4 @@
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type from 'typebox';
 import { audit, operator } from '../identity/audit.ts';
@@ -66,6 +66,10 @@ export async function ensureOwnerToken(tx: Tx, dataDir: string): Promise<void> {
   await audit(tx, operator(owner.org_id), 'tokens.token.create', token, { name: token.name, file: 'owner.token' });
   await writeSecret(file, `${key}\n`);
 }
+
+/** Beside the token, the URLs of the server that it is for: the command line sends it nowhere else. */
+export const tellOwnerUrls = (dataDir: string, urls: string[]) =>
+  writeFile(join(dataDir, 'owner.url'), `${urls.filter(Boolean).join('\n')}\n`, { mode: 0o600 });
 
 const lasts = async (tx: Tx, key: string) =>
   (await run(
