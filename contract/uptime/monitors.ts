@@ -9,8 +9,14 @@ const base64 = (bytes: number, description: string) =>
     description: `${description}; base64 of at most ${bytes} bytes`,
   });
 
+const url = {
+  format: 'uri',
+  description:
+    'http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one',
+};
+
 const http = {
-  url: Type.String({ format: 'uri', maxLength: 2048, description: 'http or https; addresses in private ranges are refused' }),
+  url: Type.String({ ...url, maxLength: 2048 }),
   method: Type.Optional(oneOf(['GET', 'HEAD', 'POST'], { description: 'GET by default' })),
   headers: Type.Optional(
     Type.Unsafe<Record<string, string>>({
@@ -18,10 +24,16 @@ const http = {
       maxProperties: 32,
       propertyNames: { type: 'string', maxLength: 200, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
       additionalProperties: { type: 'string', maxLength: 4096 },
-      description: 'Sent with every check; 8 KiB in all',
+      description:
+        'Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one',
     }),
   ),
-  bodyBase64: Type.Optional(base64(16_384, 'Only with POST')),
+  bodyBase64: Type.Optional(
+    base64(
+      16_384,
+      'Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
+    ),
+  ),
   followRedirects: Type.Optional(Type.Boolean({ description: 'true by default: at most 5, each checked like the first address' })),
   expectStatus: Type.Optional(
     Type.Array(Type.String({ maxLength: 7, pattern: '^[1-5]([0-9]{2}|xx|[0-9]{2}-[1-5][0-9]{2})$' }), {
@@ -31,7 +43,11 @@ const http = {
     }),
   ),
   expectBodyContains: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: 'Text that the body must hold; not with HEAD' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'Text that the body must hold; not with HEAD. Shown only to those who may change the monitor',
+    }),
   ),
 };
 
@@ -39,8 +55,13 @@ const tcp = {
   host: Type.String({ minLength: 1, maxLength: 253 }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   tls: Type.Optional(Type.Boolean({ description: 'Make a verified TLS handshake; false by default' })),
-  sendBase64: Type.Optional(base64(4096, 'Sent after connecting')),
-  expectPrefixBase64: Type.Optional(base64(1024, 'What the answer must begin with')),
+  sendBase64: Type.Optional(
+    base64(
+      4096,
+      'Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
+    ),
+  ),
+  expectPrefixBase64: Type.Optional(base64(1024, 'What the answer must begin with. Shown only to those who may change the monitor')),
 };
 
 const downCondition = {
@@ -52,7 +73,8 @@ const downCondition = {
   quorum: Type.Integer({ minimum: 1, maximum: 10, description: 'How many failing vantages mean down; the majority by default' }),
 };
 
-const UptimeHttp = named('UptimeHttp', Type.Object(http));
+// With its masks a URL may be longer than it is.
+const UptimeHttp = named('UptimeHttp', Type.Object({ ...http, url: Type.String(url) }));
 const UptimeTcp = named('UptimeTcp', Type.Object(tcp));
 const UptimeDownCondition = named('UptimeDownCondition', Type.Object(downCondition));
 const UptimeHttpInput = named('UptimeHttpInput', input(http));
@@ -100,7 +122,8 @@ export const monitorOps = {
     method: 'GET',
     path: '/uptime/monitors',
     summary: 'List monitors',
-    description: 'Newest first, with their live state.',
+    description:
+      'Newest first, with their live state. What is sent with a check (header and query values, bodies) is sealed and never shown again; see `http` and `tcp`.',
     permission: 'uptime.monitor.read',
     scoped: true,
     entitlement: 'uptime',
@@ -147,7 +170,7 @@ export const monitorOps = {
     path: '/uptime/monitors/{id}',
     summary: 'Change a monitor',
     description:
-      '`http` and `tcp` are replaced whole. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch.',
+      '`http` and `tcp` are replaced whole; a value that is sent as it is shown, `***`, stays as it is stored, unless the monitor is pointed at another server: then it must be sent again. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch.',
     permission: 'uptime.monitor.write',
     scoped: true,
     entitlement: 'uptime',
@@ -163,7 +186,9 @@ export const monitorOps = {
       tcp: Type.Optional(UptimeTcpInput),
     }),
     responses: { 200: UptimeMonitor },
-    errors: { 400: 'the input is invalid, the interval or a vantage is not offered, or the target is not admissible' },
+    errors: {
+      400: 'the input is invalid, the interval or a vantage is not offered, the target is not admissible, or it names another server and leaves `***` for stored values',
+    },
   }),
   deleteMonitor: op({
     method: 'DELETE',

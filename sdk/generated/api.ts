@@ -692,7 +692,7 @@ export interface UptimeApi {
   /** Call off maintenance. As if it had never been planned: when it is under way and a monitor is down, its alert fires now. */
   deleteMaintenance: (id: string, options?: CallOptions) => Promise<void>;
 
-  /** List monitors. Newest first, with their live state. */
+  /** List monitors. Newest first, with their live state. What is sent with a check (header and query values, bodies) is sealed and never shown again; see `http` and `tcp`. */
   listMonitors: Paged<(input?: {
     /** At most this many; 1,000 by default */
     limit?: number;
@@ -728,7 +728,7 @@ export interface UptimeApi {
   /** One monitor */
   getMonitor: (id: string, options?: CallOptions) => Promise<UptimeMonitor>;
 
-  /** Change a monitor. `http` and `tcp` are replaced whole. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch. */
+  /** Change a monitor. `http` and `tcp` are replaced whole; a value that is sent as it is shown, `***`, stays as it is stored, unless the monitor is pointed at another server: then it must be sent again. Another target or other vantages start over at `pending`. The kind is immutable: recreate the monitor to switch. */
   updateMonitor: (id: string, input?: {
     /** Trimmed; 1 to 100 characters */
     name?: string;
@@ -1599,36 +1599,36 @@ export type UptimeFailure = {
 };
 
 export type UptimeHttp = {
-  /** http or https; addresses in private ranges are refused */
+  /** http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
   url: string;
   /** GET by default */
   method?: 'GET' | 'HEAD' | 'POST';
-  /** Sent with every check; 8 KiB in all */
+  /** Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one */
   headers?: Record<string, string>;
-  /** Only with POST; base64 of at most 16384 bytes */
+  /** Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 16384 bytes */
   bodyBase64?: string;
   /** true by default: at most 5, each checked like the first address */
   followRedirects?: boolean;
   /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
   expectStatus?: string[];
-  /** Text that the body must hold; not with HEAD */
+  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor */
   expectBodyContains?: string;
 };
 
 export type UptimeHttpInput = {
-  /** http or https; addresses in private ranges are refused */
+  /** http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
   url: string;
   /** GET by default */
   method?: 'GET' | 'HEAD' | 'POST';
-  /** Sent with every check; 8 KiB in all */
+  /** Sent with every check; 8 KiB in all. Shown only to those who may change the monitor, with `***` for every value; `***` sent for a value keeps the stored one */
   headers?: Record<string, string>;
-  /** Only with POST; base64 of at most 16384 bytes */
+  /** Only with POST. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 16384 bytes */
   bodyBase64?: string;
   /** true by default: at most 5, each checked like the first address */
   followRedirects?: boolean;
   /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
   expectStatus?: string[];
-  /** Text that the body must hold; not with HEAD */
+  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor */
   expectBodyContains?: string;
 };
 
@@ -1705,9 +1705,9 @@ export type UptimeTcp = {
   port: number;
   /** Make a verified TLS handshake; false by default */
   tls?: boolean;
-  /** Sent after connecting; base64 of at most 4096 bytes */
+  /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
   sendBase64?: string;
-  /** What the answer must begin with; base64 of at most 1024 bytes */
+  /** What the answer must begin with. Shown only to those who may change the monitor; base64 of at most 1024 bytes */
   expectPrefixBase64?: string;
 };
 
@@ -1716,9 +1716,9 @@ export type UptimeTcpInput = {
   port: number;
   /** Make a verified TLS handshake; false by default */
   tls?: boolean;
-  /** Sent after connecting; base64 of at most 4096 bytes */
+  /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
   sendBase64?: string;
-  /** What the answer must begin with; base64 of at most 1024 bytes */
+  /** What the answer must begin with. Shown only to those who may change the monitor; base64 of at most 1024 bytes */
   expectPrefixBase64?: string;
 };
 

@@ -133,7 +133,8 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
     await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPlace)})`;
     return ring;
   }
-  const lost = 'every sealed secret (webhook signing secrets, provider and upstream passwords, DKIM keys) would be lost';
+  const lost =
+    'every sealed secret (webhook signing secrets, provider and upstream passwords, credentials of monitors, DKIM keys) would be lost';
   if (!ring)
     throw new Stop(
       exitCodes.secretKey,

@@ -3,10 +3,17 @@ import type { Tx } from '../../kernel/db.ts';
 import { invalid } from '../../kernel/errors.ts';
 import { checkedHeaders } from '../../kernel/guard/index.ts';
 import { bothersMail, mailPort } from './mail-port.ts';
+import { filledIn, type Target } from './rules/hidden.ts';
 import { type Targets, targetComplaint } from './rules/target.ts';
 import { vantages as allVantages } from './store/observations.ts';
 
 const use = 'uptime';
+
+/** With the stored value for everything that was sent as the caller was shown it: masked. */
+export function fillIn(given: Targets, stored?: Target): Targets {
+  const filled = filledIn(given, stored);
+  return 'complaint' in filled ? invalid(filled.complaint) : filled.targets;
+}
 
 /** What a monitor may be told to ask. Names are not looked up: what they resolve to is judged at every check. */
 export function checkTarget({ guard }: App, targets: Targets): void {

@@ -1,15 +1,24 @@
 import type { Ctx } from '../../identity/context.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { notFound } from '../../kernel/errors.ts';
+import type { Visible } from '../../kernel/sql.ts';
 import { shareService } from '../services/index.ts';
 import type { MonitorRow } from './store/monitor-row.ts';
 import * as store from './store/monitors.ts';
 
-/** Reached by its own id or by its service's: 404 before 403. */
-function require(ctx: Ctx, { id, service_id }: Pick<MonitorRow, 'id' | 'service_id'>) {
-  if (ctx.visible !== '*' && service_id !== null && ctx.visible.has(service_id)) return;
-  ctx.require(id);
+type Reached = Pick<MonitorRow, 'id' | 'service_id'>;
+
+/** By its own id or by its service's. */
+const reaches = (held: Visible | undefined, { id, service_id }: Reached): boolean =>
+  held === '*' || Boolean(held?.has(id)) || (service_id !== null && Boolean(held?.has(service_id)));
+
+/** 404 before 403. */
+function require(ctx: Ctx, monitor: Reached) {
+  if (!reaches(ctx.visible, monitor)) ctx.require(monitor.id);
 }
+
+/** Whether the caller may change this monitor, whatever it asks now. */
+export const mayChange = (ctx: Ctx, monitor: Reached): boolean => reaches(ctx.reach('uptime.monitor.write'), monitor);
 
 export async function findMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.WatchedRow> {
   const monitor = (await store.monitorById(tx, ctx.org, id)) ?? notFound('monitor');
@@ -18,7 +27,7 @@ export async function findMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.W
 }
 
 /** The same, for whoever changes or deletes it. */
-export async function lockMonitor(tx: Tx, ctx: Ctx, id: string): Promise<MonitorRow> {
+export async function lockMonitor(tx: Tx, ctx: Ctx, id: string): Promise<store.LockedRow> {
   const monitor = (await store.lockMonitor(tx, ctx.org, id)) ?? notFound('monitor');
   require(ctx, monitor);
   return monitor;

@@ -58,6 +58,7 @@ export const uptime = defineArea({
   references: [references],
   loaders: { scrape: loadExportToken },
   ports: { monitorsOf: monitorCounts, observedOf, maintenanceOf: planned },
+  sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,
   tasks,
   metrics: measure,

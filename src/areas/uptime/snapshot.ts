@@ -1,7 +1,7 @@
 import type { App } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import type { Exported, Snapshot } from './rules/export-families.ts';
-import { addressOf } from './rules/target.ts';
+import { addressOf } from './rules/hidden.ts';
 import { exportedOf } from './store/exported.ts';
 import { vantages } from './store/observations.ts';
 

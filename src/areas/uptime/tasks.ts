@@ -1,5 +1,6 @@
 import { DatabaseAway } from '../../kernel/db.ts';
 import { type Task, task } from '../../kernel/jobs/index.ts';
+import { sealSome } from './engine/seal-targets.ts';
 import { prune } from './store/instances.ts';
 import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlived } from './store/partitions.ts';
 
@@ -31,4 +32,12 @@ export const forgetOld = task('uptime.forget-old', { everySeconds: 3_600, deadli
   await app.db.write(prune);
 });
 
-export const tasks: Task[] = [keepPartitions, forgetOld];
+/**
+ * What an earlier release wrote, before this one came or beside it during an upgrade, is sealed. Safe to run twice, and to be killed: each
+ * portion is one transaction, and until then the monitor is checked, and hidden from readers, as if it were sealed.
+ */
+export const sealTargets = task('uptime.seal-targets', { everySeconds: 60, deadlineSeconds: 120 }, async ({ app, signal }) => {
+  while (!signal.aborted && (await app.db.write((tx) => sealSome(tx, app.secrets))) > 0);
+});
+
+export const tasks: Task[] = [keepPartitions, forgetOld, sealTargets];

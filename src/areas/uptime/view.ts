@@ -1,9 +1,13 @@
-import type { HttpTarget, TcpTarget } from './protocol.ts';
+import type { Ctx } from '../../identity/context.ts';
+import { mayChange } from './find-monitor.ts';
+import { maskedTarget, shownTarget } from './rules/hidden.ts';
+import { openTarget } from './sealed-target.ts';
 import type { MaintenanceRow } from './store/maintenance.ts';
 import type { WatchedRow } from './store/monitors.ts';
 import type { FailureRow, TransitionRow } from './store/observations.ts';
 
-export const monitorView = (m: WatchedRow) => ({
+/** As much of a monitor as the caller may see: values that are sent with its checks are nobody's to see. */
+export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
   id: m.id,
   name: m.name,
   ...(m.service_id === null ? {} : { serviceId: m.service_id }),
@@ -17,10 +21,8 @@ export const monitorView = (m: WatchedRow) => ({
   stateSince: m.since,
   createdAt: m.created_at,
   updatedAt: m.updated_at,
-  ...(m.kind === 'http' ? { http: httpView(m.target as HttpTarget) } : { tcp: m.target as TcpTarget }),
+  [m.kind]: mayChange(ctx, m) ? maskedTarget(openTarget(ctx.app.secrets, m)) : shownTarget(m.target),
 });
-
-const httpView = ({ headers, ...rest }: HttpTarget) => ({ ...rest, ...(Object.keys(headers).length ? { headers } : {}) });
 
 export const failureView = (f: FailureRow) => ({
   at: f.at,

@@ -18,7 +18,10 @@ const forAnyOrigin = new Set([
 
 export const isRedirect = (status: number) => status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
-/** The next request, as the Fetch standard has it (4.4, HTTP-redirect fetch). Its target is parsed anew, and is yet to be pinned. */
+/**
+ * The next request, as the Fetch standard has it (4.4, HTTP-redirect fetch), but for a body: it may hold credentials as a header may, so
+ * that it goes to no other server. Its target is parsed anew, and is yet to be pinned.
+ */
 export function redirected(from: Message, status: number, location: string, allowDowngrade: boolean): Message {
   const target = parseTarget(location, from.target.url);
   if (from.target.secure && !target.secure && !allowDowngrade) {
@@ -26,6 +29,13 @@ export function redirected(from: Message, status: number, location: string, allo
   }
   const becomesGet = status === 303 ? from.method !== 'GET' && from.method !== 'HEAD' : status <= 302 && from.method === 'POST';
   const isSameOrigin = target.url.origin === from.target.url.origin;
+  const isUpgrade = target.secure && !from.target.secure && target.host.name === from.target.host.name;
+  if (from.body !== null && !becomesGet && !isSameOrigin && !isUpgrade) {
+    throw new GuardRefusal(
+      'redirect',
+      `${from.target.host.name} redirects a request that has a body to another server; name the final URL instead`,
+    );
+  }
   const kept = Object.entries(from.headers).filter(
     ([name]) => (isSameOrigin || forAnyOrigin.has(name)) && !(becomesGet && name.startsWith('content-')),
   );

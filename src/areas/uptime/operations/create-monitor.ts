@@ -3,10 +3,12 @@ import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { forbidden, invalid } from '../../../kernel/errors.ts';
 import { publicChanged } from '../../services/index.ts';
-import { checkInterval, checkTarget, checkVantages } from '../admissible.ts';
+import { checkInterval, checkTarget, checkVantages, fillIn } from '../admissible.ts';
 import { begin } from '../engine/lifecycle.ts';
 import { findService } from '../find-monitor.ts';
+import { shownTarget } from '../rules/hidden.ts';
 import { majority, quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
+import { sealTarget } from '../sealed-target.ts';
 import { nextRevision } from '../store/monitor-row.ts';
 import * as store from '../store/monitors.ts';
 import { monitorView } from '../view.ts';
@@ -29,15 +31,20 @@ export const createMonitor = operation(uptime.createMonitor, async ({ ctx, body 
     await checkVantages(tx, vantages);
     const complaint = timeoutComplaint({ intervalSeconds, timeoutMs }) ?? quorumComplaint({ vantages, quorum });
     if (complaint) invalid(complaint);
-    checkTarget(app, body);
+    const targets = fillIn(body);
+    checkTarget(app, targets);
     const service = body.serviceId === undefined ? undefined : await findService(tx, ctx, body.serviceId, 'service in serviceId');
 
+    const target = targetOf(targets);
+    const id = await store.newMonitorId(tx);
     const made = await store.insertMonitor(tx, org, {
+      id,
       name: body.name,
       service_id: service?.id ?? null,
       enabled,
       kind: body.kind,
-      target: targetOf(body),
+      target: shownTarget(target),
+      sealed: sealTarget(app.secrets, id, target),
       interval_seconds: intervalSeconds,
       timeout_ms: timeoutMs,
       vantages,
@@ -48,6 +55,6 @@ export const createMonitor = operation(uptime.createMonitor, async ({ ctx, body 
     await begin(tx, made);
     await audit(tx, ctx, 'uptime.monitor.create', made, { name: made.name, kind: made.kind, serviceId: made.service_id });
     if (service) await publicChanged(tx, org);
-    return created(monitorView((await store.monitorById(tx, org, made.id))!), `/uptime/monitors/${made.id}`);
+    return created(monitorView(ctx, (await store.monitorById(tx, org, made.id))!), `/uptime/monitors/${made.id}`);
   });
 });

@@ -4,5 +4,5 @@ import { findMonitor } from '../find-monitor.ts';
 import { monitorView } from '../view.ts';
 
 export const getMonitor = operation(uptime.getMonitor, async ({ ctx, params }) =>
-  ctx.read(async (tx) => ok(monitorView(await findMonitor(tx, ctx, params.id)))),
+  ctx.read(async (tx) => ok(monitorView(ctx, await findMonitor(tx, ctx, params.id)))),
 );

@@ -8,6 +8,6 @@ export const listMonitors = operation(uptime.listMonitors, async ({ ctx, query }
   const page = pageOf(query);
   return ctx.read(async (tx) => {
     const { items, cursor } = paged(await monitorsOf(tx, ctx.org, ctx.visible, page), page, (m) => m.id);
-    return ok({ monitors: items.map(monitorView), ...(cursor ? { cursor } : {}) });
+    return ok({ monitors: items.map((m) => monitorView(ctx, m)), ...(cursor ? { cursor } : {}) });
   });
 });

@@ -6,28 +6,35 @@ import { ok, operation } from '../../../identity/operation.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { publicChanged } from '../../services/index.ts';
-import { checkInterval, checkTarget, checkVantages } from '../admissible.ts';
+import { checkInterval, checkTarget, checkVantages, fillIn } from '../admissible.ts';
 import * as lifecycle from '../engine/lifecycle.ts';
 import { findService, lockMonitor } from '../find-monitor.ts';
 import { consequences } from '../rules/edit.ts';
+import { shownTarget, type Target } from '../rules/hidden.ts';
 import { quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
+import { openTarget, sealTarget } from '../sealed-target.ts';
 import { type MonitorRow, nextRevision } from '../store/monitor-row.ts';
 import * as store from '../store/monitors.ts';
 import { lockWindows } from '../store/windows.ts';
 import { monitorView } from '../view.ts';
 
 type Edit = Body<typeof uptime.updateMonitor>;
+/** With everything that is sent with its checks. */
+type Whole = Omit<MonitorRow, 'target'> & { target: Target };
 
 export const updateMonitor = operation(uptime.updateMonitor, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {
     const { org } = ctx;
-    const before = await lockMonitor(tx, ctx, params.id);
+    const { sealed, ...found } = await lockMonitor(tx, ctx, params.id);
+    const before: Whole = { ...found, target: openTarget(ctx.app.secrets, { ...found, sealed }) };
     const wanted = await edited(tx, ctx, before, body);
     const { revised, startsOver, rejudged, stops } = consequences(before, wanted);
     if (Object.keys(body).length) {
       if (wanted.service_id !== null && wanted.service_id !== before.service_id) await lockWindows(tx, org, wanted.service_id);
       const after = await store.updateMonitor(tx, org, {
         ...wanted,
+        target: shownTarget(wanted.target),
+        sealed: sealTarget(ctx.app.secrets, before.id, wanted.target),
         epoch: before.epoch + (startsOver ? 1 : 0),
         revision: revised ? await nextRevision(tx) : before.revision,
       });
@@ -42,20 +49,21 @@ export const updateMonitor = operation(uptime.updateMonitor, async ({ ctx, param
       // Headers and bodies of checks may be secrets: only what was touched is told.
       await audit(tx, ctx, 'uptime.monitor.update', after, { name: after.name, changed: Object.keys(body) });
     }
-    return ok(monitorView((await store.monitorById(tx, org, before.id))!));
+    return ok(monitorView(ctx, (await store.monitorById(tx, org, before.id))!));
   }),
 );
 
 /** The monitor as it would be, once everything about it holds. */
-async function edited(tx: Tx, ctx: Ctx, before: MonitorRow, body: Edit): Promise<MonitorRow> {
+async function edited(tx: Tx, ctx: Ctx, before: Whole, body: Edit): Promise<Whole> {
   const { http, tcp, serviceId } = body;
-  const target = http || tcp ? { ...(http ? { http } : {}), ...(tcp ? { tcp } : {}) } : undefined;
-  const misshapen = target && shapeComplaint(before.kind, target);
+  const given = http || tcp ? { ...(http ? { http } : {}), ...(tcp ? { tcp } : {}) } : undefined;
+  const misshapen = given && shapeComplaint(before.kind, given);
   if (misshapen) invalid(misshapen);
+  const target = given && fillIn(given, before.target);
   if (body.intervalSeconds !== undefined) checkInterval(ctx.app, body.intervalSeconds);
   if (body.vantages) await checkVantages(tx, body.vantages);
 
-  const after: MonitorRow = {
+  const after: Whole = {
     ...before,
     name: body.name ?? before.name,
     enabled: body.enabled ?? before.enabled,

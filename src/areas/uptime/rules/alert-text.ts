@@ -1,15 +1,14 @@
-import type { HttpTarget, TcpTarget } from '../protocol.ts';
+import type { Shown } from './hidden.ts';
 
 export interface Told {
   id: string;
   name: string;
   kind: 'http' | 'tcp';
-  target: HttpTarget | TcpTarget;
+  target: Shown;
   vantages: readonly string[];
 }
 
-export const hostOf = (target: HttpTarget | TcpTarget): string =>
-  'url' in target ? new URL(target.url).host : `${target.host}:${target.port}`;
+export const hostOf = (target: Shown): string => ('url' in target ? new URL(target.url).host : `${target.host}:${target.port}`);
 
 /** The query may carry a secret, so the address goes no further than its host. */
 export const alertLabels = (m: Told, failing: readonly string[]): Record<string, string> => ({

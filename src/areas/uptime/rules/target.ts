@@ -113,7 +113,7 @@ export const majority = (vantages: readonly string[]): number => Math.floor(vant
 export const targetOf = ({ http, tcp }: Targets): HttpTarget | TcpTarget => (http ? httpTarget(http) : tcpTarget(tcp!));
 
 const httpTarget = (http: HttpInput): HttpTarget => ({
-  url: http.url,
+  url: http.url.split('#', 1)[0]!, // what follows is never sent
   method: http.method ?? 'GET',
   headers: http.headers ?? {},
   ...(http.bodyBase64 === undefined ? {} : { bodyBase64: http.bodyBase64 }),
@@ -129,7 +129,3 @@ const tcpTarget = (tcp: TcpInput): TcpTarget => ({
   ...(tcp.sendBase64 === undefined ? {} : { sendBase64: tcp.sendBase64 }),
   ...(tcp.expectPrefixBase64 === undefined ? {} : { expectPrefixBase64: tcp.expectPrefixBase64 }),
 });
-
-/** What a person calls the target: the URL, or host and port. */
-export const addressOf = (target: HttpTarget | TcpTarget): string =>
-  'url' in target ? target.url : `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;

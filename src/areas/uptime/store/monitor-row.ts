@@ -2,6 +2,19 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { HttpTarget, TcpTarget } from '../protocol.ts';
+import type { Shown } from '../rules/hidden.ts';
+
+/** What of a target is not sealed. Rows of an earlier release hold all of it until they are sealed. */
+export const ShownTarget = Type.Union([
+  Type.Pick(HttpTarget, ['url', 'method', 'followRedirects', 'expectStatus']),
+  Type.Pick(TcpTarget, ['host', 'port', 'tls']),
+]);
+
+/**
+ * A server of an earlier release hands this to its probers as it is. They take no list for headers, and leave the monitor to others,
+ * instead of checking it without its credentials.
+ */
+export const storedTarget = (shown: Shown): string => JSON.stringify('url' in shown ? { ...shown, headers: [] } : shown);
 
 export const MonitorRow = Type.Object({
   org_id: Type.String(),
@@ -11,7 +24,7 @@ export const MonitorRow = Type.Object({
   service_id: Type.Union([Type.String(), Type.Null()]),
   enabled: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
-  target: Type.Union([HttpTarget, TcpTarget]),
+  target: ShownTarget,
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),
   vantages: Type.Array(Type.String()),

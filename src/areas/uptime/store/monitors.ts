@@ -2,17 +2,23 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
 import { sql, type Visible, within } from '../../../kernel/sql.ts';
-import { MonitorRow, monitorColumns } from './monitor-row.ts';
+import { MonitorRow, monitorColumns, storedTarget } from './monitor-row.ts';
+
+/** The whole target, for those who may see more of it than `target` shows. */
+const Sealed = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
+
+const LockedRow = Type.Object({ ...MonitorRow.properties, sealed: Sealed });
+export type LockedRow = Static<typeof LockedRow>;
 
 /** A monitor with what is thought of it now. */
 const WatchedRow = Type.Object({
-  ...MonitorRow.properties,
+  ...LockedRow.properties,
   state: Type.Union([Type.Literal('pending'), Type.Literal('up'), Type.Literal('down')]),
   since: Type.String(),
 });
 export type WatchedRow = Static<typeof WatchedRow>;
 
-const watched = sql`${monitorColumns}, s.state, s.since
+const watched = sql`${monitorColumns}, m.sealed, s.state, s.since
   from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
 
 /** By its own id or by its service's: whoever reaches a service reaches what watches it. */
@@ -26,8 +32,8 @@ export const monitorById = (tx: Tx, org: string, id: string) => row(tx, WatchedR
   select ${watched} where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null`;
 
 /** Whoever changes a monitor holds its row: two changes at once are made one after the other. */
-export const lockMonitor = (tx: Tx, org: string, id: string) => row(tx, MonitorRow)`
-  select ${monitorColumns} from uptime.monitor m where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null for update`;
+export const lockMonitor = (tx: Tx, org: string, id: string) => row(tx, LockedRow)`
+  select ${monitorColumns}, m.sealed from uptime.monitor m where m.org_id = ${org} and m.id = ${id} and m.deleted_at is null for update`;
 
 /** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
 export const countMonitors = async (tx: Tx, org: string): Promise<number> => {
@@ -37,29 +43,34 @@ export const countMonitors = async (tx: Tx, org: string): Promise<number> => {
   return found!.n;
 };
 
-export type NewMonitor = Omit<MonitorRow, 'org_id' | 'id' | 'no' | 'epoch' | 'created_at' | 'updated_at'>;
+/** Known before the monitor is there: its target is sealed for this id. */
+export const newMonitorId = async (tx: Tx): Promise<string> =>
+  (await row(tx, Type.Object({ id: Type.String() }))`select kernel.new_id('mon') as id`)!.id;
+
+export type NewMonitor = Omit<MonitorRow, 'org_id' | 'no' | 'epoch' | 'created_at' | 'updated_at'> & { sealed: Buffer };
 
 export const insertMonitor = async (tx: Tx, org: string, made: NewMonitor): Promise<MonitorRow> =>
   (await row(tx, MonitorRow)`
-    insert into uptime.monitor as m (org_id, id, name, service_id, enabled, kind, target, interval_seconds, timeout_ms, vantages,
-                                     confirmations, quorum, revision, created_at, updated_at)
-    select ${org}, kernel.new_id('mon'), ${made.name}, ${made.service_id}, ${made.enabled}, ${made.kind}, ${JSON.stringify(made.target)}::jsonb,
-           ${made.interval_seconds}, ${made.timeout_ms}, ${made.vantages}::text[], ${made.confirmations}, ${made.quorum}, ${made.revision},
+    insert into uptime.monitor as m (org_id, id, name, service_id, enabled, kind, target, sealed, interval_seconds, timeout_ms,
+                                     vantages, confirmations, quorum, revision, created_at, updated_at)
+    select ${org}, ${made.id}, ${made.name}, ${made.service_id}, ${made.enabled}, ${made.kind}, ${storedTarget(made.target)}::jsonb,
+           ${made.sealed}::bytea, ${made.interval_seconds}, ${made.timeout_ms}, ${made.vantages}::text[], ${made.confirmations}, ${made.quorum}, ${made.revision},
            c.now, c.now from (select kernel.now() as now offset 0) c
     returning ${monitorColumns}`)!;
 
-export const updateMonitor = async (tx: Tx, org: string, to: MonitorRow): Promise<MonitorRow> =>
+export const updateMonitor = async (tx: Tx, org: string, to: MonitorRow & { sealed: Buffer }): Promise<MonitorRow> =>
   (await row(tx, MonitorRow)`
     update uptime.monitor m
-       set name = ${to.name}, service_id = ${to.service_id}, enabled = ${to.enabled}, target = ${JSON.stringify(to.target)},
-           interval_seconds = ${to.interval_seconds}, timeout_ms = ${to.timeout_ms}, vantages = ${to.vantages},
+       set name = ${to.name}, service_id = ${to.service_id}, enabled = ${to.enabled}, target = ${storedTarget(to.target)},
+           sealed = ${to.sealed}, interval_seconds = ${to.interval_seconds}, timeout_ms = ${to.timeout_ms}, vantages = ${to.vantages},
            confirmations = ${to.confirmations}, quorum = ${to.quorum}, revision = ${to.revision}, epoch = ${to.epoch},
            updated_at = kernel.now()
      where m.org_id = ${org} and m.id = ${to.id} returning ${monitorColumns}`)!;
 
-/** Its rows stay: results, failures and transitions are history, and availability goes on counting them. */
-export const deleteMonitor = (tx: Tx, org: string, id: string, revision: number) =>
-  run(tx)`update uptime.monitor set deleted_at = kernel.now(), revision = ${revision} where org_id = ${org} and id = ${id}`;
+/** Its rows stay: results, failures and transitions are history, and availability goes on counting them. Only its secrets go. */
+export const deleteMonitor = (tx: Tx, org: string, gone: Pick<LockedRow, 'id' | 'target' | 'revision'> & { sealed: Buffer }) => run(tx)`
+  update uptime.monitor set deleted_at = kernel.now(), revision = ${gone.revision}, target = ${storedTarget(gone.target)}, sealed = ${gone.sealed}
+   where org_id = ${org} and id = ${gone.id}`;
 
 const CountRow = Type.Object({ service_id: Type.String(), n: Type.Integer() });
 

@@ -101,6 +101,25 @@ test('credentials stay with the origin they were meant for', async (t) => {
   assert.doesNotMatch(JSON.stringify(seen.at(-1)!.headers), /s3cret/);
 });
 
+test('a body goes to no other server, but to the same one over TLS', async (t) => {
+  const { guard, seen } = await internet(t);
+  const post = (url: string) => guard.fetch('uptime', url, { method: 'POST', body: 's3cret', maxRedirects: 1, tls, allowDowngrade: true });
+  for (const elsewhere of ['https://there.example.org/end', 'http://here.example.org/end', 'https://here.example.org:8443/end']) {
+    for (const status of [307, 308]) {
+      await assert.rejects(post(to(status, elsewhere)), {
+        name: 'GuardRefusal',
+        kind: 'redirect',
+        message: 'here.example.org redirects a request that has a body to another server; name the final URL instead',
+      });
+    }
+    assert.equal(seen.at(-1)!.headers.host, 'here.example.org');
+  }
+  (await post('http://here.example.org/308?https://here.example.org/end')).cancel();
+  assert.deepEqual([seen.at(-1)!.method, seen.at(-1)!.body], ['POST', 's3cret']);
+  (await post(to(303, 'https://there.example.org/end'))).cancel();
+  assert.deepEqual([seen.at(-1)!.method, seen.at(-1)!.body], ['GET', '']);
+});
+
 test('a redirect from https to http is refused, unless the caller says otherwise', async (t) => {
   const { guard, seen } = await internet(t);
   const url = to(302, 'http://here.example.org/end');

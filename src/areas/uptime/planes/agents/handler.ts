@@ -64,7 +64,7 @@ export function agentHandler(app: App, identify: Identify): RawHandler {
     let over = AbortSignal.any([by.signal, gone.signal]);
     for (;;) {
       const seen = changes.count();
-      const news = await app.db.read((tx) => newsFor(tx, by.vantage, instance, query.get('since') ?? undefined));
+      const news = await app.db.read((tx) => newsFor(app, tx, by.vantage, instance, query.get('since') ?? undefined));
       if (news) return news;
       while (changes.count() === seen && !over.aborted) {
         const left = until - performance.now();

@@ -1,6 +1,7 @@
 import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import type { Assignment } from '../../protocol.ts';
+import { scrubbed, secretsOf } from '../../rules/hidden.ts';
 import { checkHttp } from './check-http.ts';
 import { checkTcp } from './check-tcp.ts';
 import type { Clock } from './clock.ts';
@@ -32,13 +33,24 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
   return async (assignment: Assignment): Promise<Observation> => {
     const started = clock.now();
     try {
-      const observation = await look(assignment);
+      const observation = withoutSecrets(await look(assignment), assignment);
       if (!timedOut(observation)) return observation;
       const lostMs = lostTime(clock.now() - started, assignment.timeoutMs, loop.lostSince(started));
       return lostMs === 0 ? observation : missed(assignment, { lostMs }, 'a check ran out of time because this prober is overloaded');
     } catch (err) {
       return missed(assignment, { err }, 'a check failed through a fault of this prober');
     }
+  };
+}
+
+/** An answer may repeat what it was asked with, and readers see what failed. Before anything is written or sent. */
+function withoutSecrets(seen: Observation, { target }: Assignment): Observation {
+  if (!seen.errorDetail && !seen.snippet) return seen;
+  const secrets = secretsOf(target);
+  return {
+    ...seen,
+    ...(seen.errorDetail === undefined ? {} : { errorDetail: scrubbed(seen.errorDetail, secrets) }),
+    ...(seen.snippet === undefined ? {} : { snippet: scrubbed(seen.snippet, secrets) }),
   };
 }
 

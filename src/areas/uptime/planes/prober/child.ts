@@ -22,7 +22,7 @@ async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> 
   const guard = proberGuard({ allow: parseAllow(settings.allowPrivateCidrs), dnsServers: settings.dnsServers });
   const link = openLink(settings);
   if ('server' in settings && isOverheard(settings.server))
-    log.warn('the token and the results travel in the clear; use an https:// server');
+    log.warn('the token, what checks are made with, and the results travel in the clear; use an https:// server');
   const directory = await holdDirectory(settings.bufferDir);
   let agent: Agent;
   try {

@@ -1,0 +1,17 @@
+import type { Secrets } from '../../kernel/secrets.ts';
+import type { Shown, Target } from './rules/hidden.ts';
+
+const placeOf = (monitorId: string) => `uptime.monitor.sealed.${monitorId}`;
+
+export const sealTarget = ({ seal }: Pick<Secrets, 'seal'>, monitorId: string, target: Target | Shown): Buffer =>
+  seal(JSON.stringify(target), placeOf(monitorId));
+
+export interface SealedRow {
+  id: string;
+  target: Shown;
+  sealed: Buffer | null;
+}
+
+/** The whole target. What an earlier release wrote is not sealed yet: there, what is stored is whole. */
+export const openTarget = ({ unseal }: Pick<Secrets, 'unseal'>, { id, target, sealed }: SealedRow): Target =>
+  sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, placeOf(id))) as Target);
