@@ -119,7 +119,10 @@ export const scheduleOps = {
     permission: 'oncall.schedule.write',
     body: input({ userId, label, startsAt: DateTimeInput, endsAt: DateTimeInput }),
     responses: { 201: OncallOverride },
-    errors: { 400: 'the end is not after the start, the user is no member, or a field is invalid' },
+    errors: {
+      400: 'the end is not after the start, the user is no member, or a field is invalid',
+      409: 'the schedule has 1,000 overrides ahead and in the last 400 days, or the Idempotency-Key was used before in another way',
+    },
   }),
   removeScheduleOverride: op({
     method: 'DELETE',
@@ -133,11 +136,13 @@ export const scheduleOps = {
     path: '/oncall/schedules/{id}/shifts',
     summary: 'Who is on call when',
     description:
-      'The same computation that pages: rotation and overrides, oldest first. By default from now for 28 days; at most 366 days at once.',
+      'The same computation that pages: rotation and overrides, oldest first. By default from now for 28 days; at most 366 days at once, in the years 2000 to 2099.',
     permission: 'oncall.schedule.read',
     query: input({ from: Type.Optional(DateTimeInput), to: Type.Optional(DateTimeInput) }),
     responses: { 200: Type.Object({ shifts: Type.Array(OncallShift) }) },
-    errors: { 400: '`to` is not after `from`, the two are more than 366 days apart, or a time is invalid' },
+    errors: {
+      400: '`to` is not after `from`, the two are more than 366 days apart, or a time is invalid or not in the years 2000 to 2099',
+    },
     extension: true,
   }),
   getScheduleCalendar: op({

@@ -594,7 +594,7 @@ export interface OncallApi {
   /** Remove an override */
   removeScheduleOverride: (id: string, oid: string, options?: CallOptions) => Promise<void>;
 
-  /** Who is on call when. The same computation that pages: rotation and overrides, oldest first. By default from now for 28 days; at most 366 days at once. */
+  /** Who is on call when. The same computation that pages: rotation and overrides, oldest first. By default from now for 28 days; at most 366 days at once, in the years 2000 to 2099. */
   listScheduleShifts: (id: string, input?: {
     /** ISO 8601 with an offset or Z */
     from?: string;

@@ -1,6 +1,11 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { Format } from 'typebox/format';
 import { Refusal } from '../errors.ts';
+import { isInstant } from '../instant.ts';
+
+const isDateTime = Format.Get('date-time')!;
+Format.Set('date-time', (text) => isDateTime(text) && isInstant(text));
 
 interface Problem {
   keyword: string;

@@ -1,7 +1,7 @@
 import { type Member, memberOf } from '../../../identity/members.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import type { Target } from '../rules/walk.ts';
-import { onCall } from '../store/schedules.ts';
+import { personOnCall } from '../store/schedules.ts';
 import { rulesOf, type Wishes } from '../store/settings.ts';
 
 /** Whom a step reaches at an instant and how, or why nobody. */
@@ -15,7 +15,7 @@ export async function responderOf(tx: Tx, org: string, target: Target, at: strin
       ? { member, label: target.label || member.name || member.email, ...wishes }
       : { nobody: `${target.label || target.id} is no member any more` };
   }
-  const turn = await onCall(tx, org, target.id, at);
+  const turn = await personOnCall(tx, org, target.id, at);
   if (!turn) return { nobody: `nobody is on call in the schedule ${target.label || target.id}` };
   const [member, wishes] = await wanted(tx, org, turn.userId);
   return member

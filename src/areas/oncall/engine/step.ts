@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.ts';
-import { advance, type Policy, type Walk } from '../rules/walk.ts';
+import { advance, type Policy, stepByStep, type Walk } from '../rules/walk.ts';
 import * as incidents from '../store/incidents.ts';
 import { insertPages, takenCodes } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
@@ -25,7 +25,9 @@ async function walkOn(tx: Tx, org: string, id: string, requestId: string | undef
   const at = Date.parse(now);
   let fired = { pass: incident.pass, step: incident.step };
   let walk: Walk = standing(incident);
+  const moveOn = stepByStep(incident.policy);
   while (walk.next && walk.at <= at) {
+    moveOn(walk);
     fired = walk.next;
     const reached = await fire(tx, org, incident, incident.policy, walk, now, requestId);
     walk = advance(incident.policy, walk, reached, at);

@@ -13,13 +13,14 @@ export const getScheduleCalendar = operation(oncall.getScheduleCalendar, async (
   ctx.read(async (tx) => {
     const at = await now(tx);
     const from = new Date(Date.parse(at) - 28 * dayMs).toISOString();
-    const rota = (await store.rotaOf(tx, ctx.org, params.id, from)) ?? notFound('schedule');
+    const to = new Date(Date.parse(at) + 365 * dayMs).toISOString();
+    const rota = (await store.rotaOf(tx, ctx.org, params.id, from, to)) ?? notFound('schedule');
     const calendar = makeCalendar({
       name: `On call: ${rota.name}`,
       method: ICalCalendarMethod.PUBLISH,
       prodId: { company: 'Quarterdeck', product: 'on-call' },
     });
-    for (const shift of shiftsBetween(rota.rotation, rota.overrides, from, new Date(Date.parse(at) + 365 * dayMs).toISOString())) {
+    for (const shift of shiftsBetween(rota.rotation, rota.overrides, from, to)) {
       calendar.createEvent({
         id: `${params.id}-${shift.startsAt}`,
         start: new Date(shift.startsAt),

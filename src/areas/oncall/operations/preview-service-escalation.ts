@@ -2,10 +2,10 @@ import { oncall } from '../../../../contract/oncall.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import type { Tx } from '../../../kernel/db.ts';
-import { invalid } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
 import { responderOf } from '../engine/responder.ts';
 import { findService } from '../find-service.ts';
+import { askedInstant } from '../instant.ts';
 import { labelsFor } from '../policy-labels.ts';
 import { type Foreseen, preview } from '../rules/preview.ts';
 import { policyOf } from '../store/policies.ts';
@@ -15,7 +15,7 @@ import { isStopped, type Wishes } from '../store/settings.ts';
 export const previewServiceEscalation = operation(oncall.previewServiceEscalation, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
     const service = await findService(tx, ctx, params.id);
-    const at = query.at ? instant(query.at) : await now(tx);
+    const at = query.at ? askedInstant('at', query.at) : await now(tx);
     const policy = await policyOf(tx, ctx.org, service.id);
     if (!policy) return ok({ at, steps: [] });
     const labels = await labelsFor(tx, ctx.org, [policy]);
@@ -32,13 +32,6 @@ export const previewServiceEscalation = operation(oncall.previewServiceEscalatio
     return ok({ at, escalationPolicyId: policy.id, steps });
   }),
 );
-
-/** Within a century that every calendar knows. */
-const instant = (text: string): string => {
-  const ms = Date.parse(text);
-  const year = new Date(ms).getUTCFullYear();
-  return year >= 2000 && year < 2100 ? new Date(ms).toISOString() : invalid('at must be a time between the years 2000 and 2100');
-};
 
 /** Everybody's rules once, with what would keep each page from arriving. */
 async function pagesFor(tx: Tx, ctx: Ctx) {

@@ -1,5 +1,5 @@
 // What would happen to an incident that nobody acknowledges: the same walk that pages, with the clock run ahead.
-import { advance, begin, type Policy, type Target } from './walk.ts';
+import { advance, begin, type Policy, stepByStep, type Target } from './walk.ts';
 
 export interface PreviewPage {
   at: string;
@@ -29,7 +29,9 @@ export async function preview(
   foresee: (target: Target, at: string) => Promise<Foreseen>,
 ): Promise<PreviewStep[]> {
   const steps: PreviewStep[] = [];
+  const moveOn = stepByStep(policy);
   for (let walk = begin(Date.parse(at)); walk.next; ) {
+    moveOn(walk);
     const { pass, step } = walk.next;
     const { target } = policy.steps[step]!;
     const due = walk.at;

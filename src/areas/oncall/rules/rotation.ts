@@ -1,5 +1,7 @@
 // Who is on call at an instant: one rotation and its overrides, computed from an anchor. Nothing is stored when a shift changes,
 // so nothing can be late or missed; and the calendar feed, the preview and paging ask the same function.
+import { onward } from '../../../kernel/onward.ts';
+import { type Span, spansOf, substitutions } from './substitutions.ts';
 
 export interface Handoff {
   interval: 'daily' | 'weekly';
@@ -44,6 +46,7 @@ export interface Shift extends Person {
 
 const instant = (text: string) => Temporal.Instant.from(text);
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
+const dayMs = 86_400_000;
 
 /** A handoff's instant on a date. A time that the clock skips happens after the gap by the gap's length, one that happens twice at its first. */
 function boundaryMs(rotation: Rotation, date: Temporal.PlainDate): number {
@@ -51,11 +54,23 @@ function boundaryMs(rotation: Rotation, date: Temporal.PlainDate): number {
   return date.toPlainDateTime({ hour, minute }).toZonedDateTime(rotation.timezone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
 
-/** The date on which the shift that covers `at` began. Instants are compared, not wall clocks: those repeat in autumn. */
+/** How many days back and ahead of the date on the wall the latest handoff may be: no clock has been moved by more than one day. */
+const nearby = [1, 0, -1, -2];
+
+/**
+ * The newest date whose handoff has come. Instants are compared, not wall clocks: where the clock falls back past midnight, the handoff
+ * of tomorrow's date has come already; where a zone leaves out a whole date, that of yesterday's has not.
+ */
+function handoffDate(rotation: Rotation, at: number): Temporal.PlainDate {
+  const today = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(rotation.timezone).toPlainDate();
+  const days = nearby.find((n) => boundaryMs(rotation, today.add({ days: n })) <= at);
+  if (days === undefined) throw new Error(`no handoff at ${rotation.handoff.time} in ${rotation.timezone} comes before ${iso(at)}`);
+  return today.add({ days });
+}
+
+/** The date on which the shift that covers `at` began. */
 function shiftDate(rotation: Rotation, at: number): Temporal.PlainDate {
-  let date = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(rotation.timezone).toPlainDate();
-  // A zone may skip a whole day, so the boundary of `date` may lie on the next one.
-  while (at < boundaryMs(rotation, date)) date = date.subtract({ days: 1 });
+  const date = handoffDate(rotation, at);
   if (rotation.handoff.interval === 'daily') return date;
   const dow = (rotation.handoff.dow ?? 1) % 7 || 7;
   return date.subtract({ days: (date.dayOfWeek - dow + 7) % 7 });
@@ -63,20 +78,29 @@ function shiftDate(rotation: Rotation, at: number): Temporal.PlainDate {
 
 const stepDays = (handoff: Handoff) => (handoff.interval === 'daily' ? 1 : 7);
 
+/**
+ * How many handoffs lie between two dates of the rotation. A zone that crosses the date line leaves out a whole date (Samoa had no
+ * 30 December 2011): its handoff is the next date's as well, and nobody loses a turn by it.
+ */
+function turnsBetween(rotation: Rotation, first: Temporal.PlainDate, then: Temporal.PlainDate): number {
+  if (Temporal.PlainDate.compare(first, then) > 0) return -turnsBetween(rotation, then, first);
+  const { days } = first.until(then, { largestUnit: 'days' });
+  if (rotation.handoff.interval === 'weekly') return Math.round(days / 7);
+  return Math.min(days, Math.round((boundaryMs(rotation, then) - boundaryMs(rotation, first)) / dayMs));
+}
+
 const turn = (rotation: Rotation, date: Temporal.PlainDate): number => {
-  const days = Temporal.PlainDate.from(rotation.anchorDate).until(date, { largestUnit: 'days' }).days;
   const n = rotation.participants.length;
-  const index = Math.floor(days / stepDays(rotation.handoff)) + rotation.anchorIndex;
+  const index = turnsBetween(rotation, Temporal.PlainDate.from(rotation.anchorDate), date) + rotation.anchorIndex;
   return ((index % n) + n) % n;
 };
 
 /** The rotation's own shift at an instant, overrides aside. */
-function rotationShift(rotation: Rotation, at: number): { person: Person; startMs: number; endMs: number } | undefined {
+function rotationShift(rotation: Rotation, at: number): { person: Person; endMs: number } | undefined {
   if (!rotation.participants.length) return undefined;
   const date = shiftDate(rotation, at);
   return {
     person: rotation.participants[turn(rotation, date)]!,
-    startMs: boundaryMs(rotation, date),
     endMs: boundaryMs(rotation, date.add({ days: stepDays(rotation.handoff) })),
   };
 }
@@ -108,45 +132,73 @@ export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' 
   };
 }
 
-interface Span {
-  override: Override;
+/** Who is on call at an instant and until when: by the newest override that covers it, else by the rotation. */
+export function onCallAt(rotation: Rotation, overrides: readonly Override[], at: string): OnCall | undefined {
+  const now = instant(at).epochMilliseconds;
+  const spans = spansOf(overrides);
+  const winner = spans
+    .filter((s) => s.from <= now && now < s.to)
+    .reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Span | undefined);
+  const shift = winner ? undefined : rotationShift(rotation, now);
+  const person = winner?.person ?? shift?.person;
+  if (!person) return undefined;
+  const rivals = spans.filter((s) => s.from > now && (!winner || s.id > winner.id));
+  const until = rivals.reduce((least, s) => Math.min(least, s.from), winner?.to ?? shift!.endMs);
+  return { userId: person.userId, label: person.label, until: iso(until), override: winner !== undefined };
+}
+
+interface Piece {
+  person: Person;
   from: number;
   to: number;
+  overrideId?: string;
 }
 
-const spans = (overrides: readonly Override[]): Span[] =>
-  overrides
-    .map((override) => ({ override, from: Date.parse(override.startsAt), to: Date.parse(override.endsAt) }))
-    .sort((a, b) => (a.override.id < b.override.id ? 1 : -1));
-
-/** What holds at an instant and until when: the newest override that covers it, else the rotation. */
-function holding(rotation: Rotation, newestFirst: readonly Span[], at: number) {
-  const active = newestFirst.findIndex((s) => s.from <= at && at < s.to);
-  const winner = newestFirst[active];
-  const shift = winner ? undefined : rotationShift(rotation, at);
-  const rivals = (winner ? newestFirst.slice(0, active) : newestFirst).filter((s) => s.from > at);
-  const ends = [winner?.to ?? shift?.endMs ?? Number.POSITIVE_INFINITY, ...rivals.map((s) => s.from)];
-  const person = winner?.override ?? shift?.person;
-  return { person: person && { userId: person.userId, label: person.label }, overrideId: winner?.override.id, until: Math.min(...ends) };
-}
-
-export function onCallAt(rotation: Rotation, overrides: readonly Override[], at: string): OnCall | undefined {
-  const now = holding(rotation, spans(overrides), instant(at).epochMilliseconds);
-  return now.person && { ...now.person, until: iso(now.until), override: now.overrideId !== undefined };
+/** The rotation's own shifts between two instants. Each covers a date of its own, which bounds how many there are. */
+function rotationBetween(rotation: Rotation, from: number, to: number): Piece[] {
+  const pieces: Piece[] = [];
+  const moveOn = onward(`the rotation in ${rotation.timezone}`, Math.ceil((to - from) / dayMs) + nearby.length);
+  for (let at = from; at < to; ) {
+    moveOn(at);
+    const shift = rotationShift(rotation, at);
+    if (!shift) break;
+    pieces.push({ person: shift.person, from: at, to: Math.min(shift.endMs, to) });
+    at = shift.endMs;
+  }
+  return pieces;
 }
 
 /** Everybody's turns between two instants, oldest first; a hole is a time when nobody is on call. */
 export function shiftsBetween(rotation: Rotation, overrides: readonly Override[], from: string, to: string): Shift[] {
-  const newestFirst = spans(overrides);
-  const end = Date.parse(to);
-  const shifts: Shift[] = [];
-  for (let at = Date.parse(from); at < end; ) {
-    const { person, overrideId, until } = holding(rotation, newestFirst, at);
-    const stop = Math.min(until, end);
-    if (person) shifts.push({ ...person, startsAt: iso(at), endsAt: iso(stop), ...(overrideId ? { overrideId } : {}) });
-    at = stop;
-  }
-  return shifts;
+  const [begin, end] = [Date.parse(from), Date.parse(to)];
+  const substituted = substitutions(overrides, begin, end);
+  const starts = [begin, ...substituted.map((s) => s.to)];
+  const rest = starts.map((start, i) => ({ from: start, to: substituted[i]?.from ?? end }));
+  const pieces: Piece[] = [
+    ...substituted.map((s) => ({ person: s.person, from: s.from, to: s.to, overrideId: s.id })),
+    ...inside(rest, rotationBetween(rotation, begin, end)),
+  ];
+  return pieces
+    .sort((a, b) => a.from - b.from)
+    .map(({ person: { userId, label }, overrideId, ...piece }) => ({
+      userId,
+      label,
+      startsAt: iso(piece.from),
+      endsAt: iso(piece.to),
+      ...(overrideId ? { overrideId } : {}),
+    }));
+}
+
+/** What of the pieces lies in the holes; both in order and without overlap. */
+function inside(holes: readonly { from: number; to: number }[], pieces: readonly Piece[]): Piece[] {
+  let first = 0;
+  return holes.flatMap((hole) => {
+    while (first < pieces.length && pieces[first]!.to <= hole.from) first++;
+    const found: Piece[] = [];
+    for (let i = first; i < pieces.length && pieces[i]!.from < hole.to; i++)
+      found.push({ ...pieces[i]!, from: Math.max(pieces[i]!.from, hole.from), to: Math.min(pieces[i]!.to, hole.to) });
+    return found.filter((piece) => piece.from < piece.to);
+  });
 }
 
 /** Where nobody is on call between two instants. */

@@ -1,4 +1,5 @@
 // The way of an incident through its policy: which step fires next, and when. Times are milliseconds of the product's clock.
+import { onward } from '../../../kernel/onward.ts';
 
 export interface Target {
   kind: 'schedule' | 'user';
@@ -47,6 +48,12 @@ export function advance(policy: Policy, walk: Walk, reached: boolean, now: numbe
   if (pass >= policy.repeat) return { next: undefined, at, waited };
   const pause = waited > 0 ? wait : Math.max(shortestPassSeconds, totalWait(policy.steps));
   return { next: { pass: pass + 1, step: 0 }, at: Math.max(walk.at, now) + pause * 1000, waited: 0 };
+}
+
+/** For whoever goes a walk in one loop: called before each step, it holds that none is repeated and that they come to an end. */
+export function stepByStep({ name, repeat, steps }: Policy): (walk: Walk) => void {
+  const moveOn = onward(`the walk through ${name}`, steps.length * (repeat + 1));
+  return ({ next }) => moveOn(next!.pass * steps.length + next!.step);
 }
 
 const totalWait = (steps: readonly Step[]) => steps.reduce((sum, step) => sum + step.waitSeconds, 0);

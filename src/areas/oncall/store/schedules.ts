@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { type OnCall, type Override, onCallAt, type Rotation } from '../rules/rotation.ts';
+import { type Override, onCallAt, type Person, type Rotation } from '../rules/rotation.ts';
 
 const ScheduleRow = Type.Object({
   id: Type.String(),
@@ -55,24 +55,29 @@ export interface Rota {
   overrides: Override[];
 }
 
-/** One schedule with what may still override it at `at` or later. */
-export async function rotaOf(tx: Tx, org: string, scheduleId: string, at: string): Promise<Rota | undefined> {
-  const schedule = await row(tx, ScheduleRow)`
-    select ${columns} from oncall.schedule where org_id = ${org} and id = ${scheduleId}`;
-  if (!schedule) return undefined;
-  const overrides = await rows(tx, OverrideRow)`
-    select ${overrideColumns} from oncall.schedule_override
-     where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${at}`;
-  return {
-    name: schedule.name,
-    rotation: rotationOf(schedule),
-    overrides: overrides.map(overrideOf),
-  };
+const scheduleNamed = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
+  select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
+
+/** One schedule with what overrides it between two instants. */
+export async function rotaOf(tx: Tx, org: string, scheduleId: string, from: string, to: string): Promise<Rota | undefined> {
+  const [schedule, overrides] = await Promise.all([
+    scheduleNamed(tx, org, scheduleId),
+    rows(tx, OverrideRow)`
+      select ${overrideColumns} from oncall.schedule_override
+       where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${from} and starts_at < ${to}`,
+  ]);
+  return schedule && { name: schedule.name, rotation: rotationOf(schedule), overrides: overrides.map(overrideOf) };
 }
 
-export async function onCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<OnCall | undefined> {
-  const rota = await rotaOf(tx, org, scheduleId, at);
-  return rota && onCallAt(rota.rotation, rota.overrides, at);
+/** Whom a page reaches. Only the override that counts is read, so that paging is as quick in a schedule that has many. */
+export async function personOnCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<Person | undefined> {
+  const [schedule, newest] = await Promise.all([
+    scheduleNamed(tx, org, scheduleId),
+    rows(tx, OverrideRow)`
+      select ${overrideColumns} from oncall.schedule_override
+       where org_id = ${org} and schedule_id = ${scheduleId} and starts_at <= ${at} and ends_at > ${at} order by id desc limit 1`,
+  ]);
+  return schedule && onCallAt(rotationOf(schedule), newest.map(overrideOf), at);
 }
 
 const NameRow = Type.Object({ id: Type.String(), name: Type.String() });
@@ -118,6 +123,13 @@ export const deleteSchedule = (tx: Tx, org: string, id: string) =>
 export const policiesTargeting = (tx: Tx, org: string, scheduleId: string) => rows(tx, NameRow)`
   select id, name from oncall.policy
    where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'schedule', id: scheduleId } }])}::jsonb order by id`;
+
+/** How many there are that end later than so many days before `at`, or before now where that is earlier. */
+export const countOverrides = async (tx: Tx, org: string, scheduleId: string, at: string, days: number): Promise<number> =>
+  (await row(tx, Type.Object({ count: Type.Integer() }))`
+    select count(*)::int as count from oncall.schedule_override
+     where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > least(kernel.now(), ${at}) - make_interval(days => ${days})`)!
+    .count;
 
 export const insertOverride = async (tx: Tx, org: string, scheduleId: string, o: Omit<Override, 'id'>) =>
   (await row(tx, OverrideRow)`

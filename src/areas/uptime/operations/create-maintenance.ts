@@ -14,7 +14,8 @@ export const createMaintenance = operation(uptime.createMaintenance, async ({ ct
   ctx.write(async (tx) => {
     const service = await findService(tx, ctx, body.serviceId, 'service in serviceId');
     const at = await now(tx);
-    const { title, startsAt = at, endsAt } = body;
+    const { title } = body;
+    const [startsAt, endsAt] = [new Date(body.startsAt ?? at).toISOString(), new Date(body.endsAt).toISOString()];
     const complaint = windowComplaint({ startsAt, endsAt, now: at });
     if (complaint) invalid(complaint);
 

@@ -33,11 +33,12 @@ export function availability(history: History, days: number) {
   const today = Math.floor(history.now / dayMs) * dayMs;
   const byDay: (Figures & { date: string })[] = [];
   const byMonth = new Map<string, { watched: number; down: number }>();
-  for (let day = today - (historyDays - 1) * dayMs; day <= today; day += dayMs) {
+  for (let ago = historyDays - 1; ago >= 0; ago--) {
+    const day = today - ago * dayMs;
     const sum = { watched: watch([day, day + dayMs]), down: fall([day, day + dayMs]) };
     if (sum.watched === 0) continue;
     const date = new Date(day).toISOString().slice(0, 10);
-    if (day > today - days * dayMs) byDay.push({ date, ...figures(sum.watched, sum.down) });
+    if (ago < days) byDay.push({ date, ...figures(sum.watched, sum.down) });
     const month = byMonth.get(date.slice(0, 7)) ?? { watched: 0, down: 0 };
     byMonth.set(date.slice(0, 7), { watched: month.watched + sum.watched, down: month.down + sum.down });
   }
