@@ -48,7 +48,8 @@ async function reviewLink(tx: Tx, app: App, entry: QueuedRow): Promise<Step> {
   else if (!link.due && entry.grace_seconds === null) await postpone(tx, entry, link.due_at);
   else {
     await done(tx, entry);
-    if (!link.due) await promiseBlob(tx, link, link.due_at);
+    // Nobody pushes on what only the cache has.
+    if (!link.due && !link.cached) await promiseBlob(tx, link, link.due_at);
     await unlink(tx, app.caches, link);
   }
   return { entry };

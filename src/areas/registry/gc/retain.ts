@@ -40,19 +40,20 @@ async function retainIn(tx: Tx, app: App, repositoryId: number) {
   let tags = 0;
   const byName = new Map(states.map((t) => [t.name, t]));
   for (const tag of gone.tags) {
-    const removed = await removeTag(tx, app.caches, repository, tag, byName.get(tag));
-    if (!removed) continue;
+    const untagged = await removeTag(tx, app.caches, repository, tag, byName.get(tag));
+    if (!untagged) continue;
     tags++;
-    await tell(tx, { ...event, digest: removed.digest, tag });
+    await tell(tx, { ...event, digest: untagged.digest, tag });
   }
   const images: string[] = [];
+  const removed = new Set(gone.tags);
   const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
   for (const loose of gone.images) {
     // Asked again under its lock: a tag, an index or the image of a signature may have come since.
-    const orphaned = loose.tags.filter((tag) => !gone.tags.includes(tag));
+    const orphaned = loose.tags.filter((tag) => !removed.has(tag));
     if (await isKept(tx, repository.id, loose.digest, orphaned)) continue;
     const missed = imagesOf(loose).filter((image) => !held.has(image));
-    if ((await imagesHeld(tx, repository.registry_id, missed)).length > 0) continue;
+    if (missed.length > 0 && (await imagesHeld(tx, repository.registry_id, missed)).length > 0) continue;
     images.push(...(await purgeManifest(tx, app.caches, repository, loose.digest, leaving)));
   }
   for (const digest of images) await tell(tx, { ...event, digest });

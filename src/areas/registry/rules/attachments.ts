@@ -56,7 +56,11 @@ export function attachedIn(manifests: readonly Attachable[], elsewhere: Readonly
   const reached: string[] = [...elsewhere];
   for (const m of manifests) {
     const images = imagesOf(m);
-    for (const image of images) below.set(image, [...(below.get(image) ?? []), m]);
+    for (const image of images) {
+      const others = below.get(image);
+      if (others) others.push(m);
+      else below.set(image, [m]);
+    }
     if (!images.some((image) => here.has(image) || elsewhere.has(image))) reached.push(nameInTags(m.digest));
   }
   const attached = new Set<string>();

@@ -62,7 +62,8 @@ export function judge(
     return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && attached.has(digest));
   };
   const gone = outdatedTags(retention, immutable, repository, tags.filter(isImageTag), now);
-  const left = (m: ManifestState) => m.tags.filter((tag) => !gone.includes(tag));
+  const removed = new Set(gone);
+  const left = (m: ManifestState) => m.tags.filter((tag) => !removed.has(tag));
   const isLoose = (m: ManifestState) =>
     !m.cached &&
     !m.listed &&

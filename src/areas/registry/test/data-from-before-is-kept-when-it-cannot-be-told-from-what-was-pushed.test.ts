@@ -8,7 +8,6 @@ after(stopOwnServer);
 
 test('data from before is kept when it cannot be told from what was pushed', async (t) => {
   const { connection, drop } = await freshDatabase({ empty: true });
-  t.after(drop);
   const all = await readMigrations([
     { schema: 'kernel', folder: new URL('../../../kernel/migrations/', import.meta.url) },
     { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
@@ -16,7 +15,10 @@ test('data from before is kept when it cannot be told from what was pushed', asy
   await migrate(connection, all, new Set(all.map((m) => m.id).filter((id) => !id.endsWith('0003_kept'))));
   const client = new pg.Client(connection);
   await client.connect();
-  t.after(() => client.end());
+  t.after(async () => {
+    await client.end();
+    await drop();
+  });
   await client.query(`
     set search_path = registry;
     insert into registry (org_id, id, slug, display_name, region, quota_bytes, created_at) values ('o', 'g', 'acme', 'acme', 'local', 1, now());
