@@ -34,7 +34,13 @@ test('what a tagged index leads to is not deleted under it', async (t) => {
   assert.equal(await remove('all'), 202);
   for (const freed of [outer, inner, image(1)]) assert.equal(await remove(freed.digest), 202);
 
-  // A rule that was made this moment holds, and so does a tag that the index gets this moment, at whatever depth.
+  // A rule that was made this moment holds, though the server remembers the repository without it.
+  await putManifest(send, 'acme/app', 'release', loose);
+  assert.equal(await status('release'), 200);
+  await app.db.write((tx) => run(tx)`update registry.registry set immutable_tags = ${['v*', 'release']} where slug = 'acme'`);
+  for (const reference of ['release', loose.digest]) assert.equal(await remove(reference), '403 DENIED');
+
+  // So does a tag that an index gets this moment, at whatever depth.
   for (let i = 4; i < 6; i++) await pushImage(send, 'acme/app', image(i).digest, image(i));
   const [low, high] = [indexOf([image(4)]), indexOf([indexOf([image(5)])])];
   await putManifest(send, 'acme/app', low.digest, low);

@@ -12,6 +12,7 @@ import { evict } from '../gc/evict.ts';
 import { retain } from '../gc/retain.ts';
 import { makePullThrough } from '../planes/upstream/index.ts';
 import { evictableBytes } from '../store/eviction.ts';
+import { overtaken } from './held.ts';
 import { digestOf, imageOf, pushBlob, pushImage, putManifest, registryServer, someBytes, type TestRegistry } from './registry-server.ts';
 
 const { signal } = new AbortController();
@@ -137,4 +138,18 @@ test('what was pushed before a cache was there is not evicted, and rules hold fo
   await caching.app.db.write((tx) => run(tx)`update registry.registry set retention = '{"rules":[{"keepLast":1}]}'`);
   await retain(caching.app, signal, caching.app.log);
   assert.deepEqual([await digestAt('v0'), await digestAt('v1')], [undefined, images[1]!.digest]);
+});
+
+test('what is pushed while room is made stays', async (t) => {
+  const { upstream, server } = await store(t);
+  const image = upstream.image('team/app', 'v1', [someBytes(1_000)]);
+  const caching = await server('with');
+  await pullWhole(caching, 'team/app', image);
+  // A push has made it somebody's and has not committed yet: eviction waits for it, and sees that.
+  const push = (tx: Tx) => run(tx)`update registry.manifest set cached = false where digest = ${image.digest}`;
+  await overtaken(caching.app, push, () => evictAll(caching));
+  await caching.stop();
+  const plainly = await server('without');
+  assert.equal((await plainly.send('HEAD', '/v2/acme/up.test/team/app/manifests/v1')).status, 200);
+  for (const blob of image.layers) assert.equal((await plainly.send('HEAD', `/v2/acme/up.test/team/app/blobs/${blob}`)).status, 200);
 });
