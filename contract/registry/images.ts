@@ -52,7 +52,7 @@ export const imageOps = {
     path: '/registry/registries/{slug}/tags',
     summary: 'Delete a tag',
     description:
-      'Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too and its space reclaimed; `purged` says whether that happened.',
+      'Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with the signatures and SBOMs attached to it, and its space reclaimed; `purged` says whether that happened.',
     permission: 'registry.image.write',
     scoped: true,
     query: input({ repo, tag, purge: Type.Optional(oneOf(['true', 'false'], { description: 'false by default' })) }),
@@ -60,6 +60,7 @@ export const imageOps = {
     errors: {
       403: 'not allowed: the caller lacks the permission (registry.image.admin to purge), or names another organization',
       404: unknown,
+      409: 'the tag is immutable: change the registry’s rules first',
     },
   }),
   listRegistryManifests: op({
@@ -77,11 +78,15 @@ export const imageOps = {
     method: 'DELETE',
     path: '/registry/registries/{slug}/manifests',
     summary: 'Delete an image by digest',
-    description: 'With its tags. Blobs that nothing else in the repository refers to are freed.',
+    description:
+      'With its tags, and the signatures and SBOMs attached to it. Blobs that nothing else in the repository refers to are freed.',
     permission: 'registry.image.admin',
     scoped: true,
     query: input({ repo, digest }),
     responses: { 204: null },
-    errors: { 404: unknown, 409: 'an index still lists the manifest: delete that first; the sentence names it' },
+    errors: {
+      404: unknown,
+      409: 'an index still lists the manifest: delete that first; or one of its tags is immutable; the sentence names it',
+    },
   }),
 };

@@ -25,7 +25,7 @@ export const immutableTags = Type.Array(
     'A tag, or repository:tag, where * stands for any run of characters: v*, team/app:release-*',
     '^[a-zA-Z0-9._/*-]+(:[a-zA-Z0-9._*-]+)?$',
   ),
-  { maxItems: 100, description: 'Tags that can neither move nor be deleted by clients; empty: none' },
+  { maxItems: 100, description: 'Tags that can neither move nor be deleted, nor what they lead to; empty: none' },
 );
 
 const days = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500, description }));
@@ -39,7 +39,12 @@ export const Retention = input(
           repositories: Type.Optional(glob('Which repositories; * stands for any run of characters; absent: all', '^[a-z0-9._/*-]+$')),
           tags: Type.Optional(glob('Which tags; absent: all', '^[a-zA-Z0-9._*-]+$')),
           keepLast: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 10_000, description: 'The newest so many tags of a repository stay' }),
+            Type.Integer({
+              minimum: 1,
+              maximum: 10_000,
+              description:
+                'The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted',
+            }),
           ),
           keepDays: days('Tags pushed or pulled within so many days stay'),
         }),
@@ -47,5 +52,5 @@ export const Retention = input(
       ),
     ),
   },
-  { description: 'Empty: everything stays' },
+  { description: 'Empty: everything stays. What is attached to an image (signatures, attestations, SBOMs) stays and goes with it' },
 );

@@ -85,7 +85,7 @@ export const registryOps = {
     path: '/registry/registries/{slug}',
     summary: 'Change a registry’s name and rules',
     description:
-      'Immutable tags can neither move nor be deleted by clients. Retention removes old tags and untagged images. Both are replaced whole.',
+      'Immutable tags can neither move nor be deleted, nor what they lead to, until the rule is changed. Retention removes old tags and untagged images with what is attached to them. Both are replaced whole.',
     permission: 'registry.registry.write',
     scoped: true,
     body: input({ displayName: Type.Optional(Name), immutableTags: Type.Optional(immutableTags), retention: Type.Optional(Retention) }),

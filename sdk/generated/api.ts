@@ -262,13 +262,13 @@ export interface RegistryApi {
   /** One registry with quota and usage */
   getRegistry: (slug: string, options?: CallOptions) => Promise<RegistryDetail>;
 
-  /** Change a registry’s name and rules. Immutable tags can neither move nor be deleted by clients. Retention removes old tags and untagged images. Both are replaced whole. */
+  /** Change a registry’s name and rules. Immutable tags can neither move nor be deleted, nor what they lead to, until the rule is changed. Retention removes old tags and untagged images with what is attached to them. Both are replaced whole. */
   updateRegistry: (slug: string, input?: {
     /** Trimmed; 1 to 100 characters */
     displayName?: string;
-    /** Tags that can neither move nor be deleted by clients; empty: none */
+    /** Tags that can neither move nor be deleted, nor what they lead to; empty: none */
     immutableTags?: string[];
-    /** Empty: everything stays */
+    /** Empty: everything stays. What is attached to an image (signatures, attestations, SBOMs) stays and goes with it */
     retention?: {
       /** Untagged images go so many days after they were pushed and last pulled */
       untaggedDays?: number;
@@ -278,7 +278,7 @@ export interface RegistryApi {
         repositories?: string;
         /** Which tags; absent: all */
         tags?: string;
-        /** The newest so many tags of a repository stay */
+        /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
         keepLast?: number;
         /** Tags pushed or pulled within so many days stay */
         keepDays?: number;
@@ -323,7 +323,7 @@ export interface RegistryApi {
     cursor?: string;
   }>>;
 
-  /** Delete an image by digest. With its tags. Blobs that nothing else in the repository refers to are freed. */
+  /** Delete an image by digest. With its tags, and the signatures and SBOMs attached to it. Blobs that nothing else in the repository refers to are freed. */
   deleteRegistryManifest: (slug: string, input: {
     /** A repository’s name below the registry, such as team/app */
     repo: string;
@@ -385,7 +385,7 @@ export interface RegistryApi {
     cursor?: string;
   }>>;
 
-  /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too and its space reclaimed; `purged` says whether that happened. */
+  /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with the signatures and SBOMs attached to it, and its space reclaimed; `purged` says whether that happened. */
   deleteRegistryTag: (slug: string, input: {
     /** A repository’s name below the registry, such as team/app */
     repo: string;
@@ -1358,9 +1358,9 @@ export type RegistryDetail = {
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   displayName?: string;
-  /** Tags that can neither move nor be deleted by clients; empty: none */
+  /** Tags that can neither move nor be deleted, nor what they lead to; empty: none */
   immutableTags?: string[];
-  /** Empty: everything stays */
+  /** Empty: everything stays. What is attached to an image (signatures, attestations, SBOMs) stays and goes with it */
   retention?: {
     /** Untagged images go so many days after they were pushed and last pulled */
     untaggedDays?: number;
@@ -1370,7 +1370,7 @@ export type RegistryDetail = {
       repositories?: string;
       /** Which tags; absent: all */
       tags?: string;
-      /** The newest so many tags of a repository stay */
+      /** The newest so many tags of a repository stay; signatures and whatever else is attached to an image are not counted */
       keepLast?: number;
       /** Tags pushed or pulled within so many days stay */
       keepDays?: number;

@@ -42,8 +42,11 @@ test('crane logs in, pushes, copies, lists, changes and deletes images of one an
   assert.equal(await crane('catalog', host), 'acme/mirror/app\nacme/mirror/every\nacme/team/app');
   await crane('delete', `${at}/team/app:stable`);
   assert.equal(await crane('digest', `${at}/team/app:amd`), await digestIn('amd'), 'a tag that goes takes nothing else along');
-  await crane('delete', `${at}/team/app@${await digestIn('amd')}`);
-  assert.equal(await crane('ls', `${at}/team/app`), 'all\narm\nlabelled');
+  const amd = `${at}/team/app@${await digestIn('amd')}`;
+  assert.match(await fails('crane', '--insecure', 'delete', amd), /DENIED.*tagged all/, 'an index that has a tag needs it');
+  await crane('delete', `${at}/team/app:all`);
+  await crane('delete', amd);
+  assert.equal(await crane('ls', `${at}/team/app`), 'arm\nlabelled');
   assert.match(await fails('crane', '--insecure', 'manifest', `${at}/team/app:amd`), /MANIFEST_UNKNOWN/);
   await crane('validate', '--remote', `${at}/mirror/app:all`);
 

@@ -1,7 +1,8 @@
 import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db.ts';
 import { freeOf, OverQuota, quotaOf } from '../quota.ts';
 import { isReferenced, lockLink } from '../store/blobs.ts';
-import { evictableBytes, leastUsed, looseLinks } from '../store/eviction.ts';
+import { evictableBytes, leastUsed, lockCached, looseLinks } from '../store/eviction.ts';
 import { removeManifest, unlink } from '../store/removal.ts';
 
 const batch = 100;
@@ -40,7 +41,7 @@ export async function evict(app: App, registryId: string, needed: number, unused
     for (const { repository_id, blob_id } of await db.read((tx) => looseLinks(tx, registryId, batch))) {
       await db.write(async (tx) => {
         const link = await lockLink(tx, repository_id, blob_id, 0);
-        if (link && (await isReferenced(tx, repository_id, link.digest))) return;
+        if (link && (!link.cached || (await isReferenced(tx, repository_id, link.digest)))) return;
         if (link) await unlink(tx, caches, link);
         dropped++;
       });
@@ -53,7 +54,10 @@ export async function evict(app: App, registryId: string, needed: number, unused
     const oldest = await db.read((tx) => leastUsed(tx, registryId, unusedSeconds));
     if (!oldest) break;
     const { digest, ...repository } = oldest;
-    if (await db.write((tx) => removeManifest(tx, caches, repository, digest, { delaySeconds: 0, graceSeconds: 0 }))) images++;
+    const leaving = { delaySeconds: 0, graceSeconds: 0 } as const;
+    // Asked again under its lock: somebody may have pushed it since.
+    const drop = async (tx: Tx) => (await lockCached(tx, repository.id, digest)) && removeManifest(tx, caches, repository, digest, leaving);
+    if (await db.write(drop)) images++;
   }
   if (images > 0)
     app.log.info({ registry: registryId, images, needed }, 'cached images made room; they are fetched again when somebody pulls them');

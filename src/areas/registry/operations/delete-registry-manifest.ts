@@ -3,13 +3,15 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { tell } from '../events.ts';
-import { deletionOf, findRepository } from '../find-repository.ts';
+import { deletionOf, findRepository, refuseImmutable } from '../find-repository.ts';
+import { tagsOf } from '../store/manifests.ts';
 import { lockManifest, parentOf, purgeManifest } from '../store/removal.ts';
 
 export const deleteRegistryManifest = operation(registry.deleteRegistryManifest, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
     await lockManifest(tx, repository.id, query.digest);
+    refuseImmutable(repository, await tagsOf(tx, repository.id, query.digest));
     const parent = await parentOf(tx, repository.id, query.digest);
     if (parent) conflict(`the index ${parent} still lists this image; delete that first`);
 

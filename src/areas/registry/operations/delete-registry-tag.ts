@@ -3,7 +3,8 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { tell } from '../events.ts';
-import { deletionOf, findRepository } from '../find-repository.ts';
+import { deletionOf, findRepository, refuseImmutable } from '../find-repository.ts';
+import { manifestByTag } from '../store/manifests.ts';
 import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
 
 export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ ctx, params, query }) =>
@@ -12,6 +13,9 @@ export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ 
     const purge = query.purge === 'true';
     const repository = await findRepository(tx, ctx, params.slug, query.repo);
     if (purge) ctx.require(repository.registry_id, 'registry.image.admin');
+
+    if (!(await manifestByTag(tx, repository.id, query.tag))) notFound('tag');
+    refuseImmutable(repository, [query.tag]);
 
     const { digest } = (await removeTag(tx, caches, repository, query.tag)) ?? notFound('tag');
     const purged = purge && !(await isKept(tx, repository.id, digest));

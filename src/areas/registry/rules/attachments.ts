@@ -1,3 +1,5 @@
+import { isIndex } from './manifest.ts';
+
 /** What is attached to an image, told by the types (or predicates) of what refers to it, and by the tags that older signers leave instead. */
 export interface Attachments {
   signatures: number;
@@ -13,4 +15,61 @@ export function attachmentsOf(referrerTypes: readonly string[], attachedTags: re
     signatures: referrerTypes.filter((t) => signature.test(t)).length + attachedTags.filter((t) => t.endsWith('.sig')).length,
     sboms: referrerTypes.filter((t) => sbom.test(t)).length + attachedTags.filter((t) => t.endsWith('.sbom')).length,
   };
+}
+
+// Signatures, attestations and SBOMs belong to an image in two ways: by their `subject`, or by a tag that names the image's digest.
+// cosign's tags end in .sig, .att and .sbom; the bare one is an index that lists referrers, for registries without that list.
+
+const attaching = /^(sha(?:256|512)-[a-f0-9]{64})(?:\.(?:sig|att|sbom))?$/;
+
+/** How tags name a digest: `sha256-…`, cut to 64 digits as the specification has it. */
+export const nameInTags = (digest: string) => digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
+
+/** The tags that attach something to an image. */
+export const attachingTags = (digest: string) => ['', '.sig', '.att', '.sbom'].map((kind) => `${nameInTags(digest)}${kind}`);
+
+/** The image, as tags name it, that this tag attaches its manifest to. Undefined: a tag as any other, such as an image's own digest. */
+export function attachedBy(tag: string, manifest: { digest: string; mediaType: string }): string | undefined {
+  const image = attaching.exec(tag)?.[1];
+  if (image === undefined || image === nameInTags(manifest.digest)) return undefined;
+  return tag === image && !isIndex(manifest.mediaType) ? undefined : image;
+}
+
+export interface Attachable {
+  digest: string;
+  mediaType: string;
+  subject: string | null;
+  tags: readonly string[];
+}
+
+/** The images, as tags name them, that a manifest says it belongs to, whether or not they are here. */
+export const imagesOf = (m: Attachable): string[] => [
+  ...(m.subject === null ? [] : [nameInTags(m.subject)]),
+  ...m.tags.flatMap((tag) => attachedBy(tag, m) ?? []),
+];
+
+/** The digests of what belongs to an image that is here, or in another repository of the registry (`elsewhere`): signatures, and
+ *  what is attached to those in turn. Two that only belong to each other belong to nothing. */
+export function attachedIn(manifests: readonly Attachable[], elsewhere: ReadonlySet<string>): Set<string> {
+  const here = new Set(manifests.map((m) => nameInTags(m.digest)));
+  const below = new Map<string, Attachable[]>();
+  const reached: string[] = [...elsewhere];
+  for (const m of manifests) {
+    const images = imagesOf(m);
+    for (const image of images) {
+      const others = below.get(image);
+      if (others) others.push(m);
+      else below.set(image, [m]);
+    }
+    if (!images.some((image) => here.has(image) || elsewhere.has(image))) reached.push(nameInTags(m.digest));
+  }
+  const attached = new Set<string>();
+  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+    for (const { digest } of below.get(next) ?? []) {
+      if (attached.has(digest)) continue;
+      attached.add(digest);
+      reached.push(nameInTags(digest));
+    }
+  }
+  return attached;
 }

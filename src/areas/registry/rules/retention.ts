@@ -1,3 +1,4 @@
+import { type Attachable, attachedBy, attachedIn } from './attachments.ts';
 import { isImmutable, matches } from './immutable.ts';
 
 /** What a registry keeps. Nothing said, everything stays. */
@@ -25,8 +26,51 @@ export interface TagState {
   pulledAt: string | null;
 }
 
+/** A manifest of the repository, with its tags. */
+export interface ManifestState extends Attachable {
+  /** An index of the repository lists it. */
+  listed: boolean;
+  /** Fetched from an upstream: such images come and go by themselves. */
+  cached: boolean;
+  createdAt: string;
+  pulledAt: string | null;
+}
+
+/** Where the rules are applied, and when. */
+export interface Place {
+  repository: string;
+  immutable: readonly string[];
+  now: string;
+}
+
 const dayMs = 86_400_000;
 const within = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
+
+/** What is to go: tags by the rules, and images that no tag, no index and no other image keeps. Signatures and whatever else is
+ *  attached to an image are not counted, stay while it stays, and go with it; one whose image is gone is as an image without a tag. */
+export function judge(
+  retention: Retention,
+  { repository, immutable, now }: Place,
+  manifests: readonly ManifestState[],
+  tags: readonly (TagState & { digest: string })[],
+  elsewhere: ReadonlySet<string>,
+): { tags: string[]; images: ManifestState[] } {
+  const attached = attachedIn(manifests, elsewhere);
+  const byDigest = new Map(manifests.map((m) => [m.digest, m]));
+  const isImageTag = ({ name, digest }: { name: string; digest: string }) => {
+    const m = byDigest.get(digest);
+    return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && attached.has(digest));
+  };
+  const gone = outdatedTags(retention, immutable, repository, tags.filter(isImageTag), now);
+  const removed = new Set(gone);
+  const left = (m: ManifestState) => m.tags.filter((tag) => !removed.has(tag));
+  const isLoose = (m: ManifestState) =>
+    !m.cached &&
+    !m.listed &&
+    !attached.has(m.digest) &&
+    left(m).every((tag) => attachedBy(tag, m) !== undefined && !isImmutable(immutable, repository, tag));
+  return { tags: gone, images: manifests.filter((m) => isLoose(m) && isOutdatedUntagged(retention, m, now)) };
+}
 
 /** The tags of one repository that are to go. */
 export function outdatedTags(

@@ -10,11 +10,12 @@ export const linkedBlob = (tx: Tx, repositoryId: number, digest: string) => row(
     from registry.blob b join registry.repository_blob l on l.blob_id = b.id
    where l.repository_id = ${repositoryId} and b.digest = ${digest} and b.state = 'live'`;
 
-/** Tells garbage collection that somebody relies on the link. False: it is gone. */
+/** Tells garbage collection that somebody relies on the link, who may push on it: it is not the cache's alone any more. False: it
+ *  is gone. */
 export const touchLink = async (tx: Tx, repositoryId: number, blobId: number) =>
-  (await run(
-    tx,
-  )`update registry.repository_blob set touched_at = kernel.now() where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
+  (await run(tx)`
+    update registry.repository_blob set touched_at = kernel.now(), cached = false
+     where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
 
 /** The one live copy, held: garbage collection cannot begin to delete it before this transaction has ended. */
 export const holdBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
@@ -31,12 +32,14 @@ export const insertBlob = (tx: Tx, blob: BlobRow) => row(tx, BlobRow)`
   on conflict (digest) where state = 'live' do nothing
   returning id, digest, size, storage_key`;
 
-/** Links a held blob. True when the repository did not have it. */
-export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number) =>
+/** Links a held blob. `cached`: an upstream sent it; what somebody pushed before or pushes later stays pushed. True when the
+ *  repository did not have it. */
+export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number, cached = false) =>
   (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
-    insert into registry.repository_blob (repository_id, registry_id, blob_id, touched_at)
-    values (${repositoryId}, ${registryId}, ${blobId}, kernel.now())
-    on conflict (repository_id, blob_id) do update set touched_at = excluded.touched_at
+    insert into registry.repository_blob (repository_id, registry_id, blob_id, touched_at, cached)
+    values (${repositoryId}, ${registryId}, ${blobId}, kernel.now(), ${cached})
+    on conflict (repository_id, blob_id) do update
+       set touched_at = excluded.touched_at, cached = repository_blob.cached and excluded.cached
     returning xmax::text = '0' as fresh`)!.fresh;
 
 /** Whether another repository of the registry links the blob too. Only sure under the registry's row lock. */
@@ -72,6 +75,7 @@ const LinkRow = Type.Object({
   registry_id: Type.String(),
   digest: Type.String(),
   size: Type.Integer(),
+  cached: Type.Boolean(),
   due: Type.Boolean(),
   due_at: Type.String(),
 });
@@ -79,7 +83,7 @@ export type LinkRow = Static<typeof LinkRow>;
 
 /** A link, locked against whoever wants to rely on it. `due`: nobody touched it for so long. */
 export const lockLink = (tx: Tx, repositoryId: number, blobId: number, delaySeconds: number) => row(tx, LinkRow)`
-  select l.repository_id, l.blob_id, l.registry_id, b.digest, b.size,
+  select l.repository_id, l.blob_id, l.registry_id, b.digest, b.size, l.cached,
          l.touched_at + make_interval(secs => ${delaySeconds}) as due_at,
          l.touched_at + make_interval(secs => ${delaySeconds}) <= kernel.now() as due
     from registry.repository_blob l join registry.blob b on b.id = l.blob_id

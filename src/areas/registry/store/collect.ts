@@ -21,10 +21,6 @@ export async function lockBlob(tx: Tx, id: number): Promise<Static<typeof DyingR
 export const markDying = (tx: Tx, id: number) => run(tx)`update registry.blob set state = 'dying' where id = ${id}`;
 export const deleteDying = (tx: Tx, id: number) => run(tx)`delete from registry.blob where id = ${id} and state = 'dying'`;
 
-export const uploadsUnderWay = async (tx: Tx, repositoryId: number) =>
-  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
-    select exists (select from registry.upload where repository_id = ${repositoryId} and expires_at > kernel.now()) as yes`)!.yes;
-
 /** Which of these blob ids have a row, whatever its state. */
 export const knownBlobIds = async (tx: Tx, ids: number[]) =>
   new Set(

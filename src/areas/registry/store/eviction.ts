@@ -1,27 +1,27 @@
 import Type from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import { RepositoryRow } from './repositories.ts';
 
-// What a registry holds of its upstreams' images: it can be fetched again, so it goes before anything is refused.
+// What a registry holds of its upstreams' images: it can be fetched again, so it goes before anything is refused. What somebody pushed
+// never does, wherever it is: a repository may have been a cache before, or become one later.
 
-/** Bytes that would be free if nothing cached were here. What a pushed repository has as well would stay. */
+/** Bytes that would be free if nothing cached were here. What was pushed as well would stay. */
 export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: number) =>
   (await row(tx, Type.Object({ bytes: Type.Integer() }))`
     with cached as (select id from registry.repository where registry_id = ${registryId} and upstream_host is not null),
          kept as (select m.id from registry.manifest m
                    where m.repository_id in (select id from cached)
-                     and coalesce(m.pulled_at, m.created_at) > kernel.now() - make_interval(secs => ${unusedSeconds})),
+                     and (not m.cached or coalesce(m.pulled_at, m.created_at) > kernel.now() - make_interval(secs => ${unusedSeconds}))),
          needed as (select repository_id, digest from registry.manifest_blob where manifest_id in (select id from kept))
     select ((select coalesce(sum(b.size), 0) from registry.blob b
               where exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})
                 and not exists (select from registry.repository_blob l
                                  where l.blob_id = b.id and l.registry_id = ${registryId}
-                                   and (l.repository_id not in (select id from cached) or (l.repository_id, b.digest) in (select * from needed))))
+                                   and (not l.cached or (l.repository_id, b.digest) in (select * from needed))))
           + (select coalesce(sum(size), 0) from (
               select m.digest, min(m.size) as size from registry.manifest m join registry.repository r on r.id = m.repository_id
                where r.registry_id = ${registryId}
-               group by m.digest having bool_and(r.upstream_host is not null and m.id not in (select id from kept))) d))::bigint as bytes`)!
-    .bytes;
+               group by m.digest having bool_and(m.cached and m.id not in (select id from kept))) d))::bigint as bytes`)!.bytes;
 
 const CandidateRow = Type.Object({ ...RepositoryRow.properties, digest: Type.String() });
 
@@ -29,17 +29,21 @@ const CandidateRow = Type.Object({ ...RepositoryRow.properties, digest: Type.Str
 export const leastUsed = (tx: Tx, registryId: string, unusedSeconds: number) => row(tx, CandidateRow)`
   select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags, m.digest
     from registry.manifest m join registry.repository r on r.id = m.repository_id join registry.registry g on g.id = r.registry_id
-   where r.registry_id = ${registryId} and r.upstream_host is not null
+   where r.registry_id = ${registryId} and m.cached
      and coalesce(m.pulled_at, m.created_at) <= kernel.now() - make_interval(secs => ${unusedSeconds})
    order by coalesce(m.pulled_at, m.created_at), m.id limit 1`;
 
-/** Layers in cached repositories that no image of theirs needs, or needs no more. */
+/** Whether it is still the cache's alone; then it is locked, and a push of it waits. */
+export const lockCached = async (tx: Tx, repositoryId: number, digest: string) =>
+  (await run(tx)`select from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} and cached for update`) > 0;
+
+/** Fetched layers that no image of their repository needs, or needs no more. */
 export const looseLinks = (tx: Tx, registryId: string, limit: number) => rows(
   tx,
   Type.Object({ repository_id: Type.Integer(), blob_id: Type.Integer() }),
 )`
   select l.repository_id, l.blob_id
     from registry.repository_blob l join registry.blob b on b.id = l.blob_id join registry.repository r on r.id = l.repository_id
-   where r.registry_id = ${registryId} and r.upstream_host is not null
+   where r.registry_id = ${registryId} and l.cached
      and not exists (select from registry.manifest_blob n where n.repository_id = l.repository_id and n.digest = b.digest)
    order by l.touched_at limit ${limit}`;

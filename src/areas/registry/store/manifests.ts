@@ -1,15 +1,23 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql } from '../../../kernel/sql.ts';
 import type { Manifest } from '../rules/manifest.ts';
 
-const MetaRow = Type.Object({ id: Type.Integer(), digest: Type.String(), media_type: Type.String(), size: Type.Integer() });
+const MetaRow = Type.Object({
+  id: Type.Integer(),
+  digest: Type.String(),
+  media_type: Type.String(),
+  size: Type.Integer(),
+  /** Fetched from an upstream, and pushed by nobody. */
+  cached: Type.Boolean(),
+});
 export type MetaRow = Static<typeof MetaRow>;
 
 export const manifestByDigest = (tx: Tx, repositoryId: number, digest: string) => row(tx, MetaRow)`
-  select id, digest, media_type, size from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`;
+  select id, digest, media_type, size, cached from registry.manifest where repository_id = ${repositoryId} and digest = ${digest}`;
 
 export const manifestByTag = (tx: Tx, repositoryId: number, tag: string) => row(tx, MetaRow)`
-  select m.id, m.digest, m.media_type, m.size
+  select m.id, m.digest, m.media_type, m.size, m.cached
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${tag}`;
 
@@ -25,57 +33,77 @@ const predicateOf = ({ annotations }: Manifest): string | null =>
   /^[!-~]{1,255}$/.exec(annotations?.['dev.sigstore.bundle.predicateType'] ?? '')?.[0] ?? null;
 
 const IdRow = Type.Object({ id: Type.Integer() });
-const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
+const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), cached: Type.Boolean() });
 
-/** The manifest's row, locked. `fresh`: it was not there; `retyped`: the same bytes were there as something else. */
+/** The manifest's row, locked. `fresh`: it was not there; `mediaType`: what the bytes are here, as whoever brought them first has
+ *  said. One that was fetched and is pushed now is nobody's cache any more. */
 export async function putManifest(
   tx: Tx,
-  m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest },
-): Promise<{ id: number; fresh: boolean; retyped: boolean }> {
+  m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest; cached: boolean },
+): Promise<{ id: number; fresh: boolean; mediaType: string }> {
   const { parsed } = m;
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, pushed_by, created_at)
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, pushed_by, created_at, cached)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now())
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now(), ${m.cached})
       on conflict (repository_id, digest) do nothing
       returning id`;
     if (fresh) {
       await putNeeds(tx, fresh.id, m.repositoryId, parsed);
-      return { ...fresh, fresh: true, retyped: false };
+      return { ...fresh, fresh: true, mediaType: parsed.mediaType };
     }
     const known = await row(tx, KnownRow)`
-      select id, media_type from registry.manifest
+      select id, media_type, cached from registry.manifest
        where repository_id = ${m.repositoryId} and digest = ${m.digest} for no key update`;
     if (!known) continue; // deleted this moment
-    const { id } = known;
-    const retyped = known.media_type !== parsed.mediaType;
-    if (retyped) {
-      await run(tx)`
-        update registry.manifest set media_type = ${parsed.mediaType}, config_type = ${parsed.configType ?? null} where id = ${id}`;
-      await putNeeds(tx, id, m.repositoryId, parsed);
-    }
-    return { id, fresh: false, retyped };
+    if (known.cached && !m.cached)
+      await run(tx)`update registry.manifest set cached = false, pushed_by = ${m.pushedBy} where id = ${known.id}`;
+    return { id: known.id, fresh: false, mediaType: known.media_type };
   }
 }
 
-/** What garbage collection must leave to the image. Bytes that name no type of their own need other blobs as an image than as an
- *  artifact; whoever has pushed them as either may pull them. */
+/** What garbage collection must leave to the image. */
 const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }: Manifest) =>
   Promise.all([
     run(tx)`
       insert into registry.manifest_blob (manifest_id, repository_id, digest, size)
-      select ${id}, ${repositoryId}, * from unnest(${blobs.map((b) => b.digest)}::text[], ${blobs.map((b) => b.size)}::bigint[])
-      on conflict do nothing`,
+      select ${id}, ${repositoryId}, * from unnest(${blobs.map((b) => b.digest)}::text[], ${blobs.map((b) => b.size)}::bigint[])`,
     run(tx)`
       insert into registry.manifest_child (parent_id, repository_id, digest, size)
-      select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])
-      on conflict do nothing`,
+      select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])`,
   ]);
 
-/** Keeps what an index lists until it is stored: whoever would delete one of these waits, and then sees the index. */
-export const holdManifests = (tx: Tx, repositoryId: number, digests: string[]) => run(tx)`
-  select from registry.manifest where repository_id = ${repositoryId} and digest = any(${digests}::text[]) order by digest for key share`;
+/** What an index leads to, all the way down. */
+const listedBy = (indexId: number) => sql`
+  with recursive listed (id) as (
+    select m.id from registry.manifest_child c
+      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where c.parent_id = ${indexId}
+    union
+    select m.id from listed l join registry.manifest_child c on c.parent_id = l.id
+      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest
+  )`;
+
+/** Keeps what an index lists until it is stored and tagged: whoever would delete one of these waits, and then sees the index. */
+export const holdListed = (tx: Tx, indexId: number) => run(tx)`
+  ${listedBy(indexId)} select from registry.manifest where id in (select id from listed) order by digest for key share`;
+
+/** What a pushed index lists stays with it, also what the cache had fetched. */
+export const keepListed = (tx: Tx, indexId: number) => run(tx)`
+  ${listedBy(indexId)} update registry.manifest set cached = false where id in (select id from listed) and cached`;
+
+const ListingRow = Type.Object({ tag: Type.String(), digest: Type.String(), media_type: Type.String() });
+
+/** The tags of all indexes that lead to this manifest. Sure once the manifest is locked. */
+export const tagsListing = (tx: Tx, repositoryId: number, digest: string) => rows(tx, ListingRow)`
+  with recursive listing (id) as (
+    select parent_id from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
+    union
+    select c.parent_id from listing l join registry.manifest m on m.id = l.id
+      join registry.manifest_child c on c.repository_id = m.repository_id and c.digest = m.digest
+  )
+  select t.name as tag, m.digest, m.media_type
+    from listing l join registry.manifest m on m.id = l.id join registry.tag t on t.manifest_id = m.id order by t.name`;
 
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
 export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>
@@ -121,11 +149,19 @@ export const tagNames = async (tx: Tx, repositoryId: number, after: string, limi
     select name from registry.tag where repository_id = ${repositoryId} and name > ${after} order by name limit ${limit}`
   ).map((t) => t.name);
 
-const MovedRow = Type.Object({ manifest_id: Type.Integer(), digest: Type.String() });
+const MovedRow = Type.Object({
+  manifest_id: Type.Integer(),
+  digest: Type.String(),
+  /** The cache set it, and nobody has pushed it since. */
+  fetched: Type.Boolean(),
+});
 
 /** What the tag points to; the tag is locked. Undefined also for one that somebody moved while we waited for it. */
 export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, MovedRow)`
-  select t.manifest_id, m.digest from registry.tag t join registry.manifest m on m.id = t.manifest_id
+  select t.manifest_id, m.digest,
+         m.cached or exists (select from registry.cache_entry e
+                              where e.repository_id = t.repository_id and e.tag = t.name and e.digest = m.digest) as fetched
+    from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and t.name = ${name} for update of t`;
 
 /** False: the tag is there by now. */

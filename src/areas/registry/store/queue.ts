@@ -7,8 +7,9 @@ export const collectTask = 'registry.collect';
 
 export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
 
-/** Has garbage collection look at these, once they are due. Looking early costs nothing: it asks again whether anybody needs them. */
-export async function review(tx: Tx, kind: 'link' | 'blob', refs: string[], delaySeconds: number, graceSeconds: number | null = null) {
+/** Has garbage collection look at these, once they are due. Looking early costs nothing: it asks again whether anybody needs them.
+ *  `graceSeconds` 0: a link does not wait for those who were told of it lately, they get a promise. */
+export async function review(tx: Tx, kind: 'link' | 'blob', refs: string[], delaySeconds: number, graceSeconds: 0 | null = null) {
   if (refs.length === 0) return;
   await run(tx)`
     insert into registry.gc_queue (kind, ref, review_after, grace_seconds)

@@ -2,6 +2,8 @@ import Type from 'typebox';
 import type { Caches } from '../../../kernel/cache.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import { book, recount } from '../quota.ts';
+import { attachedBy, attachingTags } from '../rules/attachments.ts';
+import { isImmutable } from '../rules/immutable.ts';
 import { topics } from '../topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from './blobs.ts';
 import { manifestElsewhere } from './manifests.ts';
@@ -26,10 +28,11 @@ export async function unlink(tx: Tx, caches: Caches, link: LinkRow) {
 const GoneRow = Type.Object({ id: Type.Integer(), size: Type.Integer() });
 const LinkIdRow = Type.Object({ blob_id: Type.Integer() });
 
-/** How soon what an image leaves behind may go: `grace` 0 takes at once what no upload under way can need. */
+/** How soon what an image leaves behind may go: with `graceSeconds` 0 its room is free at once, also of what a push was told of
+ *  lately; that is promised to the push, and stays without being counted. */
 export interface Leaving {
   delaySeconds: number;
-  graceSeconds?: number;
+  graceSeconds?: 0;
 }
 
 /** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
@@ -104,19 +107,39 @@ export const parentOf = async (tx: Tx, repositoryId: number, digest: string): Pr
      where c.repository_id = ${repositoryId} and c.digest = ${digest} limit 1`
   )?.digest;
 
-/** Whether a tag or an index keeps the manifest, which is locked from then on. */
-export async function isKept(tx: Tx, repositoryId: number, digest: string): Promise<boolean> {
+/** Whether a tag (but for these) or an index keeps the manifest, which is locked from then on. */
+export async function isKept(tx: Tx, repositoryId: number, digest: string, butFor: readonly string[] = []): Promise<boolean> {
   const [, kept] = await Promise.all([
     lockManifest(tx, repositoryId, digest),
     row(tx, Type.Object({ yes: Type.Boolean() }))`
       select exists (select from registry.tag t join registry.manifest m on m.id = t.manifest_id
-                      where m.repository_id = ${repositoryId} and m.digest = ${digest})
+                      where m.repository_id = ${repositoryId} and m.digest = ${digest} and t.name <> all(${butFor}::text[]))
           or exists (select from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}) as yes`,
   ]);
   return kept!.yes;
 }
 
-/** The manifest, what refers to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
+/** Whether the repository has the image that a manifest refers to. */
+const isAttached = async (tx: Tx, repositoryId: number, digest: string) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.manifest m join registry.manifest s on s.repository_id = m.repository_id and s.digest = m.subject
+                    where m.repository_id = ${repositoryId} and m.digest = ${digest}) as yes`)!.yes;
+
+/** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
+async function detach(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
+  const tags = await rows(tx, Type.Object({ name: Type.String(), digest: Type.String(), mediaType: Type.String() }))`
+    select t.name, m.digest, m.media_type as "mediaType" from registry.tag t join registry.manifest m on m.id = t.manifest_id
+     where t.repository_id = ${repository.id} and t.name = any(${attachingTags(image)}::text[]) order by t.name`;
+  const detached: string[] = [];
+  for (const tag of tags) {
+    if (attachedBy(tag.name, tag) === undefined || isImmutable(repository.immutable_tags, repository.name, tag.name)) continue;
+    const removed = await removeTag(tx, caches, repository, tag.name);
+    if (removed) detached.push(removed.digest);
+  }
+  return detached;
+}
+
+/** The manifest, what is attached to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
  *  Returns the digests that went. */
 export async function purgeManifest(
   tx: Tx,
@@ -136,7 +159,11 @@ export async function purgeManifest(
     const size = await dropManifest(tx, caches, repository, next, leaving);
     if (size === undefined) continue;
     gone.set(next, size);
-    for (const child of [...children, ...referrers]) if (!(await isKept(tx, repository.id, child.digest))) waiting.push(child.digest);
+    const attached = [...referrers.map((r) => r.digest), ...(await detach(tx, caches, repository, next))];
+    for (const each of attached) if (!(await isKept(tx, repository.id, each))) waiting.push(each);
+    // An index of referrers lists what belongs to another image: that stays while the image does.
+    for (const { digest: child } of children)
+      if (!(await isKept(tx, repository.id, child)) && !(await isAttached(tx, repository.id, child))) waiting.push(child);
   }
   for (const [each, size] of gone) await bookManifest(tx, repository, each, size);
   return [...gone.keys()];

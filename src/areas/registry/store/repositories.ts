@@ -46,7 +46,8 @@ export const catalogOf = (tx: Tx, registryId: string, after: string, limit: numb
 export async function dropEmptyRepositories(tx: Tx, olderThanSeconds: number): Promise<number[]> {
   const empty = sql`not exists (select from registry.manifest m where m.repository_id = r.id)
      and not exists (select from registry.repository_blob b where b.repository_id = r.id)
-     and not exists (select from registry.upload u where u.repository_id = r.id)`;
+     and not exists (select from registry.upload u where u.repository_id = r.id)
+     and not exists (select from registry.promised_blob p where p.repository_id = r.id and p.until > kernel.now())`;
   const old = await rows(tx, IdRow)`
     select r.id from registry.repository r
      where r.created_at < kernel.now() - make_interval(secs => ${olderThanSeconds}) and ${empty}

@@ -30,6 +30,10 @@ export const noteChecked = (tx: Tx, repositoryId: number, tag: string, digest: s
   insert into registry.cache_entry (repository_id, tag, digest, checked_at) values (${repositoryId}, ${tag}, ${digest}, kernel.now())
   on conflict (repository_id, tag) do update set digest = excluded.digest, checked_at = excluded.checked_at, missing_until = null`;
 
+/** Somebody pushed the tag: from now on it is theirs. */
+export const forgetChecked = (tx: Tx, repositoryId: number, tag: string) =>
+  run(tx)`delete from registry.cache_entry where repository_id = ${repositoryId} and tag = ${tag}`;
+
 export const noteMissing = (tx: Tx, repositoryId: number, tag: string, seconds: number) => run(tx)`
   insert into registry.cache_entry (repository_id, tag, checked_at, missing_until)
   values (${repositoryId}, ${tag}, kernel.now(), kernel.now() + make_interval(secs => ${seconds}))

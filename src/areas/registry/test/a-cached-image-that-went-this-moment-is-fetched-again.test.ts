@@ -14,7 +14,7 @@ test('a cached image that made room this moment is fetched again', async (t) => 
       const unasked = () => Promise.reject(new Error('not asked for here'));
       const fetch = async (repository: RepositoryRow) => {
         fetched++;
-        const pushed = { repository, digest, body, parsed: parseManifest(body, type), tags: ['v1'], by: 'cache', sparse: true };
+        const pushed = { repository, digest, body, parsed: parseManifest(body, type), tags: ['v1'], by: 'cache', cached: true };
         await app.db.write((tx) => storeManifest(tx, app.caches, pushed));
         // Somebody's push needs the room.
         if (fetched === 1) await app.db.write((tx) => removeManifest(tx, app.caches, repository, digest, { delaySeconds: 0 }));

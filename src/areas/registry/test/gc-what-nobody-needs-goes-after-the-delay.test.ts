@@ -54,7 +54,7 @@ test('what nobody needs goes after the delay, and nothing before', async (t) => 
   assert.ok(await has('acme/copy', layer), 'the other repository still needs it');
   assert.equal(await stored(), 2);
 
-  // A purge takes the image, its signatures and what an index brought along, at once.
+  // A purge takes the image, its signatures and what an index brought along; their bytes wait for pushes that were told of them.
   const child = imageOf([someBytes(30)]);
   const index = indexOf([child, image]);
   await pushImage(send, 'acme/copy', child.digest, child);
@@ -66,6 +66,10 @@ test('what nobody needs goes after the delay, and nothing before', async (t) => 
     return purgeManifest(tx, app.caches, repository, index.digest, { delaySeconds: 0, graceSeconds: 0 });
   });
   assert.deepEqual(gone.sort(), [index.digest, child.digest, signature.digest].sort(), 'but not the child that has a tag of its own');
+  await work();
+  assert.ok(!(await has('acme/copy', digestOf(child.blobs[1]!))));
+  assert.equal(await stored(), 6);
+  await later(25 * hour);
   await work();
   assert.equal(await stored(), 2);
   assert.ok(await has('acme/copy', layer));

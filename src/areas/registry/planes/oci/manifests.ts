@@ -4,14 +4,15 @@ import type { Access } from '../../access.ts';
 import { tell } from '../../events.ts';
 import { deletionOf } from '../../find-repository.ts';
 import { withRoom } from '../../gc/evict.ts';
+import { attachedBy } from '../../rules/attachments.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
-import { tagsOf } from '../../store/manifests.ts';
+import { tagsListing, tagsOf } from '../../store/manifests.ts';
 import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
-import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
-import { type Call, knownRepository, permit, refuseCached, repositoryAt, scopeOf, unknownName } from './call.ts';
+import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
+import { type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 import { digestOf, storeManifest } from './store-manifest.ts';
@@ -108,16 +109,18 @@ async function permitStill({ plane, request, access }: Call, name: string) {
   permit(plane, current, name, ['push']);
 }
 
-/** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. */
+/** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. What a tagged
+ *  index leads to stays: without it the tag would stand for an image that nobody can pull. */
 export async function deleteManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, response, access } = call;
   const { app } = plane;
   const place = permit(plane, access, name, ['delete']);
   checkReference(reference);
   refuseCached(call, place);
-  const repository = (await repositoryAt(call, place)) ?? manifestUnknown(reference);
-  const event = deletionOf(repository, access.keyId);
   await app.db.write(async (tx) => {
+    // Not as it is remembered: a rule that was made this moment holds.
+    const repository = (await repositoryByName(tx, place.registryId, place.repository)) ?? manifestUnknown(reference);
+    const event = deletionOf(repository, access.keyId);
     if (!isDigest(reference)) {
       refuseImmutable(repository, [reference]);
       const gone = (await removeTag(tx, app.caches, repository, reference)) ?? manifestUnknown(reference);
@@ -125,6 +128,7 @@ export async function deleteManifest(call: Call, name: string, reference: string
     }
     await lockManifest(tx, repository.id, reference);
     refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
+    refuseListed(repository, await tagsListing(tx, repository.id, reference));
     const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
     if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);
     return tell(tx, { ...event, digest: reference });
@@ -132,6 +136,18 @@ export async function deleteManifest(call: Call, name: string, reference: string
   response.statusCode = 202;
   response.setHeader('Content-Length', 0);
   response.end();
+}
+
+/** A list of referrers is no image, and whoever removes one from it may begin with either; unless its tag is immutable. */
+function refuseListed(repository: RepositoryRow, listing: readonly { tag: string; digest: string; media_type: string }[]) {
+  const found = listing.find(
+    ({ tag, digest, media_type: mediaType }) =>
+      attachedBy(tag, { digest, mediaType }) === undefined || isImmutable(repository.immutable_tags, repository.name, tag),
+  );
+  if (found)
+    throw new OciError('DENIED', `the index ${found.digest}, tagged ${found.tag}, leads to this image; delete that first`, {
+      detail: { index: found.digest, tag: found.tag },
+    });
 }
 
 function refuseImmutable(repository: RepositoryRow, tags: readonly string[]) {

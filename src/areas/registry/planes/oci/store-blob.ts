@@ -1,6 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
-import { withRoom } from '../../gc/evict.ts';
+import { settledSeconds, withRoom } from '../../gc/evict.ts';
 import { book, OverQuota } from '../../quota.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
@@ -25,9 +25,15 @@ export const storageKey = (digest: string, id: number) => {
 };
 
 /** Links a held blob into a repository, and books it. Registry row last. */
-export async function link(tx: Tx, app: App, repository: { id: number; registry_id: string }, blob: BlobRow, reserved = 0): Promise<void> {
+export async function link(
+  tx: Tx,
+  app: App,
+  repository: { id: number; registry_id: string },
+  blob: BlobRow,
+  { reserved = 0, cached = false } = {},
+): Promise<void> {
   const { id, registry_id } = repository;
-  const fresh = await linkBlob(tx, id, registry_id, blob.id);
+  const fresh = await linkBlob(tx, id, registry_id, blob.id, cached);
   // Until an image needs it, it may have been pushed in vain.
   if (fresh) await review(tx, 'link', [linkRef(id, blob.id)], settingsOf(app).gcDelaySeconds);
   if (fresh || reserved > 0)
@@ -50,13 +56,14 @@ export interface Finished {
 const isRefusal = (error: unknown) =>
   error instanceof OverQuota || error instanceof OciError || (error as { code?: unknown } | undefined)?.code === '23503';
 
-/** Turns a finished upload into a blob of the repository. Cached images that nobody pulled for `unusedSeconds` make room for it. */
+/** Turns a finished upload into a blob of the repository, and cached images make room for it. `cached`: an upstream sent it, so it
+ *  replaces only those that nobody uses. */
 export async function commitBlob(
   app: App,
   hashes: Hashes,
   repository: { id: number; registry_id: string },
   finished: Finished,
-  unusedSeconds = 0,
+  { cached = false } = {},
 ): Promise<void> {
   const { uploadId, digest, size } = finished;
   const { db, storage } = app;
@@ -64,10 +71,10 @@ export async function commitBlob(
   if (seen !== undefined && seen !== digest) {
     throw new OciError('DIGEST_INVALID', `the content has the digest ${seen}, not ${digest}; send it again`);
   }
-  const fitting = <T>(work: () => Promise<T>) => withRoom(app, repository.registry_id, () => patiently(work), unusedSeconds);
+  const fitting = <T>(work: () => Promise<T>) => withRoom(app, repository.registry_id, () => patiently(work), cached ? settledSeconds : 0);
   const linkHeld = async (tx: Tx, blob: BlobRow) => {
     const upload = await takeUpload(tx, uploadId);
-    await link(tx, app, repository, blob, upload?.reserved ?? 0);
+    await link(tx, app, repository, blob, { reserved: upload?.reserved ?? 0, cached });
   };
 
   // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.

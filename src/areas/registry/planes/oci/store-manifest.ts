@@ -6,9 +6,11 @@ import { book } from '../../quota.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import type { Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
-import { holdLinks } from '../../store/blobs.ts';
-import { holdManifests, insertTag, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
+import { type BlobRow, holdLinks, linkBlob, linkedElsewhere } from '../../store/blobs.ts';
+import { holdListed, insertTag, keepListed, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
+import { redeemPromises } from '../../store/promises.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
+import { forgetChecked } from '../../store/upstreams.ts';
 import { topics } from '../../topics.ts';
 import { OciError } from './errors.ts';
 
@@ -19,25 +21,26 @@ export interface Pushed {
   parsed: Manifest;
   tags: readonly string[];
   by: string;
-  /** A cached image: its layers come when somebody pulls them. */
-  sparse?: boolean;
+  /** Fetched from an upstream: its layers come when somebody pulls them, and it takes no tag away from what was pushed. */
+  cached?: boolean;
 }
 
 export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
 
 /** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
-  const { repository, digest, body, parsed, by } = pushed;
-  if (!pushed.sparse) await requireBlobs(tx, repository, parsed);
-  const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed };
-  const { id, fresh, retyped } = await putManifest(tx, put);
-  const children = parsed.children.map((c) => c.digest);
-  if ((fresh || retyped) && !pushed.sparse && children.length > 0) await holdManifests(tx, repository.id, children);
-  // Its type is remembered under its tags as well.
-  if (retyped) await caches.drop(tx, topics.repository(repository.id));
+  const { repository, digest, body, parsed, by, cached = false } = pushed;
+  const linked = cached ? [] : await requireBlobs(tx, repository, parsed);
+  const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed, cached };
+  const { id, fresh, mediaType } = await putManifest(tx, put);
+  if (!cached) {
+    refuseRetyped(mediaType, parsed);
+    if (parsed.children.length > 0) await holdListed(tx, id);
+    if (parsed.children.length > 0 && repository.upstream_host !== null) await keepListed(tx, id);
+  }
 
   const tags = [...new Set(pushed.tags)].sort();
-  for (const tag of tags) await setTag(tx, caches, repository, tag, id);
+  for (const tag of tags) await setTag(tx, caches, repository, tag, { id, cached });
   await tell(tx, {
     kind: 'push',
     org: repository.org_id,
@@ -46,25 +49,37 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     repository: repository.name,
     digest,
     by,
-    mediaType: parsed.mediaType,
+    mediaType,
     tags,
   });
-  if (fresh) {
-    const { id: repositoryId, registry_id } = repository;
+  const { id: repositoryId, registry_id } = repository;
+  for (const blob of linked)
+    await book(tx, registry_id, { size: blob.size, sign: 1, elsewhere: () => linkedElsewhere(tx, registry_id, repositoryId, blob.id) });
+  if (fresh)
     await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
-  }
   return { id };
 }
 
+/** Bytes that name no type of their own are for ever what they were pushed as: another type would change what stands under every tag
+ *  and digest they have, however immutable. */
+function refuseRetyped(mediaType: string, parsed: Manifest) {
+  if (mediaType !== parsed.mediaType)
+    throw new OciError(
+      'MANIFEST_INVALID',
+      `the repository has this manifest as ${mediaType}, not as ${parsed.mediaType}; push it with that Content-Type, or name the type in its mediaType`,
+    );
+}
+
 /** Two first pushes of a tag both find nothing: the second to insert it looks again, and judges what the first has made. */
-async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string, id: number) {
+async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string, { id, cached }: { id: number; cached: boolean }) {
+  if (!cached && repository.upstream_host !== null) await forgetChecked(tx, repository.id, tag);
   for (;;) {
     const before = await lockTag(tx, repository.id, tag);
     if (!before) {
       if (await insertTag(tx, repository.id, tag, id)) return;
       continue;
     }
-    if (before.manifest_id === id) return;
+    if (before.manifest_id === id || (cached && !before.fetched)) return;
     if (isImmutable(repository.immutable_tags, repository.name, tag)) {
       throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
     }
@@ -73,7 +88,8 @@ async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: st
   }
 }
 
-async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest) {
+/** Holds the links of what the image needs. What was promised to a push is linked again: those are returned, to be booked last. */
+async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest): Promise<BlobRow[]> {
   const held = new Set(
     (
       await holdLinks(
@@ -83,10 +99,18 @@ async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manife
       )
     ).map((l) => l.digest),
   );
+  const unlinked = blobs.map((b) => b.digest).filter((digest) => !held.has(digest));
+  const promised = unlinked.length > 0 ? await redeemPromises(tx, repository.id, unlinked) : [];
+  const linked: BlobRow[] = [];
+  for (const blob of promised) {
+    if (await linkBlob(tx, repository.id, repository.registry_id, blob.id)) linked.push(blob);
+    held.add(blob.digest);
+  }
   const missing = blobs.filter((b) => !b.elsewhere && !held.has(b.digest)).map((b) => b.digest);
   if (missing.length > 0) {
     throw new OciError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, {
       detail: missing.slice(0, 20).map((digest) => ({ digest })),
     });
   }
+  return linked;
 }

@@ -91,7 +91,7 @@ export function makeBlobFetcher(app: App, client: UpstreamClient): BlobFetcher {
       const seen = `${algorithmOf(digest)}:${hash.digest('hex')}`;
       if (seen !== digest) throw new UpstreamAway(`the upstream ${target.host} sent content with the digest ${seen} for ${digest}`);
       spool.finish();
-      if (uploadId) await commitBlob(app, alreadyHashed(seen), repository, { uploadId, digest, size }, settledSeconds);
+      if (uploadId) await commitBlob(app, alreadyHashed(seen), repository, { uploadId, digest, size }, { cached: true });
     } catch (error) {
       if (uploadId) await app.storage.abort(uploadId).catch(() => {});
       throw error;

@@ -3,7 +3,7 @@ import { settledSeconds, withRoom } from '../../gc/evict.ts';
 import { mediaTypes, parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
-import { manifestByDigest, manifestByTag } from '../../store/manifests.ts';
+import { lockTag, manifestByDigest, manifestByTag } from '../../store/manifests.ts';
 import { removeTag } from '../../store/removal.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { lastCheck, noteChecked, noteMissing } from '../../store/upstreams.ts';
@@ -75,7 +75,7 @@ export function makeManifestFetcher(app: App, client: UpstreamClient, away: Away
           parsed,
           tags: tag ? [tag] : [],
           by: 'cache',
-          sparse: true,
+          cached: true,
         });
         if (tag) await noteChecked(tx, repository.id, tag, digest);
       });
@@ -86,6 +86,8 @@ export function makeManifestFetcher(app: App, client: UpstreamClient, away: Away
   const refreshTag = async (repository: RepositoryRow, target: Target, tag: string): Promise<Freshness> => {
     const { id } = repository;
     const [check, here] = await app.db.read(async (tx) => [await lastCheck(tx, id, tag), await manifestByTag(tx, id, tag)] as const);
+    // Somebody pushed it while this was no cache: it stands for what they pushed, whatever the upstream has.
+    if (here && !here.cached && check?.digest !== here.digest) return {};
     if (check?.missing) return { missing: true };
     if (here && check?.digest === here.digest && check.age_seconds < freshSeconds) return {};
     try {
@@ -107,8 +109,8 @@ export function makeManifestFetcher(app: App, client: UpstreamClient, away: Away
 
   const gone = async ({ id, ...rest }: RepositoryRow, tag: string): Promise<Freshness> => {
     await app.db.write(async (tx) => {
+      if ((await lockTag(tx, id, tag))?.fetched) await removeTag(tx, app.caches, { id, ...rest }, tag);
       await noteMissing(tx, id, tag, missingSeconds);
-      await removeTag(tx, app.caches, { id, ...rest }, tag);
     });
     return { missing: true };
   };
