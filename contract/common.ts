@@ -18,6 +18,8 @@ export interface OpSpec {
   scoped?: true;
   /** With permission `none`: the kind of key that the handler asks for as the bearer. */
   credential?: Credential;
+  /** About the person behind the credential, whatever their roles: a token that is narrowed to roles is refused. */
+  personal?: true;
   entitlement?: Entitlement;
   /** Only for parameters that are not plain strings. */
   params?: TObject;
@@ -131,7 +133,9 @@ export function errorsOf(spec: Op): Record<number, string> {
   const errors: Record<number, string | undefined> = {
     400: 'the input is invalid; the sentence names the field',
     ...(guarded || spec.credential ? { 401: spec.area.unauthenticated } : {}),
-    ...(guarded ? { 403: 'not allowed: the caller lacks the permission, or names another organization' } : {}),
+    ...(guarded
+      ? { 403: `not allowed: the caller ${spec.personal ? 'is a narrowed token' : 'lacks the permission'}, or names another organization` }
+      : {}),
     ...(guarded && pathParams(spec.path).length ? { 404: 'unknown, or not of this organization' } : {}),
     ...(guarded && spec.method === 'POST' ? { 409: 'the Idempotency-Key was used before in another way' } : {}),
     413: 'the body is too large',

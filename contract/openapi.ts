@@ -61,6 +61,7 @@ function operation(op: Op, hoist: (s: unknown) => unknown, content: (s: TSchema,
     ...(op.description ? { description: op.description } : {}),
     ...(op.extension ? { 'x-extension': true } : {}),
     'x-permission': op.permission,
+    ...(op.personal ? { 'x-personal': true } : {}),
     ...(op.entitlement ? { 'x-entitlement': op.entitlement } : {}),
     security: op.credential ? [{ [op.credential]: [] }] : op.permission === 'none' ? [] : [{ token: [] }],
     ...parameters([

@@ -20,6 +20,7 @@ export const PersonalToken = named(
     expiresAt: DateTime,
     lastRequest: nullable(DateTime, 'null until the token is first used; brought up to date every few seconds'),
     orgSlug: Type.String(),
+    mintedBy: Type.Optional(Type.String({ description: 'The token that minted it, and with which it ends; absent when none did' })),
     scope: Type.Array(
       Type.Object({
         role: Type.String(),
@@ -60,7 +61,8 @@ export const tokens = area(
       method: 'GET',
       path: '/tokens',
       summary: 'List your tokens',
-      description: 'The caller’s own tokens of the acting organization, newest first. Keys are never shown again.',
+      description:
+        'The caller’s own tokens of the acting organization, newest first. A narrowed token sees itself and what it minted. Keys are never shown again.',
       permission: 'member',
       query: input(page),
       responses: { 200: Type.Object({ tokens: Type.Array(PersonalToken), cursor: nextCursor }) },
@@ -70,7 +72,7 @@ export const tokens = area(
       path: '/tokens',
       summary: 'Mint a token',
       description:
-        'Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s. The key is returned only here.',
+        'Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s, it ends no later than the minter (90 days, or as long as the minter has left, unless `expiresIn` says less), and it is switched off and revoked with it. The key is returned only here.',
       permission: 'member',
       body: input({
         name: Name,
@@ -78,7 +80,10 @@ export const tokens = area(
         scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
       }),
       responses: { 201: Type.Object({ id: Type.String(), key: Type.String(), orgSlug: Type.String() }) },
-      errors: { 403: 'the scope names more than the owner, or the minting token, holds' },
+      errors: {
+        403: 'the scope names more than the owner, or the minting token, holds, or `expiresIn` is beyond the minting token’s end',
+        409: 'the Idempotency-Key was used before in another way, or the minting token is the tenth of those that minted one another',
+      },
       secret: true,
     }),
     listScopeOptions: op({
@@ -93,6 +98,7 @@ export const tokens = area(
       method: 'PATCH',
       path: '/tokens/{id}',
       summary: 'Rename, switch off or on, or re-scope a token',
+      description: 'What it minted is switched off and narrowed with it. A narrowed token changes itself and what it minted, no other.',
       permission: 'member',
       body: input({
         name: Type.Optional(Name),
@@ -100,17 +106,20 @@ export const tokens = area(
         scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
       }),
       responses: { 200: PersonalToken },
-      errors: { 403: 'the token, or its new scope, exceeds what the caller holds' },
+      errors: {
+        403: 'the new scope exceeds what the caller, or the token that minted it, holds; or the caller is narrowed and did not mint it',
+      },
       extension: true,
     }),
     deleteToken: op({
       method: 'DELETE',
       path: '/tokens/{id}',
       summary: 'Revoke a token for good',
-      description: 'Effective in every process at once; requests under way with it are cut off.',
+      description:
+        'With it all that it minted, registry logins included. Effective in every process at once; requests under way with it are cut off. A narrowed token revokes itself and what it minted, no other.',
       permission: 'member',
       responses: { 204: null },
-      errors: { 403: 'the token exceeds what the calling token holds' },
+      errors: { 403: 'the calling token is narrowed, and did not mint it' },
       extension: true,
     }),
   },

@@ -25,7 +25,7 @@ test('a token is made, listed, changed and deleted from the command line', async
 
   const table = await cli('tokens', 'list');
   const [head, row] = table.stdout.split('\n');
-  assert.match(head!, /^ID +NAME +START +ENABLED +CREATED AT +EXPIRES AT +LAST REQUEST +ORG SLUG +SCOPE$/);
+  assert.match(head!, /^ID +NAME +START +ENABLED +CREATED AT +EXPIRES AT +LAST REQUEST +ORG SLUG +MINTED BY +SCOPE$/);
   assert.match(
     row!,
     new RegExp(`^${id}  ci +${key.slice(0, 11)}  yes +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ .+ uptime.viewer, email.viewer$`),

@@ -14,7 +14,9 @@ test('a command tells its arguments, its fields and how each is written', async 
     await help('tokens', 'update'),
     `Usage: quarterdeck tokens update [options] <id>
 
-Rename, switch off or on, or re-scope a token
+Rename, switch off or on, or re-scope a token. What it minted is switched off
+and narrowed with it. A narrowed token changes itself and what it minted, no
+other.
 
 Fields:
   --name <text>     Trimmed; 1 to 100 characters

@@ -33,7 +33,9 @@ export const pagingOps = {
     method: 'GET',
     path: '/oncall/me/settings',
     summary: 'How you are paged',
+    description: 'Your own settings, phone number included: a token that is narrowed to roles is refused.',
     permission: 'member',
+    personal: true,
     responses: { 200: OncallPaging },
   }),
   savePagingSettings: op({
@@ -41,8 +43,9 @@ export const pagingOps = {
     path: '/oncall/me/settings',
     summary: 'Save how you are paged',
     description:
-      'Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider.',
+      'Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. A token that is narrowed to roles is refused.',
     permission: 'member',
+    personal: true,
     body: input({
       phone: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: 'In E.164 format, such as +33612345678' })),
       rules: Type.Array(OncallNotificationRuleInput, { minItems: 1, maxItems: 10 }),

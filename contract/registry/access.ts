@@ -38,7 +38,7 @@ export const accessOps = {
     path: '/registry/login-credentials',
     summary: 'Log in for an hour',
     description:
-      'One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. The password is returned only here.',
+      'One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. It never exceeds the token that mints it: it is over when that one ends, if sooner, and is revoked with it. The password is returned only here.',
     permission: 'registry.image.read',
     scoped: true,
     body: input({
@@ -53,9 +53,9 @@ export const accessOps = {
     method: 'DELETE',
     path: '/registry/login-credentials/{keyId}',
     summary: 'Log out',
-    description: 'Your own credential; somebody else’s needs registry.key.admin.',
-    permission: 'registry.image.read',
-    scoped: true,
+    description:
+      'Your own credential, whatever your roles are by now; to a narrowed token, one that it minted. Any other needs registry.key.admin.',
+    permission: 'member',
     responses: { 204: null },
   }),
   listRegistryKeys: op({
@@ -71,7 +71,8 @@ export const accessOps = {
     method: 'POST',
     path: '/registry/registries/{slug}/keys',
     summary: 'Mint a registry key',
-    description: 'A long-lived login: keyId and secret are user name and password. The secret is returned only here.',
+    description:
+      'A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; whoever holds registry.key.admin sees and revokes it. The secret is returned only here.',
     permission: 'registry.key.admin',
     scoped: true,
     body: input({ name: Name, mode, repoPrefixes }),

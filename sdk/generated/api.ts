@@ -13,7 +13,7 @@ export interface Api {
 
 /** Personal API tokens, bound to the acting organization and optionally narrowed by role and resource */
 export interface TokensApi {
-  /** List your tokens. The caller’s own tokens of the acting organization, newest first. Keys are never shown again. */
+  /** List your tokens. The caller’s own tokens of the acting organization, newest first. A narrowed token sees itself and what it minted. Keys are never shown again. */
   listTokens: Paged<(input?: {
     /** At most this many; 1,000 by default */
     limit?: number;
@@ -25,7 +25,7 @@ export interface TokensApi {
     cursor?: string;
   }>>;
 
-  /** Mint a token. Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s. The key is returned only here. */
+  /** Mint a token. Its rights are, at every use, what its owner may do then, narrowed by its scope. A token minted by a token never exceeds the minting one: a missing scope becomes the minter’s, it ends no later than the minter (90 days, or as long as the minter has left, unless `expiresIn` says less), and it is switched off and revoked with it. The key is returned only here. */
   createToken: (input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -44,7 +44,7 @@ export interface TokensApi {
     resources: TokenScopeResource[];
   }>;
 
-  /** Rename, switch off or on, or re-scope a token */
+  /** Rename, switch off or on, or re-scope a token. What it minted is switched off and narrowed with it. A narrowed token changes itself and what it minted, no other. */
   updateToken: (id: string, input?: {
     /** Trimmed; 1 to 100 characters */
     name?: string;
@@ -52,7 +52,7 @@ export interface TokensApi {
     scope?: TokenScope[];
   }, options?: CallOptions) => Promise<PersonalToken>;
 
-  /** Revoke a token for good. Effective in every process at once; requests under way with it are cut off. */
+  /** Revoke a token for good. With it all that it minted, registry logins included. Effective in every process at once; requests under way with it are cut off. A narrowed token revokes itself and what it minted, no other. */
   deleteToken: (id: string, options?: CallOptions) => Promise<void>;
 }
 
@@ -206,14 +206,14 @@ export interface OrganizationApi {
 
 /** Container image registries, their images, keys and logins, OIDC access for CI, and the pull-through cache */
 export interface RegistryApi {
-  /** Log in for an hour. One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. The password is returned only here. */
+  /** Log in for an hour. One credential for every registry the caller can reach: read-only where the caller may only read, or everywhere with `pullOnly`. It never exceeds the token that mints it: it is over when that one ends, if sooner, and is revoked with it. The password is returned only here. */
   createRegistryLogin: (input?: {
     /** The slug of the only registry it is for */
     registry?: string;
     pullOnly?: boolean;
   }, options?: CallOptions) => Promise<RegistryLogin>;
 
-  /** Log out. Your own credential; somebody else’s needs registry.key.admin. */
+  /** Log out. Your own credential, whatever your roles are by now; to a narrowed token, one that it minted. Any other needs registry.key.admin. */
   revokeRegistryLogin: (keyId: string, options?: CallOptions) => Promise<void>;
 
   /** Swap an OIDC ID token for a registry key. OAuth 2.0 Token Exchange (RFC 8693), as form or JSON. The key is listed among the registry’s keys and can be revoked there. */
@@ -294,7 +294,7 @@ export interface RegistryApi {
     keys: RegistryKey[];
   }>;
 
-  /** Mint a registry key. A long-lived login: keyId and secret are user name and password. The secret is returned only here. */
+  /** Mint a registry key. A long-lived login of the organization’s: keyId and secret are user name and password. It outlives the token that mints it; whoever holds registry.key.admin sees and revokes it. The secret is returned only here. */
   createRegistryKey: (slug: string, input: {
     /** Trimmed; 1 to 100 characters */
     name: string;
@@ -520,10 +520,10 @@ export interface OncallApi {
   /** Retract an update. Deletes it from the public page for good. After the last one the incident disappears from status pages. */
   retractIncidentUpdate: (id: string, uid: string, options?: CallOptions) => Promise<void>;
 
-  /** How you are paged */
+  /** How you are paged. Your own settings, phone number included: a token that is narrowed to roles is refused. */
   getPagingSettings: (options?: CallOptions) => Promise<OncallPaging>;
 
-  /** Save how you are paged. Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. */
+  /** Save how you are paged. Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. A token that is narrowed to roles is refused. */
   savePagingSettings: (input: {
     /** In E.164 format, such as +33612345678 */
     phone?: string;
@@ -1319,6 +1319,8 @@ export type PersonalToken = {
   /** null until the token is first used; brought up to date every few seconds */
   lastRequest: string | null;
   orgSlug: string;
+  /** The token that minted it, and with which it ends; absent when none did */
+  mintedBy?: string;
   /** Empty: not narrowed, all that its owner may do */
   scope: {
     role: string;

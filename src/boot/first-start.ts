@@ -1,17 +1,22 @@
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { audit, operator } from '../identity/audit.ts';
+import { deleteLine } from '../identity/line.ts';
+import { topics } from '../identity/principal.ts';
 import { hashKey, kindOf, mintKey } from '../identity/token-format.ts';
-import { insertToken } from '../identity/tokens.ts';
+import { insertToken, renewToken } from '../identity/tokens.ts';
+import { dropElsewhere } from '../kernel/cache.ts';
 import type { Config } from '../kernel/config.ts';
 import { row, run, type Tx } from '../kernel/db.ts';
 
 const IdRow = Type.Object({ id: Type.String() });
+const PresentRow = Type.Object({ id: Type.String(), enabled: Type.Boolean() });
 const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
 
 export const ownerTokenFile = (dataDir: string) => join(dataDir, 'owner.token');
-const lifetimeDays = 90;
+/** What it mints ends with it at the latest, so it has the longest life there is. */
+const lifetimeSeconds = 366 * 86_400;
 const renewWithDaysLeft = 30;
 
 /** The first start makes the organization `default` and its owner. Later ones find an organization and leave it alone. */
@@ -50,26 +55,41 @@ export async function ensureOwnerToken(tx: Tx, dataDir: string): Promise<void> {
     select m.org_id, m.user_id from identity.member m join identity.org o on o.id = m.org_id where m.role = 'owner' order by o.id, m.joined_at limit 1`;
   if (!owner) return;
   const { key, start, hash } = mintKey('pat');
-  await run(
-    tx,
-  )`delete from identity.token where org_id = ${owner.org_id} and user_id = ${owner.user_id} and name = 'this machine' and hash = ${hashKey(present)}`;
-  const token = await insertToken(tx, {
-    org: owner.org_id,
-    user: owner.user_id,
-    name: 'this machine',
-    start,
-    hash,
-    scope: [],
-    ceilings: [],
-    expiresIn: lifetimeDays * 86_400,
-  });
-  await audit(tx, operator(owner.org_id), 'tokens.token.create', token, { name: token.name, file: 'owner.token' });
+  const renewed = await renewPresent(tx, owner, present, { start, hash });
+  const token =
+    renewed ??
+    (await insertToken(tx, {
+      org: owner.org_id,
+      user: owner.user_id,
+      name: 'this machine',
+      start,
+      hash,
+      scope: [],
+      ceilings: [],
+      expiresIn: lifetimeSeconds,
+    }));
+  const action = renewed ? 'tokens.token.renew' : 'tokens.token.create';
+  await audit(tx, operator(owner.org_id), action, token, { name: token.name, file: 'owner.token' });
+  await dropElsewhere(tx, topics.tokensOf(owner.org_id, owner.user_id));
   await writeSecret(file, `${key}\n`);
 }
 
 /** Beside the token, the URLs of the server that it is for: the command line sends it nowhere else. */
 export const tellOwnerUrls = (dataDir: string, urls: string[]) =>
   writeFile(join(dataDir, 'owner.url'), `${urls.filter(Boolean).join('\n')}\n`, { mode: 0o600 });
+
+/** The one in the file gets a new key and a new end: what it minted lives on. One that its owner switched off is ended, with all that. */
+async function renewPresent(tx: Tx, owner: Static<typeof OwnerRow>, present: string, next: { start: string; hash: Buffer }) {
+  const old = await row(tx, PresentRow)`
+    select id, enabled from identity.token
+     where org_id = ${owner.org_id} and user_id = ${owner.user_id} and name = 'this machine' and minters = '{}' and hash = ${hashKey(present)}
+       for update`;
+  if (!old) return undefined;
+  await dropElsewhere(tx, topics.credential(old.id));
+  if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next, expiresIn: lifetimeSeconds });
+  await deleteLine(tx, owner.org_id, owner.user_id, old.id);
+  return undefined;
+}
 
 const lasts = async (tx: Tx, key: string) =>
   (await run(

@@ -81,6 +81,13 @@ export function authorize(spec: Op, principal: Principal) {
   if (spec.entitlement && !principal.entitlements.has(spec.entitlement)) {
     throw new Refusal(403, 'not_entitled', `${spec.area.label} is not enabled for this organization; ask the operator to enable it`);
   }
+  if (spec.personal && principal.scopes.length) {
+    throw new Refusal(
+      403,
+      'narrowed_token',
+      'this is about the person behind the token, and the token is narrowed; use one that is not, minted without a scope',
+    );
+  }
   if (spec.permission === 'member' || spec.permission === 'none') return;
   const held = principal.grants.get(spec.permission);
   if (held === undefined) throw lacking(spec.permission);

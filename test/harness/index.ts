@@ -95,7 +95,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
         hash,
         scope,
         ceilings: [],
-        expiresIn: 300 * 86_400,
+        expiresIn: 400 * 86_400, // longer than anything that it may mint
       });
       const { rows } = await tx.query(sqlSomeone(orgId, userId));
       const { slug, email } = rows[0] as { slug: string; email: string };

@@ -66,6 +66,7 @@ function refuseStrangers(rows: Row[]) {
     for (const { subject, answer } of cells) {
       const where = `${spec.id} ${what} as ${subject}`;
       if (subject === 'none') assert.equal(answer.status, 401, where);
+      if (spec.personal && (subject === 'narrowed' || subject === 'elsewhere')) assert.equal(answer.status, 403, where);
       if (named !== 'own') assert.ok(answer.status >= 400, `${where} answered ${answer.status}`);
       if (subject === 'bare' && spec.entitlement) assert.equal(answer.status, 403, where);
       if ((subject === 'outsider' || subject === 'bare') && pathParams(spec.path).length)

@@ -7,7 +7,8 @@ import type { Tx } from '../../kernel/db.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
 import * as store from './store.ts';
 
-const firstTokenSeconds = 90 * 86_400;
+/** Everything its owner mints hangs on it and ends with it at the latest, so it has the longest life there is. */
+const firstTokenSeconds = 366 * 86_400;
 
 /**
  * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who they are: so

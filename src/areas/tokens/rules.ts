@@ -1,24 +1,32 @@
-import { type CustomRoles, covers, grantsOf, narrow, type RoleUse } from '../../identity/grants.ts';
+import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from '../../identity/grants.ts';
+import type { Line } from '../../identity/line.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { forbidden } from '../../kernel/errors.ts';
 
-interface Narrowed {
-  id: string;
-  scope: RoleUse[];
-  ceilings: RoleUse[][];
+type Scopes = readonly (readonly RoleUse[])[];
+
+/** A narrowed token manages itself and what it minted: a leaked one can neither see, use nor end its owner's others. */
+export function requireOwnLine(caller: Principal, target: { id: string; minters: string[] }) {
+  if (!caller.scopes.length || caller.id === target.id || target.minters.includes(caller.id)) return;
+  forbidden('this token is narrowed, and did not mint the other one; use a token that is not narrowed');
 }
 
-/** A narrowed token manages only tokens that hold no more than itself: a leaked one can neither use nor end its siblings. */
-export function requireWithin(caller: Principal, target: Narrowed, custom: CustomRoles) {
-  if (!caller.scopes.length || caller.id === target.id) return;
-  const [first, ...more] = [target.scope, ...target.ceilings].filter((s) => s.length);
-  if (!first || !covers(caller.grants, narrow(grantsOf(first, custom), more, custom))) {
-    forbidden('this token is narrowed, and the other one may hold more than it; use a token that is not narrowed');
-  }
+/** Nobody can make a token more than those that it was minted by. */
+export function requireBelowMinters(caller: Grants, minters: Scopes, scope: readonly RoleUse[], custom: CustomRoles) {
+  if (!covers(narrow(caller, minters, custom), grantsOf(scope, custom)))
+    forbidden('the token was minted by a narrowed one, and never holds more than it; mint another with a token that is not narrowed');
+}
+
+/** A lifetime that was asked for is kept or refused, never shortened in silence. */
+export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, secondsLeft }: Line) {
+  if (expiresIn !== undefined && expiresIn > secondsLeft)
+    forbidden(
+      `the token that mints it ends at ${endsAt}, and what it mints ends no later; leave expiresIn out for as long as it lasts, or mint with a token that lasts longer`,
+    );
 }
 
 /** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller. */
-export const withCeilings = (ceilings: readonly (readonly RoleUse[])[], caller: Principal): (readonly RoleUse[])[] => {
+export const withCeilings = (ceilings: Scopes, caller: Principal): (readonly RoleUse[])[] => {
   const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [JSON.stringify(s), s]));
   return [...distinct.values()];
 };

@@ -13,6 +13,7 @@ export const view = (t: TokenRow, orgSlug: string, custom: { id: string; name: s
   expiresAt: t.expires_at,
   lastRequest: t.last_request,
   orgSlug,
+  ...(t.minters.length ? { mintedBy: t.minters.at(-1)! } : {}),
   scope: t.scope.map(({ role, resourceIds }) => ({
     role,
     roleName: builtinRole(role)?.name ?? custom.find((r) => r.id === role)?.name ?? role,

@@ -24,7 +24,7 @@ const keyIn = inRegistry(async (kitchen, registry) => ({
   keyId: (await made201(kitchen.at.post(`${at(registry)}/keys`, keyBody()))).keyId,
 }));
 
-/** A login of the owner’s; everybody else needs registry.key.admin to end it. */
+/** A login of the owner’s; everybody else, their narrowed tokens too, needs registry.key.admin to end it. */
 const loginIn: Maker = async (kitchen) => {
   const registry = await registryIn(kitchen);
   const { username } = await made201(kitchen.at.post('/registry/login-credentials', { registry: registry.params.slug }));

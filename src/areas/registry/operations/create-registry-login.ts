@@ -1,5 +1,6 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
+import { lockLine } from '../../../identity/line.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { forbidden } from '../../../kernel/errors.ts';
@@ -12,6 +13,7 @@ const lifetimeSeconds = 3600;
 
 export const createRegistryLogin = operation(registry.createRegistryLogin, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
+    const { endsAt } = await lockLine(tx, ctx.org, ctx.principal.id);
     const reached =
       body.registry === undefined ? await store.holdRegistries(tx, ctx.org, ctx.visible) : [await holdRegistry(tx, ctx, body.registry)];
     if (!reached.length) forbidden('you reach no registry; create one, or ask an owner or admin of the organization for access to one');
@@ -23,7 +25,14 @@ export const createRegistryLogin = operation(registry.createRegistryLogin, async
       mode: writable === '*' || writable?.has(id) ? ('readwrite' as const) : ('pull' as const),
     }));
     const { key: password, hash } = mintKey('reg');
-    const login = await insertLogin(tx, ctx.org, { userId: ctx.user.id, hash, expiresIn: lifetimeSeconds, scope });
+    const login = await insertLogin(tx, ctx.org, {
+      userId: ctx.user.id,
+      mintedBy: ctx.principal.id,
+      hash,
+      expiresIn: lifetimeSeconds,
+      notAfter: endsAt,
+      scope,
+    });
     const shown = scope.map(({ slug, mode }) => ({ registry: slug, mode }));
     await audit(tx, ctx, 'registry.login.create', { id: login.key_id }, { scope: shown });
     return created(

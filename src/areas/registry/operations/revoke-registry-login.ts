@@ -1,18 +1,17 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
-import { lacking } from '../../../identity/context.ts';
+import { type Ctx, lacking } from '../../../identity/context.ts';
+import { isOfLine } from '../../../identity/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
+import type { Tx } from '../../../kernel/db.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { lockLogin, revokeLogin } from '../store/logins.ts';
+import { type LoginRow, lockLogin, revokeLogin } from '../store/logins.ts';
 
 export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     const login = (await lockLogin(tx, ctx.org, params.keyId)) ?? notFound('login credential');
-    if (login.user_id !== ctx.user.id && ctx.reach('registry.key.admin') === undefined)
-      throw lacking('registry.key.admin', ' to end somebody else’s login');
-    // A token narrowed to one registry does not end what reaches others.
-    for (const id of login.registries) ctx.require(id, login.user_id === ctx.user.id ? undefined : 'registry.key.admin');
+    if (!(await isOwn(tx, ctx, login))) requireAdmin(ctx, login);
 
     await revokeLogin(tx, ctx.org, login.key_id);
     await audit(tx, ctx, 'registry.login.revoke', { id: login.key_id });
@@ -20,3 +19,15 @@ export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async
     return noContent();
   }),
 );
+
+/** To a person all their logins are their own; to a narrowed token those that it minted, or what it minted did. */
+async function isOwn(tx: Tx, ctx: Ctx, login: LoginRow): Promise<boolean> {
+  if (login.user_id !== ctx.user.id) return false;
+  if (!ctx.principal.scopes.length) return true;
+  return login.minted_by !== null && isOfLine(tx, ctx.org, login.minted_by, ctx.principal.id);
+}
+
+function requireAdmin(ctx: Ctx, { registries }: LoginRow) {
+  if (ctx.reach('registry.key.admin') === undefined) throw lacking('registry.key.admin', ' to end a login that is not yours');
+  for (const id of registries) ctx.require(id, 'registry.key.admin');
+}

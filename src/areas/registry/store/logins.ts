@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db.ts';
 import type { Mode } from './keys.ts';
 
@@ -6,16 +6,20 @@ const MintedRow = Type.Object({ key_id: Type.String(), expires_at: Type.String()
 
 export interface NewLogin {
   userId: string;
+  /** The personal token that mints it. */
+  mintedBy: string;
   hash: Buffer;
   expiresIn: number;
+  /** When that token ends. */
+  notAfter: string;
   scope: readonly { registryId: string; mode: Mode }[];
 }
 
 export async function insertLogin(tx: Tx, org: string, login: NewLogin) {
   const made = (await row(tx, MintedRow)`
-    insert into registry.registry_key (key_id, org_id, user_id, name, hash, mode, prefixes, minted_via, created_at, expires_at)
-    values (kernel.new_id('rl'), ${org}, ${login.userId}, 'login', ${login.hash}, 'pull', '{}', 'login', kernel.now(),
-            kernel.now() + make_interval(secs => ${login.expiresIn}))
+    insert into registry.registry_key (key_id, org_id, user_id, name, hash, mode, prefixes, minted_via, minted_by, created_at, expires_at)
+    values (kernel.new_id('rl'), ${org}, ${login.userId}, 'login', ${login.hash}, 'pull', '{}', 'login', ${login.mintedBy}, kernel.now(),
+            least(kernel.now() + make_interval(secs => ${login.expiresIn}), ${login.notAfter}::timestamptz))
     returning key_id, expires_at`)!;
   await run(tx)`
     insert into registry.login_scope (key_id, registry_id, mode)
@@ -23,11 +27,18 @@ export async function insertLogin(tx: Tx, org: string, login: NewLogin) {
   return made;
 }
 
-const LoginRow = Type.Object({ key_id: Type.String(), user_id: Type.String(), registries: Type.Array(Type.String()) });
+const LoginRow = Type.Object({
+  key_id: Type.String(),
+  user_id: Type.String(),
+  minted_by: Type.Union([Type.String(), Type.Null()]),
+  registries: Type.Array(Type.String()),
+});
+
+export type LoginRow = Static<typeof LoginRow>;
 
 /** A login that still opens something. */
 export const lockLogin = (tx: Tx, org: string, keyId: string) => row(tx, LoginRow)`
-  select k.key_id, k.user_id, array(select registry_id from registry.login_scope s where s.key_id = k.key_id) as registries
+  select k.key_id, k.user_id, k.minted_by, array(select registry_id from registry.login_scope s where s.key_id = k.key_id) as registries
     from registry.registry_key k
    where k.org_id = ${org} and k.key_id = ${keyId} and k.minted_via = 'login' and k.revoked_at is null and k.expires_at > kernel.now()
      for update`;

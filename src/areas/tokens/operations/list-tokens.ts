@@ -11,7 +11,8 @@ export const listTokens = operation(
   async ({ ctx, query }) =>
     ctx.read(async (tx) => {
       const page = pageOf(query);
-      const { items, cursor } = paged(await store.tokensOf(tx, ctx.org, ctx.user.id, page), page, (t) => t.id);
+      const above = ctx.principal.scopes.length ? ctx.principal.id : undefined;
+      const { items, cursor } = paged(await store.tokensOf(tx, ctx.org, ctx.user.id, above, page), page, (t) => t.id);
       const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
       return ok({ tokens: items.map((t) => view(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
     }),
