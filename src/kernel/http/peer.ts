@@ -73,5 +73,3 @@ function household(peer: string): string {
 }
 
 const lastOf = (request: IncomingMessage, name: string) => String(request.headers[name]).split(',').pop()!.trim().toLowerCase();
-
-export const peerOf = (trustedProxies: string[]) => makePeers(trustedProxies).of;
