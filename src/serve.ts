@@ -148,6 +148,7 @@ async function start(
     server,
     operations.map((o) => o.spec),
     version,
+    log,
   );
 
   const worker = config.roles.includes('worker')

@@ -1,12 +1,14 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
+import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
+import type { Logger } from '../kernel/log.ts';
 
 const policy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
 /** The API described by itself: only what this process serves. */
-export function docs(server: FastifyInstance, served: Op[], version: string) {
+export function docs(server: FastifyInstance, served: Op[], version: string, log: Logger) {
   let text: string | undefined;
   server.get('/api/v1/openapi.json', (_request, reply) => {
     text ??= JSON.stringify(openapi(served, version));
@@ -17,7 +19,7 @@ export function docs(server: FastifyInstance, served: Op[], version: string) {
   let pages: Promise<FastifyInstance> | undefined;
   for (const url of ['/docs', '/docs/*']) {
     server.get(url, async (request, reply) => {
-      pages ??= reference();
+      pages ??= reference(log);
       const { routing } = await pages;
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
@@ -27,9 +29,13 @@ export function docs(server: FastifyInstance, served: Op[], version: string) {
   }
 }
 
-async function reference(): Promise<FastifyInstance> {
+async function reference(log: Logger): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const pages = Fastify();
+  const pages: FastifyInstance = Fastify({
+    genReqId: ({ requestId }) => requestId!, // the first server gave it
+    frameworkErrors: (error, request, reply) => refuseTarget(error, request, reply as FastifyReply),
+  });
+  inOurWords(pages, log);
   await pages.register(scalar, {
     routePrefix: '/docs',
     configuration: {

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
-import { exitCodes, Stop } from '../kernel/errors.ts';
+import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
+import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
 import { jobFigures, type WorkerEvents } from '../kernel/jobs/index.ts';
 
 /** The numbers an operator watches. Event-loop delay is among the defaults. */
@@ -117,12 +118,15 @@ export async function serveMetrics(config: Config, registry: Registry): Promise<
   const at = config.metrics_listen;
   if (!at) return undefined;
   const server = http.createServer((request, response) => {
-    if (request.url !== '/metrics') return response.writeHead(404).end();
+    if (request.url !== '/metrics')
+      return refuseEarly(request, response, new Refusal(404, 'no_such_operation', 'there is only /metrics here'));
     registry.metrics().then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(503).end(),
+      (error) => refuseEarly(request, response, error),
     );
   });
+  server.on('clientError', refuseMalformed);
+  refuseTunnels(server);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch(
     (error: NodeJS.ErrnoException) => {
       throw new Stop(exitCodes.portTaken, `metrics cannot listen on ${at.host}:${at.port}: ${error.code}; set QUARTERDECK_METRICS_LISTEN`);

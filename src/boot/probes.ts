@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import { makeAttempts } from '../identity/attempts.ts';
 import { hashKey } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
 import { Refusal } from '../kernel/errors.ts';
@@ -15,10 +16,14 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry) {
     return reply.type('text/plain').send('ready\n');
   });
 
+  // The operator chose this token, and may have chosen a short one: who guesses is not heard again for a while, whatever comes.
+  const attempts = makeAttempts(app);
   server.get('/metrics', async (request, reply) => {
+    if (request.headers.authorization !== undefined) attempts.hold(request.raw);
     const expected = app.config.metrics_token;
     const given = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     if (!expected || !timingSafeEqual(hashKey(given), hashKey(expected))) {
+      if (given) attempts.failed(request.raw);
       throw new Refusal(
         401,
         'unauthenticated',

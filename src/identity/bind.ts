@@ -6,6 +6,7 @@ import type { DropCache } from '../kernel/cache.ts';
 import { Refusal } from '../kernel/errors.ts';
 import { readBody } from '../kernel/http/body.ts';
 import { type Check, checker } from '../kernel/http/validate.ts';
+import { type Attempts, makeAttempts, tooMany } from './attempts.ts';
 import { authorize, context } from './context.ts';
 import { idempotentRequest } from './idempotency.ts';
 import type { AnyAnswer, Operation } from './operation.ts';
@@ -25,8 +26,6 @@ const personal: ReadonlySet<Kind> = new Set(['pat']);
 const kindSets: Record<Credential, ReadonlySet<Kind>> = { mail: new Set(['mail']), src: new Set(['src']), scrape: new Set(['scrape']) };
 /** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
-/** Wrong keys a minute from one address before it is made to wait. */
-const failuresPerMinute = 60;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,8 +37,8 @@ declare module 'fastify' {
 export function bindOperations(server: FastifyInstance, operations: Operation[], binding: Binding) {
   server.decorateRequest('principal', undefined);
   const limit = rateLimit(binding.app.config.rate_limit);
-  const failures = rateLimit(failuresPerMinute);
-  const guard = guardian(binding, limit, failures);
+  const attempts = attemptsOf(binding.app);
+  const guard = guardian(binding, limit, attempts);
   // Bounded by size as well: one caller can ask for many pages of one list, and for large ones.
   const answers = binding.app.caches.make<Buffer>({ max: 5_000, bytes: { of: (answer) => answer.length, most: 16 * 1024 * 1024 } });
 
@@ -54,16 +53,9 @@ export function bindOperations(server: FastifyInstance, operations: Operation[],
     parseBody(request, payload as never).then((body) => done(null, body), done);
   });
 
-  /** An operation that judges a credential of its own: wrong ones count by address like any other. */
-  const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> => {
-    if (spec.permission !== 'none' || spec.credential) return act();
-    const seconds = failures.wait(request.ip);
-    if (seconds) throw tooMany('too many failed authentications from this address', seconds);
-    return act().catch((error: unknown) => {
-      if (error instanceof Refusal && error.status === 401) failures.take(request.ip);
-      throw error;
-    });
-  };
+  /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
+  const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
+    isOpen(spec) ? (await attempts.open.look(request.raw, undefined, act))! : act();
 
   for (const operation of operations) {
     const { spec } = operation;
@@ -95,23 +87,46 @@ const responseSchemas = (spec: Op) =>
     ),
   );
 
-function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof rateLimit>, failures: ReturnType<typeof rateLimit>) {
+/** The key in the header decides whose guesses are counted with it: a wrong one of a person does not hold up a scraper next door. */
+const attemptsOf = (app: App): Record<Credential | 'pat' | 'open', Attempts> => ({
+  pat: makeAttempts(app),
+  mail: makeAttempts(app),
+  scrape: makeAttempts(app),
+  open: makeAttempts(app),
+  // An alert is never refused for good: its sender comes back after a 503, and gives up after a 429.
+  src: makeAttempts(
+    app,
+    (seconds) =>
+      new Refusal(503, 'rate_limited', `too many unknown tokens came from this address; try again in ${seconds} s`, {
+        headers: { 'retry-after': String(seconds) },
+      }),
+  ),
+});
+
+const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credential;
+
+function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof rateLimit>, attempts: ReturnType<typeof attemptsOf>) {
   const policy = `"default";q=${limit.perMinute};w=60`;
 
   return (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const key = bearer(request);
-    const open = spec.permission === 'none' && !spec.credential;
+    const open = isOpen(spec);
     if (key === undefined) {
       done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
       return;
     }
-    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal);
+    const guesses = attempts[spec.credential ?? 'pat'];
+    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal, (hash, lookup) =>
+      guesses.look(request.raw, hash, lookup),
+    );
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done);
       return;
     }
     let refused: Error | undefined;
     try {
+      // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
+      if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
       admit(found);
     } catch (error) {
       refused = error as Error;
@@ -121,8 +136,6 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
     function admit(principal: Principal | undefined) {
       if (!principal) {
         if (open) return;
-        const { allowed, resetSeconds } = failures.take(request.ip);
-        if (!allowed && !spec.unlimited) throw tooMany('too many failed authentications from this address', resetSeconds);
         throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
       }
       const named = request.headers['x-organization'];
@@ -155,9 +168,6 @@ const unauthenticated = (spec: Op, why: string) =>
   new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
     headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
   });
-
-const tooMany = (what: string, seconds: number) =>
-  new Refusal(429, 'rate_limited', `${what}; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
 
 async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
   const spec = request.routeOptions.config.spec;

@@ -39,11 +39,14 @@ export interface Loaded {
 
 export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 
+/** Stands before the database: makes the lookup, or refuses. The key's hash tells it from all others. */
+export type Ask = (hash: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
+
 export interface Principals {
-  /** Undefined for a malformed, unknown, disabled, expired or revoked key. */
-  find(key: string, accept: ReadonlySet<Kind>): Principal | undefined | Promise<Principal | undefined>;
+  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered. */
+  find(key: string, accept: ReadonlySet<Kind>, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
   /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
-  findByHash(kind: Kind, hash: Buffer): Principal | undefined | Promise<Principal | undefined>;
+  findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
 }
 
 interface Remembered {
@@ -81,11 +84,14 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
       .then(believe);
   };
 
+  const lookAsked = (kind: Kind, place: string, ask: Ask | undefined) =>
+    !ask || !loaders[kind] || cache.peek(place) ? look(kind, place) : ask(place, async () => look(kind, place));
+
   return {
-    findByHash: (kind, hash) => look(kind, hash.toString('latin1')),
-    find: (key, accept) => {
+    findByHash: (kind, hash, ask) => lookAsked(kind, hash.toString('latin1'), ask),
+    find: (key, accept, ask) => {
       const kind = kindOf(key);
-      return kind && accept.has(kind) ? look(kind, hashText(key)) : undefined;
+      return kind && accept.has(kind) ? lookAsked(kind, hashText(key), ask) : undefined;
     },
   };
 }

@@ -17,7 +17,9 @@ export interface Verdict {
 export interface RateLimit {
   perMinute: number;
   take(subject: string): Verdict;
-  /** Seconds to wait before one more fits, without taking it; 0: it fits now. */
+  /** How many fit now, without taking one. */
+  left(subject: string): number;
+  /** Seconds to wait before one more fits; 0: it fits now. */
   wait(subject: string): number;
 }
 
@@ -36,6 +38,7 @@ export function rateLimit(perMinute: number, monotonic: () => number = () => per
   const wait = (bucket: Bucket) => (bucket.tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000)));
   return {
     perMinute,
+    left: (subject) => (perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(refilled(subject).tokens)),
     wait: (subject) => (perMinute === 0 ? 0 : wait(refilled(subject))),
     take: (subject) => {
       if (perMinute === 0) return { allowed: true, remaining: 0, resetSeconds: 0 };

@@ -66,3 +66,29 @@ test('a body that does not arrive within 30 seconds is given up', async (t) => {
   assert.deepEqual([answer.status, refusal(answer)], [408, 'the body did not arrive within 30 seconds']);
   assert.equal(answer.headers.connection, 'close');
 });
+
+test('whoever is refused and does not close is cut off after a while', { timeout: 60_000 }, async (t) => {
+  const { url } = await quarterdeck(t);
+  const waits: (() => void)[] = [];
+  const real = globalThis.setTimeout;
+  t.mock.method(globalThis, 'setTimeout', ((act: () => void, ms: number) => {
+    if (ms === 5_000) waits.push(act);
+    return real(act, ms);
+  }) as typeof setTimeout);
+
+  for (const bytes of ['HELLO\r\n\r\n', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n']) {
+    waits.length = 0;
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => {}); // a reset is what we wait for
+    socket.write(bytes);
+    await once(socket.resume(), 'end');
+    assert.ok(waits.length, bytes);
+    for (const act of waits) act(); // the 5 seconds are over
+    while (!socket.closed) {
+      socket.write('still here');
+      await turn();
+    }
+    await closed;
+  }
+});

@@ -1,23 +1,75 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
+import type { App } from '../app.ts';
+import { perApp } from '../per-app.ts';
 import { isTrusted } from './proxies.ts';
 
-/** Where a request comes from: the last address in X-Forwarded-For that is none of the operator's own proxies. */
-export function peerOf(trustedProxies: string[]): (request: IncomingMessage) => string {
+/** Where requests come from. Nothing else here looks at an address of a caller, or at what a proxy says of one. */
+export interface Peers {
+  /** Whose requests are counted together: an address of IPv4, or the /64 of one of IPv6. */
+  of(request: IncomingMessage): string;
+  /** Whether the operator's own proxy brought it, whose word counts. */
+  isProxied(request: IncomingMessage): boolean;
+  /** Whether it came by TLS: to us, or to the operator's proxy. */
+  isSecure(request: IncomingMessage): boolean;
+}
+
+/** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
+const longest = { characters: 1_000, hops: 20 };
+
+/** Those of a running process, with the operator's proxies. */
+export const peersOf = perApp((app: App) => makePeers(app.config.trusted_proxies));
+
+export function makePeers(trustedProxies: string[]): Peers {
   const trusts = isTrusted(trustedProxies);
-  return (request) => {
-    const hops = String(request.headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .map((hop) => hop.trim());
-    let peer = request.socket.remoteAddress ?? '';
-    for (let hop = hops.pop(); hop && trusts(peer); hop = hops.pop()) peer = hop;
-    return household(peer);
+  const judged = new WeakMap<Socket, boolean>(); // a proxy sends many requests by one connection
+  const isProxied = ({ socket }: IncomingMessage) => {
+    if (!trustedProxies.length) return false;
+    const known = judged.get(socket) ?? trusts(addressOf(socket.remoteAddress ?? ''));
+    judged.set(socket, known);
+    return known;
   };
+  return {
+    of: (request) => household(lastStranger(request, trusts)),
+    isProxied,
+    isSecure: (request) =>
+      (request.socket as TLSSocket).encrypted === true ||
+      (request.headers['x-forwarded-proto'] !== undefined && isProxied(request) && lastOf(request, 'x-forwarded-proto') === 'https'),
+  };
+}
+
+/**
+ * From us outward: the first address that is none of the operator's proxies. Each hop is the word of the one after it, so a hop that is no
+ * address ends the walk at whoever said it: else a caller could be somebody else with every request.
+ */
+function lastStranger(request: IncomingMessage, trusts: (address: string | undefined) => boolean): string {
+  let peer = addressOf(request.socket.remoteAddress ?? '');
+  const hops = String(request.headers['x-forwarded-for'] ?? '')
+    .slice(-longest.characters)
+    .split(',')
+    .slice(-longest.hops);
+  for (let hop = hops.pop(); hop !== undefined && trusts(peer); hop = hops.pop()) {
+    const said = addressOf(hop.trim());
+    if (said === undefined) break;
+    peer = said;
+  }
+  return peer ?? '';
+}
+
+/** `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`: the address in it, or undefined. */
+function addressOf(text: string): string | undefined {
+  const [, bracketed, dotted] = /^"?(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})"?$/.exec(text) ?? [];
+  const address = bracketed ?? dotted ?? text;
+  return ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address) ? address : undefined;
 }
 
 /** One subscriber line has 2⁶⁴ addresses of IPv6: they count as one. */
 function household(peer: string): string {
-  if (!ipaddr.isValid(peer)) return peer;
+  if (peer === '') return peer; // a unix socket
   const address = ipaddr.process(peer);
   return address instanceof ipaddr.IPv6 ? `${address.parts.slice(0, 4).join(':')}/64` : address.toString();
 }
+
+const lastOf = (request: IncomingMessage, name: string) => String(request.headers[name]).split(',').pop()!.trim().toLowerCase();

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** Whether an address is one of the operator's proxies, which alone may say where a request comes from. */
-export function isTrusted(list: string[]): (address: string) => boolean {
+export function isTrusted(list: string[]): (address: string | undefined) => boolean {
   const ranges = list.map((entry) => {
     try {
       return entry.includes('/')
@@ -16,7 +16,7 @@ export function isTrusted(list: string[]): (address: string) => boolean {
     }
   });
   return (text) => {
-    if (!ranges.length || !ipaddr.isValid(text)) return false;
+    if (!ranges.length || text === undefined || !ipaddr.isValid(text)) return false;
     const address = ipaddr.process(text);
     return ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range as never, bits));
   };

@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Duplex } from 'node:stream';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { DatabaseAway } from '../db.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
-import { isTrusted } from './proxies.ts';
+import { holdFraming } from './framing.ts';
+import { makePeers, type Peers } from './peer.ts';
+import { nameRequest, newRequestId } from './request-id.ts';
 
 /** Speaks raw HTTP on the same port, for protocols that stream (the registry's /v2). True: it took the request. */
 export type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -30,44 +31,25 @@ const nodeOptions = {
 
 const maxParamLength = 512;
 
-// Cut from a supply: asking the system for a few random bytes at a time costs more than all else about an id.
-let supply = '';
-let taken = 0;
-
-/** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
-function newRequestId(): string {
-  if (taken === supply.length) {
-    supply = randomBytes(6_000).toString('base64url');
-    taken = 0;
-  }
-  taken += 16; // 96 bits
-  return `req_${supply.slice(taken - 16, taken)}`;
-}
-
 export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): FastifyInstance {
-  const trusts = isTrusted(trustedProxies);
+  const peers = makePeers(trustedProxies);
   const server: FastifyInstance = Fastify({
     logger: false,
-    trustProxy: trustedProxies.length ? (address) => trusts(address) : false,
-    genReqId: (request) => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && /^[\w.-]{8,100}$/.test(given) && trusts(request.socket.remoteAddress ?? '')
-        ? given
-        : newRequestId();
-    },
+    genReqId: ({ requestId }) => requestId ?? newRequestId(),
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     serverFactory: (handler) => {
       const listener = (request: IncomingMessage, response: ServerResponse) => {
-        if (request.headers.host === undefined && request.httpVersion === '1.1')
-          return refuseEarly(response, new Refusal(400, 'invalid', 'the Host header is missing; HTTP/1.1 needs one'));
+        nameRequest(request, peers);
         try {
+          holdFraming(request);
           for (const take of raw) if (take(request, response)) return;
         } catch (error) {
-          log.error({ err: error, url: request.url }, 'a raw handler failed');
-          return response.headersSent ? void response.destroy() : refuseEarly(response, unforeseen());
+          if (!(error instanceof Refusal))
+            log.error({ err: error, requestId: request.requestId, url: request.url }, 'a raw handler failed');
+          return response.headersSent ? void response.destroy() : refuseEarly(request, response, error);
         }
         handler(request, response);
       };
@@ -76,43 +58,42 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener)
           : http.createServer(nodeOptions, listener)
       ) as http.Server;
-      return made.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) =>
+      refuseTunnels(made);
+      return made.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+        nameRequest(request, peers);
         refuseEarly(
+          request,
           response,
           new Refusal(417, 'expectation_failed', 'the Expect header asks for what is not offered; only 100-continue is'),
-        ),
-      );
+        );
+      });
     },
     clientErrorHandler: refuseMalformed,
     frameworkErrors: (error, request, reply) => {
-      const why =
-        error.code === 'FST_ERR_MAX_PARAM_LENGTH'
-          ? `a part of the path has more than ${maxParamLength} characters`
-          : 'the path is not valid percent-encoded UTF-8';
-      const refusal = new Refusal(400, 'invalid', why);
-      const answer = reply as FastifyReply;
-      guardHeaders(request, answer);
-      answer.code(400).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
+      guardHeaders(request, reply as FastifyReply, peers);
+      refuseTarget(error, request, reply as FastifyReply);
     },
   });
 
   server.addHook('onRequest', (request, reply, done) => {
-    guardHeaders(request, reply);
+    guardHeaders(request, reply, peers);
     done();
   });
+  inOurWords(server, log);
+  return server;
+}
 
+/** Whatever is refused, by us or by Fastify, leaves in one shape; what nobody foresaw is told to the operator alone. */
+export function inOurWords(server: FastifyInstance, log: Logger) {
   server.setNotFoundHandler((request, reply) => {
-    const refusal = new Refusal(
-      404,
-      'no_such_operation',
-      `there is no ${request.method} ${request.url.split('?')[0]}; /docs lists what there is`,
-    );
+    const refusal = noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
   });
 
   server.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request);
-    if (refusal.status >= 500)
+    // Whoever is slowed down must not fill the operator's log instead.
+    if (refusal.status >= 500 && refusal.code !== 'rate_limited')
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
     discard(request.raw);
     reply
@@ -123,18 +104,30 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
       .serializer(JSON.stringify)
       .send({ error: refusal.message });
   });
-  return server;
 }
 
+/** What the router cannot even look up. */
+export function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const why =
+    error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+      ? `a part of the path has more than ${maxParamLength} characters`
+      : 'the path is not valid percent-encoded UTF-8';
+  const refusal = new Refusal(400, 'invalid', why);
+  reply.code(400).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
+}
+
+const noSuchOperation = ({ method, url }: FastifyRequest) =>
+  new Refusal(404, 'no_such_operation', `there is no ${method} ${url.split('?')[0]}; /docs lists what there is`);
+
 /** On the reply, not on node's response: one writeHead with everything is half the work of a call for each. */
-function guardHeaders(request: FastifyRequest, reply: FastifyReply) {
+function guardHeaders(request: FastifyRequest, reply: FastifyReply, peers: Peers) {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   reply.header('referrer-policy', 'no-referrer');
   reply.header('x-frame-options', 'DENY');
   reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
   reply.header('cache-control', 'no-store');
-  if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000');
+  if (peers.isSecure(request.raw)) reply.header('strict-transport-security', 'max-age=31536000');
 }
 
 const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
@@ -156,37 +149,82 @@ function asRefusal(error: unknown, request: FastifyRequest): Refusal {
       },
     );
   }
+  const theirs = asFastifyRefused(error, request);
+  if (theirs) return theirs;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {
     cause: error,
   });
 }
 
+/** Fastify has rules and words of its own, such as that QUERY needs a Content-Type: what it blames on the caller is said in ours. */
+function asFastifyRefused(error: unknown, request: FastifyRequest): Refusal | undefined {
+  const { code, statusCode = 500 } = error as Partial<FastifyError>;
+  if (!code?.startsWith('FST_') || statusCode >= 500) return undefined;
+  if (request.is404) return noSuchOperation(request);
+  if (statusCode === 413) return new Refusal(413, 'too_large', 'the body is too large', { cause: error });
+  if (statusCode === 415)
+    return new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json', { cause: error });
+  return new Refusal(400, 'invalid', 'this cannot be asked so; /docs shows how each operation is asked', { cause: error });
+}
+
 /** What node:http refuses before there is a request: header bombs, slow headers, malformed lines. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket) {
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+  // In the middle of an answer there is no place for another; one that is complete still has to leave.
+  const answer = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
+  if (answer?.headersSent) return answer.writableEnded ? endSoon(socket) : socket.destroy();
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Refusal(431, 'headers_too_large', `the headers are larger than ${nodeOptions.maxHeaderSize / 1024} KiB`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new Refusal(408, 'timeout', 'the request did not arrive in time')
         : new Refusal(400, 'malformed', 'this is not a well-formed HTTP request');
-  const { headers, body } = early(refusal);
+  refuseSocket(socket, refusal);
+}
+
+/** node hands a CONNECT over as a bare socket, and drops it without a word when nobody takes it. */
+export function refuseTunnels(server: http.Server) {
+  server.on('connect', (_request, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    refuseSocket(
+      socket,
+      new Refusal(405, 'method_not_allowed', 'this is no proxy: CONNECT is not offered', {
+        headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' },
+      }),
+    );
+  });
+}
+
+function refuseSocket(socket: Duplex, refusal: Refusal) {
+  const { headers, body } = early(refusal, newRequestId());
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+  endSoon(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
+}
+
+/** Whoever does not close in turn is cut off: node watches connections only as long as it parses them. */
+const lingerMs = 5_000;
+
+function endSoon(socket: Duplex, last?: string) {
+  const cut = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once('close', () => clearTimeout(cut));
+  socket.resume();
+  socket.end(last);
 }
 
 const unforeseen = () => new Refusal(503, 'internal', 'something went wrong on our side; try again');
 
 /** A request that no handler sees. */
-function refuseEarly(response: ServerResponse, refusal: Refusal) {
-  const { headers, body } = early(refusal);
+export function refuseEarly(request: IncomingMessage, response: ServerResponse, error: unknown) {
+  const refusal = error instanceof Refusal ? error : unforeseen();
+  const { headers, body } = early(refusal, request.requestId ?? newRequestId());
   response.writeHead(refusal.status, headers).end(body);
 }
 
-function early(refusal: Refusal) {
+function early(refusal: Refusal, requestId: string) {
   const body = JSON.stringify({ error: refusal.message });
   const headers = {
-    'X-Request-Id': newRequestId(),
+    ...refusal.headers,
+    'X-Request-Id': requestId,
     'X-Error-Code': refusal.code,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),

@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Principal, Principals } from '../../../identity/principal.ts';
-import { rateLimit } from '../../../identity/rate-limit.ts';
-import { hashKey, type Kind, kindOf } from '../../../identity/token-format.ts';
+import { makeAttempts, tooMany } from '../../../identity/attempts.ts';
+import type { Ask, Principal, Principals } from '../../../identity/principal.ts';
+import { hashKey, hashText, type Kind, kindOf } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
-import { Refusal } from '../../../kernel/errors.ts';
-import { peerOf } from '../../../kernel/http/peer.ts';
 import type { Access, Authenticate } from '../access.ts';
 import { basicLogin, bearerToken, type Login } from './basic.ts';
 import { type Bearers, type Grant, makeBearers } from './bearer.ts';
@@ -26,11 +24,9 @@ export interface ForeignLogin {
 
 export interface Credentials {
   authenticate: Authenticate;
-  /** Undefined: wrong, unknown, expired or revoked. */
-  login(login: Login, slug: string | undefined): Promise<Opened | undefined>;
+  /** Undefined: wrong, unknown, expired or revoked. Refused with 429 once the request's address has had too many of these. */
+  login(request: IncomingMessage, login: Login, slug: string | undefined): Promise<Opened | undefined>;
   bearers: Bearers;
-  /** To be thrown for a failed attempt: 429 once an address has had too many. */
-  failed(request: IncomingMessage): Refusal | undefined;
 }
 
 export interface Opened {
@@ -39,8 +35,6 @@ export interface Opened {
 }
 
 const registryKeys: ReadonlySet<Kind> = new Set(['reg']);
-/** Wrong logins a minute from one address before it is made to wait. */
-const failuresPerMinute = 60;
 const nothing: Held = { keyId: 'oidc', org: '', label: 'oidc', registries: new Map() };
 const never = new AbortController().signal;
 
@@ -54,16 +48,7 @@ export interface CredentialParts {
 
 export function makeCredentials({ app, principals, clock, lastUsed, foreign }: CredentialParts): Credentials {
   const bearers = makeBearers(app, clock);
-  const failures = rateLimit(failuresPerMinute);
-  const peer = peerOf(app.config.trusted_proxies);
-
-  const failed = (request: IncomingMessage) => {
-    const { allowed, resetSeconds } = failures.take(peer(request));
-    if (allowed) return undefined;
-    return new Refusal(429, 'rate_limited', `too many failed logins from this address; try again in ${resetSeconds} s`, {
-      headers: { 'retry-after': String(resetSeconds) },
-    });
-  };
+  const attempts = makeAttempts(app, (seconds) => tooMany('too many failed logins from this address', seconds));
 
   const accessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']): Renewable | undefined => {
     if (!principal) return undefined;
@@ -87,36 +72,54 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
     return access instanceof Promise ? access.then(same) : same(access);
   };
 
-  const login: Credentials['login'] = async ({ username, password }, slug) => {
-    if (foreign?.takes({ username, password })) {
-      const hash = await foreign.open({ username, password }, slug);
-      if (hash === undefined) return undefined;
-      if (hash === 'nothing') return { hash: undefined, access: nothing };
-      const principal = await principals.findByHash('reg', hash);
-      return principal && { hash, access: principal.access as Held };
+  const openForeign = async (given: Login, slug: string | undefined): Promise<Opened | undefined> => {
+    const hash = await foreign!.open(given, slug);
+    if (hash === undefined) return undefined;
+    if (hash === 'nothing') return { hash: undefined, access: nothing };
+    const principal = await principals.findByHash('reg', hash);
+    return principal && { hash, access: principal.access as Held };
+  };
+
+  const ask =
+    (request: IncomingMessage): Ask =>
+    (hash, lookup) =>
+      attempts.look(request, hash, lookup);
+
+  const login: Credentials['login'] = async (request, given, slug) => {
+    const { username, password } = given;
+    if (foreign?.takes(given)) return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => openForeign(given, slug));
+    const looked = principals.find(password, registryKeys, ask(request));
+    const principal = looked instanceof Promise ? await looked : looked;
+    if (!principal || (username !== undefined && username !== principal.id)) {
+      if (principal || !(looked instanceof Promise)) attempts.failed(request); // a lookup that found nothing was counted before
+      return undefined;
     }
-    const principal = await principals.find(password, registryKeys);
-    if (!principal || (username !== undefined && username !== principal.id)) return undefined;
     lastUsed.used(principal.id);
     return { hash: hashKey(password), access: principal.access as Held };
   };
 
   const withLogin = async (request: IncomingMessage, given: Login): Promise<Access | undefined> => {
-    const opened = await login(given, slugOfPath(request.url ?? ''));
-    if (!opened) throwIf(failed(request));
+    const opened = await login(request, given, slugOfPath(request.url ?? ''));
     if (!opened?.hash) return opened && { ...opened.access, scopes: undefined, signal: never };
     return byHash(opened.hash, undefined);
   };
 
+  /** A key itself may be the bearer: that is what the answer of an OIDC exchange (RFC 8693) is good for. */
+  const withKey = (request: IncomingMessage, key: string) => {
+    const hash = hashKey(key);
+    const found = principals.findByHash('reg', hash, ask(request));
+    if (found instanceof Promise) return found.then((p) => accessOf(p, hash, undefined));
+    if (!found) attempts.failed(request);
+    return accessOf(found, hash, undefined);
+  };
+
   return {
     bearers,
-    failed,
     login,
     authenticate: (request) => {
       const header = request.headers.authorization;
       const token = bearerToken(header);
-      // A key itself may be the bearer: that is what the answer of an OIDC exchange (RFC 8693) is good for.
-      if (token !== undefined && kindOf(token) === 'reg') return byHash(hashKey(token), undefined);
+      if (token !== undefined && kindOf(token) === 'reg') return withKey(request, token);
       if (token !== undefined) {
         const grant = bearers.verify(token);
         return grant instanceof Promise ? grant.then(byGrant) : byGrant(grant);
@@ -125,10 +128,6 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
       return given && withLogin(request, given);
     },
   };
-}
-
-function throwIf(refusal: Refusal | undefined) {
-  if (refusal) throw refusal;
 }
 
 /** `/v2/<slug>/…` */

@@ -115,6 +115,9 @@ test('an address that guesses is made to wait', async (t) => {
   const { owner, url } = await quarterdeck(t);
   await owner.post('/registry/registries', { slug: 'acme' });
   const { keyId, secret } = (await owner.post('/registry/registries/acme/keys', { name: 'ci', mode: 'pull' })).body;
+  assert.equal((await tokenFor(url, basic(keyId, secret), [])).status, 200);
+  const now = performance.now();
+  t.mock.method(performance, 'now', () => now); // on a slow machine the bucket would fill again meanwhile
   let limited: Awaited<ReturnType<typeof tokenFor>> | undefined;
   for (let i = 0; i < 70 && !limited; i++) {
     const answer = await tokenFor(url, basic(keyId, `wrong ${i}`), []);
@@ -122,5 +125,5 @@ test('an address that guesses is made to wait', async (t) => {
   }
   assert.ok(Number(limited?.headers.get('retry-after')) >= 1);
   assert.equal((await fetch(`${url}/v2/`, { headers: { authorization: basic(keyId, 'wrong') } })).status, 429);
-  assert.equal((await tokenFor(url, basic(keyId, secret), [])).status, 200, 'whoever knows the secret is not kept out');
+  assert.equal((await tokenFor(url, basic(keyId, secret), [])).status, 200, 'whoever was right before is not kept out');
 });

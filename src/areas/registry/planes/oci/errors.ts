@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { OverQuota } from '../../quota.ts';
@@ -80,13 +81,16 @@ const patience = { bytes: 1024 * 1024, ms: 5_000 };
 export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, log: Logger) {
   const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', 'something went wrong on our side; try again', { cause: thrown });
   if (error.status >= 500 && !error.logged)
-    log.error({ err: thrown, method: request.method, url: request.url?.split('?')[0] }, 'registry request failed');
+    log.error(
+      { err: thrown, requestId: request.requestId, method: request.method, url: request.url?.split('?')[0] },
+      'registry request failed',
+    );
   if (response.headersSent || response.destroyed) return void response.destroy();
   const body = JSON.stringify({
     errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }],
   });
   response.statusCode = error.status;
-  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries({ ...requestIdHeader(request), ...error.headers })) response.setHeader(name, value);
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
   if (!request.complete) hearOut(request, response);

@@ -3,6 +3,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
+import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import { basicLogin, type Login } from '../../credentials/basic.ts';
 import type { Credentials } from '../../credentials/index.ts';
@@ -29,12 +30,9 @@ export function tokenHandler(app: App, credentials: Credentials): RawHandler {
 async function answer(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
   const { login, scopes: texts, offline } = await asked(request);
   const scopes = parseScopes(texts);
-  const opened = login && (await credentials.login(login, slugOf(scopes)));
-  if (!opened) {
-    const tooMany = login && credentials.failed(request);
-    if (tooMany) throw tooMany;
+  const opened = login && (await credentials.login(request, login, slugOf(scopes)));
+  if (!opened)
     throw new Refusal(401, 'UNAUTHORIZED', login ? wrongLogin : noLogin, { headers: { 'www-authenticate': 'Basic realm="registry"' } });
-  }
   const grants = granted(opened.access, scopes);
   const issued = await credentials.bearers.issue({ hash: opened.hash, keyId: opened.access.keyId, scopes: grants });
   send(response, 200, {
@@ -98,7 +96,7 @@ function refuse(app: App, request: IncomingMessage, response: ServerResponse, er
       : error instanceof DatabaseAway
         ? new Refusal(503, 'UNAVAILABLE', 'the database is away; try again in a moment', { headers: { 'retry-after': '2' } })
         : new Refusal(503, 'UNAVAILABLE', 'something went wrong on our side; try again');
-  if (refusal.status >= 500) app.log.error({ err: error, path: '/token' }, 'request failed');
+  if (refusal.status >= 500) app.log.error({ err: error, requestId: request.requestId, path: '/token' }, 'request failed');
   if (!request.complete) response.setHeader('connection', 'close');
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
   const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
@@ -106,6 +104,6 @@ function refuse(app: App, request: IncomingMessage, response: ServerResponse, er
     response,
     refusal.status,
     { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message },
-    refusal.headers,
+    { ...refusal.headers, ...requestIdHeader(request) },
   );
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { makeAttempts } from '../../../../identity/attempts.ts';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
-import { peerOf } from '../../../../kernel/http/peer.ts';
+import { peersOf } from '../../../../kernel/http/peer.ts';
 import { noticeOf } from '../../render/document.ts';
 import { addressOf } from '../../rules/address.ts';
 import { confirm, subscribe, tokenHolder, unsubscribe } from '../../subscriptions.ts';
@@ -17,29 +18,31 @@ type Link = { to: 'subscribe'; slug: string } | { to: 'confirm' | 'unsubscribe';
 export type Forms = (request: IncomingMessage, response: ServerResponse, route: Link, page: Page) => Promise<void>;
 
 const bodyLimits = { maxBytes: 4_096, totalMs: 10_000 };
-/** Wishes to subscribe a minute, from one place and to one page. Mails to one address are limited where they are asked for; whoever has a
- *  token is not limited at all, since large mail providers unsubscribe for all their users from a few addresses. */
+/** Wishes to subscribe a minute, from one place and to one page. Mails to one address are limited where they are asked for; of links only
+ *  wrong ones are counted, since large mail providers unsubscribe for all their users from a few addresses. */
 const perMinute = { place: 10, page: 60 };
 
 /** What readers do: subscribe, confirm, leave. Following a link shows; only a press of the button does, since mail scanners follow links. */
 export function makeForms(app: App): Forms {
   const places = rateLimit(perMinute.place);
   const pages = rateLimit(perMinute.page);
-  const peer = peerOf(app.config.trusted_proxies);
+  const peers = peersOf(app);
+  const attempts = makeAttempts(app);
 
   return async (request, response, route, page) => {
     const { title, accent, subscribable } = page.renderings.board;
     const say = (status: number, heading: string, body: string, more: Record<string, string> = {}) =>
       sendNotice(request, response, status, noticeOf(heading, `${body}<p><a href="${up(route)}">${escaped(title)}</a></p>`, accent), more);
 
+    const slowDown = (when: Record<string, string>) => say(429, 'Too many requests', '<p>Please wait a moment and try again.</p>', when);
+
     if (route.to === 'subscribe') {
       if (!subscribable)
         return say(503, 'No mail leaves this page', '<p>Its operator has set up no mail server. Follow the feed instead.</p>');
       // In this order: who has had their share takes nothing of the page's, which is everybody's.
-      const place = places.take(peer(request));
+      const place = places.take(peers.of(request));
       const verdict = place.allowed ? pages.take(page.pageId) : place;
-      if (!verdict.allowed)
-        return say(429, 'Too many requests', '<p>Please wait a moment and try again.</p>', { 'Retry-After': String(verdict.resetSeconds) });
+      if (!verdict.allowed) return slowDown({ 'Retry-After': String(verdict.resetSeconds) });
       const form = await formOf(request).catch((error) => {
         if (error instanceof Refusal) return undefined;
         throw error;
@@ -55,7 +58,14 @@ export function makeForms(app: App): Forms {
       );
     }
 
-    const holder = await tokenHolder(app, page.pageId, route.token);
+    const looked = await attempts
+      .look(request, undefined, () => tokenHolder(app, page.pageId, route.token))
+      .catch((error) => {
+        if (error instanceof Refusal) return error;
+        throw error;
+      });
+    if (looked instanceof Refusal) return slowDown(looked.headers);
+    const holder = looked;
     if (route.to === 'confirm') {
       if (!holder)
         return say(

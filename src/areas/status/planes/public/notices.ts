@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discard } from '../../../../kernel/http/body.ts';
+import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import { type Made, noticeOf } from '../../render/document.ts';
 
 /** A page that says one thing, made for this request. */
@@ -19,6 +20,7 @@ export function sendNotice(
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-store',
+    ...(status >= 400 ? requestIdHeader(request) : {}),
     ...more,
   });
   response.end(request.method === 'HEAD' ? undefined : body);

@@ -7,6 +7,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { discard } from '../../../../kernel/http/body.ts';
+import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { makePartitionMemory } from '../../engine/partitions.ts';
@@ -113,8 +114,17 @@ export function agentHandler(app: App, identify: Identify): RawHandler {
     answer(request, response, path, query).catch((error) => {
       discard(request);
       const refusal = asRefusal(error);
-      if (refusal.code === 'internal') app.log.error({ err: error, path }, 'a prober’s request failed');
-      void send(response, refusal.status, { error: refusal.message }, { ...refusal.headers, 'x-error-code': refusal.code });
+      if (refusal.code === 'internal') app.log.error({ err: error, requestId: request.requestId, path }, 'a prober’s request failed');
+      void send(
+        response,
+        refusal.status,
+        { error: refusal.message },
+        {
+          ...refusal.headers,
+          ...requestIdHeader(request),
+          'x-error-code': refusal.code,
+        },
+      );
     });
     return true;
   };

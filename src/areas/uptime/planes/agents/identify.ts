@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { makeAttempts } from '../../../../identity/attempts.ts';
 import { type Loader, makePrincipals, topics } from '../../../../identity/principal.ts';
-import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { peerOf } from '../../../../kernel/http/peer.ts';
 import { agentByHash } from '../../store/agents.ts';
 import type { Speaker } from '../../store/instances.ts';
 
@@ -35,21 +34,16 @@ const loadAgent: Loader = async (tx, hash) => {
 };
 
 const kinds = new Set(['agent'] as const);
-const failuresPerMinute = 60;
 
 export function byToken(app: App): Identify {
   const principals = makePrincipals(app.db, app.caches, { agent: loadAgent });
-  const failures = rateLimit(failuresPerMinute);
-  const peer = peerOf(app.config.trusted_proxies);
+  const attempts = makeAttempts(app);
   return async (request) => {
     const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const found = key === undefined ? undefined : await principals.find(key, kinds);
+    const known = key === undefined ? undefined : principals.find(key, kinds, (hash, lookup) => attempts.look(request, hash, lookup));
+    const found = known instanceof Promise ? await known : known;
     if (found) return { vantage: found.access as string, agentId: found.id, signal: found.signal };
-    const { allowed, resetSeconds } = failures.take(peer(request));
-    if (!allowed)
-      throw new Refusal(429, 'rate_limited', `too many failed authentications from this address; try again in ${resetSeconds} s`, {
-        headers: { 'retry-after': String(resetSeconds) },
-      });
+    if (key !== undefined && !(known instanceof Promise)) attempts.failed(request);
     throw refused();
   };
 }

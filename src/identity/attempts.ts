@@ -1,0 +1,109 @@
+import type { IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { App } from '../kernel/app.ts';
+import { atMost } from '../kernel/at-most.ts';
+import { Refusal } from '../kernel/errors.ts';
+import { peersOf } from '../kernel/http/peer.ts';
+import { rateLimit } from './rate-limit.ts';
+
+/** Wrong secrets a minute from one place before it is made to wait. */
+const failuresPerMinute = 60;
+/** How a lookup refuses a wrong secret: not good, not there, or not to be judged because its issuer is away. */
+const wrong: ReadonlySet<number> = new Set([401, 404, 502]);
+
+/**
+ * Guesses at one kind of secret, counted by where they come from (see kernel/http/peer.ts). A lookup is counted before it is made, so that
+ * many guesses at once cost no more statements than many in a row; a right secret is never counted.
+ */
+export interface Attempts {
+  /**
+   * Looks a secret up, unless its place has been wrong too often: then it is refused without looking. A lookup says that it was wrong with
+   * undefined, or with a refusal such as 401. `secret` names it among all others: one that was right before is no guess, and is looked up
+   * whatever its neighbours do.
+   */
+  look<T extends {}>(request: IncomingMessage, secret: string | undefined, lookup: () => Promise<T | undefined>): Promise<T | undefined>;
+  /** Counts a secret that was seen to be wrong without looking. Throws once there were too many. */
+  failed(request: IncomingMessage): void;
+  /** Throws while there were too many. */
+  hold(request: IncomingMessage): void;
+}
+
+/** `refuse` is what is said to whoever has to wait for so many seconds. */
+export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = tooManyFailures): Attempts {
+  const peers = peersOf(app);
+  const limit = rateLimit(failuresPerMinute);
+  const queue = makeQueue((place) => limit.left(place));
+  const right = new LRUCache<string, true>(atMost(50_000));
+  const holdPlace = (place: string) => {
+    const seconds = limit.wait(place);
+    if (seconds) throw refuse(seconds);
+  };
+
+  const guess = async <T extends {}>(place: string, lookup: () => Promise<T | undefined>): Promise<T | undefined> => {
+    await queue.turn(place);
+    try {
+      holdPlace(place);
+      const found = await lookup().catch((error) => {
+        if (error instanceof Refusal && wrong.has(error.status)) limit.take(place);
+        throw error;
+      });
+      if (found === undefined) limit.take(place);
+      return found;
+    } finally {
+      queue.leave(place); // after it was counted: whoever waits is judged by it
+    }
+  };
+
+  return {
+    look: async (request, secret, lookup) => {
+      const place = peers.of(request);
+      const known = secret !== undefined && right.has(secret);
+      const found = known ? await lookup() : await guess(place, lookup);
+      if (secret === undefined) return found;
+      if (found !== undefined) right.set(secret, true);
+      else if (right.delete(secret)) limit.take(place);
+      return found;
+    },
+    failed: (request) => {
+      const { allowed, resetSeconds } = limit.take(peers.of(request));
+      if (!allowed) throw refuse(resetSeconds);
+    },
+    hold: (request) => holdPlace(peers.of(request)),
+  };
+}
+
+const tooManyFailures = (seconds: number) => tooMany('too many failed authentications from this address', seconds);
+
+export const tooMany = (what: string, seconds: number) =>
+  new Refusal(429, 'rate_limited', `${what}; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } });
+
+interface Place {
+  busy: number;
+  waiting: (() => void)[];
+}
+
+/**
+ * No more lookups at once for a place than it may still get wrong; the others wait until it is known how those went. Refusing them at once
+ * would hit many good keys that come together for the first time, such as after a restart.
+ */
+function makeQueue(left: (place: string) => number) {
+  const places = new Map<string, Place>();
+  return {
+    turn: async (name: string): Promise<void> => {
+      const place = places.get(name) ?? { busy: 0, waiting: [] };
+      places.set(name, place);
+      if (place.busy === 0 || place.busy < left(name)) place.busy++;
+      else await new Promise<void>((resolve) => place.waiting.push(resolve));
+    },
+    leave: (name: string): void => {
+      const place = places.get(name)!;
+      place.busy--;
+      // One at least: alone, it learns that it has to be refused, and the next follows when it leaves.
+      while (place.waiting.length && (place.busy === 0 || place.busy < left(name))) {
+        place.busy++;
+        place.waiting.shift()!();
+      }
+      if (place.busy === 0) places.delete(name);
+    },
+  };
+}

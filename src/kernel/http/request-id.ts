@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Peers } from './peer.ts';
+
+// Cut from a supply: asking the system for a few random bytes at a time costs more than all else about an id.
+let supply = '';
+let taken = 0;
+
+export function newRequestId(): string {
+  if (taken === supply.length) {
+    supply = randomBytes(6_000).toString('base64url');
+    taken = 0;
+  }
+  taken += 16; // 96 bits
+  return `req_${supply.slice(taken - 16, taken)}`;
+}
+
+/** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
+export function nameRequest(request: IncomingMessage, peers: Peers): void {
+  const given = request.headers['x-request-id'];
+  request.requestId = typeof given === 'string' && /^[\w.-]{8,100}$/.test(given) && peers.isProxied(request) ? given : newRequestId();
+}
+
+/** For handlers of raw HTTP; the local prober's requests come by a socket of their own and have none. */
+export const requestIdHeader = ({ requestId }: IncomingMessage): Record<string, string> => (requestId ? { 'X-Request-Id': requestId } : {});
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    requestId?: string;
+  }
+}
