@@ -116,8 +116,8 @@ function guardian({ principals, used, app }: Binding, limit: ReturnType<typeof r
       return;
     }
     const guesses = attempts[spec.credential ?? 'pat'];
-    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal, (hash, lookup) =>
-      guesses.look(request.raw, hash, lookup),
+    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal, (secret, lookup) =>
+      guesses.look(request.raw, secret, lookup),
     );
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done);

@@ -39,8 +39,8 @@ export interface Loaded {
 
 export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 
-/** Stands before the database: makes the lookup, or refuses. The key's hash tells it from all others. */
-export type Ask = (hash: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
+/** Stands before the database: makes the lookup, or refuses. `secret`, the key's kind and hash, tells it from all others. */
+export type Ask = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
 
 export interface Principals {
   /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered. */
@@ -64,7 +64,7 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<Remembered>();
   cache.onDrop(({ abort }) => abort.abort());
 
-  const look = (kind: Kind, hash: string) => {
+  const look = (kind: Kind, hash: string, ask: Ask | undefined) => {
     const load = loaders[kind];
     if (!load) return undefined;
     const believe = (found: Remembered | undefined): Principal | undefined =>
@@ -72,26 +72,25 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
     const place = `${kind} ${hash}`;
     const known = cache.peek(place);
     if (known) return believe(known);
-    return cache
-      .get(place, async () => {
+    const lookup = async () => {
+      const found = await cache.get(place, async () => {
         const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
           return { value: { kind, hash, principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
         const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
         return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
-      })
-      .then(believe);
+      });
+      return believe(found);
+    };
+    return ask ? ask(place, lookup) : lookup();
   };
 
-  const lookAsked = (kind: Kind, place: string, ask: Ask | undefined) =>
-    !ask || !loaders[kind] || cache.peek(place) ? look(kind, place) : ask(place, async () => look(kind, place));
-
   return {
-    findByHash: (kind, hash, ask) => lookAsked(kind, hash.toString('latin1'), ask),
+    findByHash: (kind, hash, ask) => look(kind, hash.toString('latin1'), ask),
     find: (key, accept, ask) => {
       const kind = kindOf(key);
-      return kind && accept.has(kind) ? lookAsked(kind, hashText(key), ask) : undefined;
+      return kind && accept.has(kind) ? look(kind, hashText(key), ask) : undefined;
     },
   };
 }

@@ -82,8 +82,8 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
 
   const ask =
     (request: IncomingMessage): Ask =>
-    (hash, lookup) =>
-      attempts.look(request, hash, lookup);
+    (secret, lookup) =>
+      attempts.look(request, secret, lookup);
 
   const login: Credentials['login'] = async (request, given, slug) => {
     const { username, password } = given;

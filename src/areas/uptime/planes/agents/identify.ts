@@ -40,7 +40,7 @@ export function byToken(app: App): Identify {
   const attempts = makeAttempts(app);
   return async (request) => {
     const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const known = key === undefined ? undefined : principals.find(key, kinds, (hash, lookup) => attempts.look(request, hash, lookup));
+    const known = key === undefined ? undefined : principals.find(key, kinds, (secret, lookup) => attempts.look(request, secret, lookup));
     const found = known instanceof Promise ? await known : known;
     if (found) return { vantage: found.access as string, agentId: found.id, signal: found.signal };
     if (key !== undefined && !(known instanceof Promise)) attempts.failed(request);
