@@ -7,6 +7,7 @@ import { DatabaseAway } from '../db.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
+import { JoinedRequest } from './joined-chunks.ts';
 import { isTrusted } from './proxies.ts';
 
 /** Speaks raw HTTP on the same port, for protocols that stream (the registry's /v2). True: it took the request. */
@@ -26,6 +27,7 @@ const nodeOptions = {
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16_384,
   requireHostHeader: false, // node would answer without a word; we refuse it below
+  IncomingMessage: JoinedRequest,
 };
 
 const maxParamLength = 512;
