@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { createServer } from 'node:net';
 import type { Config } from '../../kernel/config.ts';
+import { GrowingBuffer } from '../../kernel/growing-buffer.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 interface Address {
@@ -33,15 +34,21 @@ const tryBind = ({ host, port }: Address) =>
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 
+/** Enough of an answer to know whose it is. */
+const mostBytes = 100_000;
+
 /** Our own address, whose certificate is judged elsewhere and may name another host. */
 const answers = ({ host, port }: Address, tls: boolean, path: string) =>
   new Promise<boolean>((resolve) => {
     const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
     const client = tls ? https : http;
     const request = client.get({ host: own, port, path, timeout: 2_000, ...(tls ? { rejectUnauthorized: false } : {}) }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk) => (text = (text + chunk).slice(0, 100_000)));
-      response.on('end', () => resolve(path === '/healthz' ? text === 'ok\n' : text.includes('quarterdeck_')));
+      const answer = new GrowingBuffer(mostBytes);
+      response.on('data', (chunk: Buffer) => answer.add(chunk.subarray(0, mostBytes - answer.length)));
+      response.on('end', () => {
+        const bytes = answer.bytes();
+        resolve(path === '/healthz' ? bytes.toString() === 'ok\n' : bytes.includes('quarterdeck_'));
+      });
       response.on('error', () => resolve(false));
     });
     request.on('timeout', () => request.destroy()).on('error', () => resolve(false));

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { joinChunks } from '../http/joined-chunks.ts';
 import { after } from './deadline.ts';
 import { failureOf, GuardFailure, GuardRefusal } from './errors.ts';
 import type { Message } from './redirect.ts';
@@ -62,6 +63,7 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
     request.on('response', (response) => {
       clearTimeout(late);
       isAnswered = true;
+      joinChunks(response);
       resolve(response);
     });
     request.on('upgrade', (_response, upgraded) => {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { GrowingBuffer } from '../growing-buffer.ts';
 import { type BodyLimits, bounded, hasNoBody } from './body.ts';
 import type { Deadline } from './deadline.ts';
 import type { Phases } from './dial.ts';
@@ -55,15 +56,13 @@ export function respond(
   const body = bounded({ response, method, host, signal: whole.signal, limits, onEnd });
 
   const firstBytes = async (most: number) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const beginning = new GrowingBuffer(most);
     for await (const chunk of body) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= most) break;
+      const room = most - beginning.length;
+      beginning.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      if (beginning.length >= most) break;
     }
-    const all = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    return all.length > most ? all.subarray(0, most) : all;
+    return beginning.bytes();
   };
   const bytes = () => firstBytes(Number.POSITIVE_INFINITY);
   return {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../errors.ts';
+import { GrowingBuffer } from '../growing-buffer.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -15,8 +16,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
     return Promise.reject(tooLarge(maxBytes));
   }
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = new GrowingBuffer(maxBytes);
     const timer = setTimeout(
       () =>
         finish(
@@ -27,14 +27,13 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
     const finish = (error?: Error) => {
       clearTimeout(timer);
       request.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onError).removeListener('close', onClose);
-      if (!error) return resolve(Buffer.concat(chunks));
+      if (!error) return resolve(body.bytes());
       discard(request);
       reject(error);
     };
     const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBytes) finish(tooLarge(maxBytes));
-      else chunks.push(chunk);
+      if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
+      else body.add(chunk);
     };
     const onEnd = () => finish();
     const onError = () => finish(new Refusal(400, 'invalid', 'the body was cut off'));

@@ -7,6 +7,7 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
 import { holdFraming } from './framing.ts';
+import { JoinedRequest } from './joined-chunks.ts';
 import { makePeers, type Peers } from './peer.ts';
 import { nameRequest, newRequestId } from './request-id.ts';
 
@@ -27,6 +28,7 @@ const nodeOptions = {
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16_384,
   requireHostHeader: false, // node would answer without a word; we refuse it below
+  IncomingMessage: JoinedRequest,
 };
 
 const maxParamLength = 512;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
+import { gather } from '../growing-buffer.ts';
 import { type Body, chunksOf, pump, verify } from './body.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
@@ -42,7 +43,7 @@ export function s3Uploads(bucket: Bucket): Pick<Storage, 'createUpload' | 'uploa
   async function* read(s3: S3, pieces: Piece[]): AsyncGenerator<Uint8Array> {
     for (const { key } of pieces.filter(({ size }) => size > 0)) {
       const { Body } = await ask(s3.getObject({ Bucket: bucket.name, Key: key }));
-      yield Buffer.concat(await ask((Body as Readable).toArray()));
+      yield await ask(gather(Body as Readable));
     }
   }
 

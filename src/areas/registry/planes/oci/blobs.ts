@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { gather } from '../../../../kernel/growing-buffer.ts';
 import { may } from '../../access.ts';
 import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
@@ -105,7 +106,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     return blobUnknown(blob.digest);
   }
   if (whole) {
-    const bytes = Buffer.concat(await opened.stream.toArray());
+    const bytes = await gather(opened.stream);
     if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {

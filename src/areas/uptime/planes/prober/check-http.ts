@@ -1,3 +1,4 @@
+import { GrowingBuffer } from '../../../../kernel/growing-buffer.ts';
 import { type FetchOptions, type Guard, GuardFailure, type GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { HttpTarget } from '../../protocol.ts';
 import { expiryOf } from './certificate.ts';
@@ -28,7 +29,7 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
     phases: phases.rounded(),
   });
   let response: GuardResponse | undefined;
-  let beginning: Buffer | undefined;
+  const beginning = new GrowingBuffer(searchedBytes);
   try {
     response = await guard.fetch('uptime', target.url, {
       method: target.method,
@@ -47,8 +48,8 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
         seen.certificateUntil = expiryOf(certificate);
       },
     });
-    const expected = target.expectBodyContains;
-    const body = await readBody(response, expected === undefined ? 1024 : searchedBytes, (read) => (beginning = read));
+    await readBody(response, target.expectBodyContains === undefined ? 1024 : searchedBytes, beginning);
+    const body = beginning.bytes();
     const answer = answerOf(response);
     const verdict = judge(target, response.status, body);
     return told(verdict === null ? { outcome: 'pass', ...answer } : { ...verdict, ...answer, snippet: snippetOf(body) });
@@ -58,7 +59,7 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
     return told({
       ...verdict,
       ...(response === undefined ? {} : answerOf(response)),
-      snippet: beginning === undefined ? '' : snippetOf(beginning),
+      snippet: snippetOf(beginning.bytes()),
     });
   }
 }
@@ -86,19 +87,12 @@ function answerOf({ status, httpVersion, headers, hops }: GuardResponse): Omit<O
 
 /**
  * Reads to the end, since a body that breaks off is an outage too, or to the limit: a longer body than anybody looks through is no
- * fault. Keeps the first `kept` bytes, and shows them as they come: what arrived before a failure is the best clue to it.
+ * fault. The first `kept` bytes are in `beginning` also when it fails: what arrived before a failure is the best clue to it.
  */
-async function readBody(response: GuardResponse, kept: number, show: (beginning: Buffer) => void): Promise<Buffer> {
-  let bytes: Buffer = Buffer.alloc(0);
+async function readBody(response: GuardResponse, kept: number, beginning: GrowingBuffer): Promise<void> {
   try {
-    for await (const chunk of response.body) {
-      if (bytes.length < kept) {
-        bytes = bytes.length === 0 ? chunk.subarray(0, kept) : Buffer.concat([bytes, chunk.subarray(0, kept - bytes.length)]);
-        show(bytes);
-      }
-    }
+    for await (const chunk of response.body) beginning.add(chunk.subarray(0, kept - beginning.length));
   } catch (error) {
     if (!(error instanceof GuardFailure && error.kind === 'too_large')) throw error;
   }
-  return bytes;
 }

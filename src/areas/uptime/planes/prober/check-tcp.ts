@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { GrowingBuffer } from '../../../../kernel/growing-buffer.ts';
 import type { TlsOptions } from '../../../../kernel/guard/index.ts';
 import { type Guard, GuardFailure } from '../../../../kernel/guard/index.ts';
 import type { TcpTarget } from '../../protocol.ts';
@@ -24,7 +25,7 @@ export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpChec
     latencyMs: round(performance.now() - started),
     phases: phases.rounded(),
   });
-  const answer = { bytes: Buffer.alloc(0) };
+  const answer = new GrowingBuffer();
   try {
     const dialing = { connectMs: timeoutMs, onPhase: phases.add };
     const connection = target.tls
@@ -39,21 +40,20 @@ export async function checkTcp(guard: Guard, { target, timeoutMs, tls }: TcpChec
       }
       const isExpected = await converse(socket, target, started + timeoutMs - performance.now(), answer, phases);
       if (isExpected) return told({ outcome: 'pass' });
-      const sentence =
-        answer.bytes.length === 0 ? 'closed the connection without a word' : 'answered with something else than was expected';
-      return told({ ...fail('prefix_mismatch', `${target.host} ${sentence}`), snippet: snippetOf(answer.bytes) });
+      const sentence = answer.length === 0 ? 'closed the connection without a word' : 'answered with something else than was expected';
+      return told({ ...fail('prefix_mismatch', `${target.host} ${sentence}`), snippet: snippetOf(answer.bytes()) });
     } finally {
       socket.destroy();
     }
   } catch (error) {
     const verdict = errorOf(error);
     if (verdict === null) throw error;
-    return told({ ...verdict, snippet: snippetOf(answer.bytes) });
+    return told({ ...verdict, snippet: snippetOf(answer.bytes()) });
   }
 }
 
 /** Whether the answer begins as expected. As many bytes are awaited as that takes, and none when nothing is expected. */
-function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: { bytes: Buffer }, phases: PhaseSums): Promise<boolean> {
+function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: GrowingBuffer, phases: PhaseSums): Promise<boolean> {
   const expected = Buffer.from(target.expectPrefixBase64 ?? '', 'base64');
   const host = target.host;
   return new Promise((resolve, reject) => {
@@ -68,11 +68,12 @@ function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: { b
       settle();
     };
     const onData = (chunk: Buffer) => {
-      if (answer.bytes.length === 0) phases.add('firstByte', performance.now() - started);
-      answer.bytes = Buffer.concat([answer.bytes, chunk.subarray(0, 1024 + expected.length)]).subarray(0, 1024 + expected.length);
-      const common = Math.min(answer.bytes.length, expected.length);
-      const isSoFar = answer.bytes.subarray(0, common).equals(expected.subarray(0, common));
-      if (!isSoFar || answer.bytes.length >= expected.length) end(() => resolve(isSoFar));
+      if (answer.length === 0) phases.add('firstByte', performance.now() - started);
+      const at = answer.length;
+      answer.add(chunk.subarray(0, 1024 + expected.length - at));
+      const seen = chunk.subarray(0, expected.length - at);
+      const isSoFar = seen.equals(expected.subarray(at, at + seen.length));
+      if (!isSoFar || answer.length >= expected.length) end(() => resolve(isSoFar));
     };
     const onEnd = () => end(() => resolve(false));
     const gone = (cause?: unknown) =>

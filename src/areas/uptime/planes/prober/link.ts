@@ -6,6 +6,8 @@ import { gunzip, gzip } from 'node:zlib';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { exitCodes, Stop } from '../../../../kernel/errors.ts';
+import { GrowingBuffer } from '../../../../kernel/growing-buffer.ts';
+import { joinChunks } from '../../../../kernel/http/joined-chunks.ts';
 import { Assignment, type AssignmentsResponse, type Batch, BatchResponse, paths, pollSeconds, SessionResponse } from '../../protocol.ts';
 
 /** The server answered, and not with what was asked for. */
@@ -75,6 +77,7 @@ export function openLink(place: { readonly socketPath: string } | { readonly ser
       };
       outgoing.on('error', (error) => end(() => reject(error)));
       outgoing.on('response', (response) => {
+        joinChunks(response);
         read(response).then(
           (answer) => end(() => resolve(answer)),
           (error) => end(() => reject(error)),
@@ -144,14 +147,12 @@ export function isOverheard(server: string): boolean {
 }
 
 async function read(response: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const sent = new GrowingBuffer(mostAnswerBytes);
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > mostAnswerBytes) throw new Error(`the server answered with more than ${mostAnswerBytes} bytes`);
-    chunks.push(chunk);
+    if (sent.length + chunk.length > mostAnswerBytes) throw new Error(`the server answered with more than ${mostAnswerBytes} bytes`);
+    sent.add(chunk);
   }
-  let body = Buffer.concat(chunks);
+  let body = sent.bytes();
   if (response.headers['content-encoding'] === 'gzip') body = await unpack(body, { maxOutputLength: mostAnswerBytes });
   const status = response.statusCode ?? 0;
   const answer = parsed(body.toString('utf8'));
