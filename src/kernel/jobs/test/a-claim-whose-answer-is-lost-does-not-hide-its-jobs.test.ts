@@ -28,7 +28,8 @@ test('jobs claimed by a statement whose answer never arrived are run at once, no
       server.write(data);
     });
     server.on('data', async (data) => {
-      if (!isClaim || cuts > 0) return void client.write(data);
+      // Its own answer, not that to what travelled before it: PostgreSQL sends it once the claim is committed.
+      if (!isClaim || cuts > 0 || !/(UPDATE|SELECT) 5\0/.test(data.toString('latin1'))) return void client.write(data);
       cuts++;
       attemptsAtCut = await sql('select count(*)::int as taken from kernel.job where lease_until > kernel.now()');
       client.destroy();
