@@ -120,8 +120,8 @@ export const scheduleOps = {
     body: input({ userId, label, startsAt: DateTimeInput, endsAt: DateTimeInput }),
     responses: { 201: OncallOverride },
     errors: {
-      400: 'the end is not after the start, the user is no member, or a field is invalid',
-      409: 'the schedule has 1,000 overrides ahead and in the last 400 days, or the Idempotency-Key was used before in another way',
+      400: 'the end is not after the start or lies in the past, the user is no member, or a field is invalid',
+      409: 'the schedule has 1,000 overrides under way and ahead, or the Idempotency-Key was used before in another way',
     },
   }),
   removeScheduleOverride: op({

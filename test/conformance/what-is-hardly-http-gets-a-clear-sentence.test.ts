@@ -52,7 +52,7 @@ test('a body that does not arrive within 30 seconds is given up', async (t) => {
   const waits: (() => void)[] = [];
   const real = globalThis.setTimeout;
   t.mock.method(globalThis, 'setTimeout', ((act: () => void, ms: number) => {
-    if (ms === 30_000) waits.push(act);
+    if (ms === 30_000 && new Error().stack?.includes('readBody')) waits.push(act); // tasks have such a deadline too
     return real(act, ms);
   }) as typeof setTimeout);
 

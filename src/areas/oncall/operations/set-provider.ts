@@ -3,6 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid, rejected, unreachable } from '../../../kernel/errors.ts';
 import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../planes/twilio/client.ts';
+import { accountsTopic } from '../provider-account.ts';
 import { providerView } from '../provider-view.ts';
 import { isPhone } from '../rules/phones.ts';
 import * as store from '../store/provider.ts';
@@ -13,6 +14,7 @@ export const setProvider = operation(oncall.setProvider, async ({ ctx, body }) =
   return ctx.write(async (tx) => {
     const sealed = ctx.app.secrets.seal(body.authToken, store.sealedAt(ctx.org));
     const saved = await store.saveProvider(tx, ctx.org, { accountSid: body.accountSid, fromNumber: body.fromNumber, sealed });
+    await ctx.app.caches.drop(tx, accountsTopic);
     await audit(tx, ctx, 'oncall.provider.set', { id: body.accountSid }, { accountSid: body.accountSid, fromNumber: body.fromNumber });
     return ok(providerView(saved));
   });

@@ -15,6 +15,12 @@ export const sealedAt = (org: string) => `oncall.provider.auth_token.${org}`;
 export const provider = (tx: Tx, org: string) => row(tx, ProviderRow)`
   select account_sid, from_number, auth_token, updated_at from oncall.provider where org_id = ${org}`;
 
+const OwnedRow = Type.Object({ org_id: Type.String(), ...ProviderRow.properties });
+
+/** Of every organization. */
+export const providers = (tx: Tx) => rows(tx, OwnedRow)`
+  select org_id, account_sid, from_number, auth_token, updated_at from oncall.provider`;
+
 export const saveProvider = async (tx: Tx, org: string, p: { accountSid: string; fromNumber: string; sealed: Buffer }) =>
   (await row(tx, ProviderRow)`
     insert into oncall.provider (org_id, account_sid, from_number, auth_token, updated_at)

@@ -124,12 +124,11 @@ export const policiesTargeting = (tx: Tx, org: string, scheduleId: string) => ro
   select id, name from oncall.policy
    where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'schedule', id: scheduleId } }])}::jsonb order by id`;
 
-/** How many there are that end later than so many days before `at`, or before now where that is earlier. */
-export const countOverrides = async (tx: Tx, org: string, scheduleId: string, at: string, days: number): Promise<number> =>
+/** How many are not over yet. */
+export const countOverrides = async (tx: Tx, org: string, scheduleId: string): Promise<number> =>
   (await row(tx, Type.Object({ count: Type.Integer() }))`
     select count(*)::int as count from oncall.schedule_override
-     where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > least(kernel.now(), ${at}) - make_interval(days => ${days})`)!
-    .count;
+     where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > (select kernel.now())`)!.count;
 
 export const insertOverride = async (tx: Tx, org: string, scheduleId: string, o: Omit<Override, 'id'>) =>
   (await row(tx, OverrideRow)`

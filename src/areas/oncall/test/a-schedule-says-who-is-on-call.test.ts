@@ -105,8 +105,13 @@ test('what cannot be a schedule is refused with a sentence', async (t) => {
     [`/oncall/schedules/${id}/overrides`, { ...person(owner), startsAt: '2026-01-02 00:00', endsAt: '2026-01-03T00:00:00Z' }, /ISO 8601/],
     [
       `/oncall/schedules/${id}/overrides`,
-      { ...person(stranger), startsAt: '2026-01-02T00:00:00Z', endsAt: '2026-01-03T00:00:00Z' },
+      { ...person(stranger), startsAt: '2126-01-02T00:00:00Z', endsAt: '2126-01-03T00:00:00Z' },
       /no member/,
+    ],
+    [
+      `/oncall/schedules/${id}/overrides`,
+      { ...person(owner), startsAt: '2026-01-02T00:00:00Z', endsAt: '2026-01-03T00:00:00Z' },
+      /endsAt lies in the past/,
     ],
   ];
   for (const [path, body, sentence] of refusals) {

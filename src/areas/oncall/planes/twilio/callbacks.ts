@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { makeAttempts } from '../../../../identity/attempts.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { perApp } from '../../../../kernel/per-app.ts';
 import { callbackUrl } from '../../channels/phone.ts';
 import { acknowledge, pageConfirmed, pageDelivered, pageFailed, resolve, type Settled } from '../../engine/index.ts';
-import { providerAccount } from '../../provider-account.ts';
+import { signersOf } from '../../provider-account.ts';
 import { readReply } from '../../rules/sms-reply.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
@@ -18,8 +16,6 @@ import { announce, reply, sayAndEnd } from './twiml.ts';
 
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
-
-const attemptsOf = perApp((app) => makeAttempts(app));
 
 /** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
 export function twilioCallbacks(server: FastifyInstance, app: App) {
@@ -42,20 +38,12 @@ export function twilioCallbacks(server: FastifyInstance, app: App) {
 
 const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
 
-/**
- * Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. Whoever signs wrongly
- * is counted by address, since the account has to be looked up for it.
- */
+/** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
 async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields> {
   const fields = (request.body ?? {}) as Fields;
   const given = request.headers['x-twilio-signature'];
-  const judged =
-    typeof given === 'string' &&
-    (await attemptsOf(app).look(request.raw, undefined, async () => {
-      const account = await app.db.read((tx) => providerAccount(tx, app, request.params.org));
-      return account && isSigned(account.authToken, app.publicUrl() + request.url, fields, given) ? true : undefined;
-    }));
-  if (!judged) {
+  const token = typeof given === 'string' ? await signersOf(app)(request.params.org) : undefined;
+  if (token === undefined || !isSigned(token, app.publicUrl() + request.url, fields, given as string)) {
     throw new Refusal(
       403,
       'bad_signature',
