@@ -47,7 +47,7 @@ export async function find(wanted: Wanted, here: Here, { mayBeOwner = true } = {
 
   const set = await tokenSet(here);
   if (set && isFor(set, url)) return { url, token: set.token, tokenFrom: set.from };
-  const left = mayBeOwner ? tokenLeft(await here.server()) : undefined;
+  const left = mayBeOwner ? await tokenLeft(here, set) : undefined;
   if (left && isFor(left, url)) return { url, token: left.token, tokenFrom: left.from };
   return { url, token: undefined, tokenFrom: 'none', ...(set ? { withheld: whyWithheld(url, here) } : {}) };
 }
@@ -66,8 +66,11 @@ async function tokenSet(here: Here): Promise<Held | undefined> {
   return { token: sendable(token, 'QUARTERDECK_TOKEN'), from: 'QUARTERDECK_TOKEN', servers: url ? [url] : ownUrls(await here.server()) };
 }
 
-/** The owner's token is for the server that wrote it, which tells its URLs in the file beside. */
-function tokenLeft(own: OwnServer): Held | undefined {
+/** The owner's token is for the server that wrote it, which tells its URLs in the file beside. Whoever has a token set does not fall back,
+ *  in silence, to one that lies in the current directory for a server that only a file there names. */
+async function tokenLeft(here: Here, set: Held | undefined): Promise<Held | undefined> {
+  const own = await here.server();
+  if (set && own.isFromFolder && !isThisMachine(own.url)) return undefined;
   const from = join(own.dataDir, 'owner.token');
   const token = read(from);
   if (!token) return undefined;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -55,6 +55,13 @@ test('a settings file that lies in the current directory does not say whose the 
   const refused = await run(['tokens', 'list'], { cwd, env: { QUARTERDECK_TOKEN: token } });
   assert.equal(refused.code, 20, refused.stderr);
   assert.match(refused.stderr, /if it is a token of http:\/\/127\.0\.0\.5:9, set QUARTERDECK_URL to that/);
+
+  // Nor is the token that lies there used instead of the one that was set: the command would be carried out at a server of the folder's choice.
+  mkdirSync(join(cwd, 'data'));
+  writeFileSync(join(cwd, 'data', 'owner.token'), 'qd_pat_of_the_folder\n');
+  writeFileSync(join(cwd, 'data', 'owner.url'), 'http://127.0.0.5:9\n');
+  const lured = await run(['tokens', 'list'], { cwd, env: { QUARTERDECK_TOKEN: token } });
+  assert.equal(lured.code, 20, lured.stderr);
 
   const named = { QUARTERDECK_TOKEN: token, QUARTERDECK_CONFIG: join(cwd, 'quarterdeck.toml') };
   assert.equal((await run(['tokens', 'list'], { env: named })).code, 25, 'a file that the environment names is believed');

@@ -8,6 +8,8 @@ import { rateLimit } from './rate-limit.ts';
 
 /** Wrong secrets a minute from one place before it is made to wait. */
 const failuresPerMinute = 60;
+/** Lookups of one place that may wait for others of it. */
+const mostWaiting = 2_000;
 /** How a lookup refuses a wrong secret: not good, not there, or not to be judged because its issuer is away. */
 const wrong: ReadonlySet<number> = new Set([401, 404, 502]);
 
@@ -40,7 +42,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
   };
 
   const guess = async <T extends {}>(place: string, lookup: () => Promise<T | undefined>): Promise<T | undefined> => {
-    await queue.turn(place);
+    if (!(await queue.turn(place))) throw refuse(1);
     try {
       holdPlace(place);
       const found = await lookup().catch((error) => {
@@ -89,11 +91,14 @@ interface Place {
 function makeQueue(left: (place: string) => number) {
   const places = new Map<string, Place>();
   return {
-    turn: async (name: string): Promise<void> => {
+    /** False: so many wait that there is no room for one more. */
+    turn: async (name: string): Promise<boolean> => {
       const place = places.get(name) ?? { busy: 0, waiting: [] };
+      if (place.waiting.length >= mostWaiting) return false;
       places.set(name, place);
       if (place.busy === 0 || place.busy < left(name)) place.busy++;
       else await new Promise<void>((resolve) => place.waiting.push(resolve));
+      return true;
     },
     leave: (name: string): void => {
       const place = places.get(name)!;

@@ -10,7 +10,7 @@ export interface LastRequests {
   close(): Promise<void>;
 }
 
-const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
+const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });
 
 export function lastRequests(app: App, everyMs = 5_000): LastRequests {
   let seen = new Set<string>();
@@ -19,10 +19,16 @@ export function lastRequests(app: App, everyMs = 5_000): LastRequests {
     const ids = [...seen].sort(); // one order everywhere: two processes never deadlock
     seen = new Set();
     const write = app.db.write(async (tx) => {
-      const owners = await rows(tx, OwnerRow)`
-        with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for update)
-        update identity.token t set last_request = kernel.now() from touched where t.org_id = touched.org_id and t.id = touched.id
-        returning t.org_id, t.user_id`;
+      // Those that somebody locks at this moment, minting with them or revoking them, are left for the next time: whoever waits for one
+      // token while it holds those of others makes these wait too.
+      const found = await rows(tx, SeenRow)`
+        with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for no key update skip locked),
+             written as (update identity.token t set last_request = kernel.now() from touched
+                          where t.org_id = touched.org_id and t.id = touched.id returning t.id)
+        select t.id, t.org_id, t.user_id, w.id is not null as written
+          from identity.token t left join written w on w.id = t.id where t.id = any(${ids})`;
+      for (const { id, written } of found) if (!written) seen.add(id);
+      const owners = found.filter((token) => token.written);
       for (const topic of new Set(owners.map((o) => topics.tokensOf(o.org_id, o.user_id)))) await app.caches.drop(tx, topic);
     });
     await write.catch((error) => {

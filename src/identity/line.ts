@@ -23,7 +23,8 @@ const LineRow = Type.Object({
 
 /**
  * Locks the calling token and those above it until what it mints is committed: whoever revokes one of them meanwhile waits, and then
- * finds the new one too. A token that was revoked a moment ago, while it was still remembered, mints nothing.
+ * finds the new one too. A token that was revoked a moment ago, while it was still remembered, mints nothing. Not a shared lock: those
+ * overtake whoever waits for one of their own, so that a token which mints without pause could never be revoked.
  */
 export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Line> {
   const tokens = await rows(tx, LineRow)`
@@ -31,7 +32,7 @@ export async function lockLine(tx: Tx, org: string, tokenId: string): Promise<Li
            extract(epoch from m.expires_at - kernel.now())::float8 as seconds_left, t.minters || t.id as line
       from identity.token t join identity.token m on m.org_id = t.org_id and m.id = any(t.minters || t.id)
      where t.org_id = ${org} and t.id = ${tokenId}
-     order by m.id for share of m`;
+     order by m.id for no key update of m`;
   const [first] = tokens.toSorted((a, b) => a.seconds_left - b.seconds_left);
   if (!first || tokens.length !== first.line.length || !tokens.every((t) => t.alive))
     return unauthenticated('unauthenticated: the token is disabled, expired or revoked');

@@ -69,8 +69,11 @@ export const insertMember = (tx: Tx, orgId: string, userId: string, role: Organi
 export const setRole = (tx: Tx, orgId: string, userId: string, role: OrganizationRole) =>
   run(tx)`update identity.member set role = ${role} where org_id = ${orgId} and user_id = ${userId}`;
 
-export const removeMember = (tx: Tx, orgId: string, userId: string) =>
-  run(tx)`delete from identity.member where org_id = ${orgId} and user_id = ${userId}`;
+/** The tokens go with the membership. They are locked first, as minting does it: else each would wait for the other. */
+export async function removeMember(tx: Tx, orgId: string, userId: string): Promise<void> {
+  await run(tx)`select from identity.token where org_id = ${orgId} and user_id = ${userId} order by id for update`;
+  await run(tx)`delete from identity.member where org_id = ${orgId} and user_id = ${userId}`;
+}
 
 const AccountRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
 

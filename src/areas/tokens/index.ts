@@ -4,8 +4,10 @@ import { deleteToken } from './operations/delete-token.ts';
 import { listScopeOptions } from './operations/list-scope-options.ts';
 import { listTokens } from './operations/list-tokens.ts';
 import { updateToken } from './operations/update-token.ts';
+import { forgetTokens } from './tasks.ts';
 
 export const tokens = defineArea({
   name: 'tokens',
   operations: [listTokens, createToken, listScopeOptions, updateToken, deleteToken],
+  tasks: [forgetTokens],
 });

@@ -1,7 +1,7 @@
 import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from '../../identity/grants.ts';
 import type { Line } from '../../identity/line.ts';
 import type { Principal } from '../../identity/principal.ts';
-import { forbidden } from '../../kernel/errors.ts';
+import { conflict, forbidden } from '../../kernel/errors.ts';
 
 type Scopes = readonly (readonly RoleUse[])[];
 
@@ -25,8 +25,16 @@ export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, s
     );
 }
 
-/** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller. */
+/** Each is read with every lookup of the token and of what it minted. */
+const mostCeilings = 20;
+
+/** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller; each once, however it is written. */
 export const withCeilings = (ceilings: Scopes, caller: Principal): (readonly RoleUse[])[] => {
-  const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [JSON.stringify(s), s]));
+  const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [spelled(s), s]));
+  if (distinct.size > mostCeilings)
+    conflict(`the token was narrowed in ${mostCeilings} different ways already; mint another one with the scope that it is to have`);
   return [...distinct.values()];
 };
+
+const spelled = (scope: readonly RoleUse[]) =>
+  JSON.stringify([...new Set(scope.map(({ role, resourceIds }) => JSON.stringify([role, ...resourceIds.toSorted()])))].sort());

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { RoleUses } from '../../identity/store.ts';
-import { row, rows, type Tx } from '../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../kernel/db.ts';
 import type { Page } from '../../kernel/page.ts';
 import { sql } from '../../kernel/sql.ts';
 
@@ -43,3 +43,9 @@ export const scopesOf = async (tx: Tx, org: string, ids: readonly string[]) =>
     await rows(tx, ScopesRow)`
       select jsonb_build_array(scope) || ceilings as scopes from identity.token where org_id = ${org} and id = any(${ids})`
   ).flatMap((t) => t.scopes);
+
+/** Some of those that have been over for so many days. What one of them minted was over no later. */
+export const forgetExpired = (tx: Tx, days: number, most: number) => run(tx)`
+  delete from identity.token where (org_id, id) in (
+    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by id limit ${most}
+       for update skip locked)`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import type { App } from '../../kernel/app.ts';
-import { DatabaseAway } from '../../kernel/db.ts';
+import { DatabaseAway, run } from '../../kernel/db.ts';
 import { lastRequests } from '../last-request.ts';
 
 test('lastRequest is written for all tokens at once, and shows in the list', async (t) => {
@@ -68,4 +68,21 @@ test('a stopping server writes what it has seen', async (t) => {
   await second.stop();
   const { tokens } = (await first.owner.get('/tokens')).body;
   assert.ok(tokens.find((x: { id: string }) => x.id === second.owner.tokenId).lastRequest);
+});
+
+test('a token that somebody mints with or revokes at this moment holds up nobody’s lastRequest, and gets its own the next time', async (t) => {
+  const { app, owner, organization } = await quarterdeck(t);
+  const other = await organization('other');
+  const requests = lastRequests(app, 3_600_000);
+  t.after(() => requests.close());
+  const last = async (who: typeof owner) =>
+    (await who.get('/tokens')).body.tokens.find((x: { id: string }) => x.id === who.tokenId).lastRequest;
+  for (const who of [owner, other]) requests.used(who.tokenId);
+  await app.db.write(async (tx) => {
+    await run(tx)`select from identity.token where id = ${owner.tokenId} for no key update`;
+    await requests.flush();
+  });
+  assert.deepEqual([await last(owner), typeof (await last(other))], [null, 'string']);
+  await requests.flush();
+  assert.ok(await last(owner));
 });

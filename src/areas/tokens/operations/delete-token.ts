@@ -1,5 +1,5 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { audit } from '../../../identity/audit.ts';
+import { auditEach } from '../../../identity/audit.ts';
 import { deleteLine } from '../../../identity/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
@@ -12,9 +12,9 @@ export const deleteToken = operation(tokens.deleteToken, async ({ ctx, params })
     const token = (await store.lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
     requireOwnLine(ctx.principal, token);
 
-    for (const ended of await deleteLine(tx, ctx.org, ctx.user.id, token.id)) {
-      await audit(tx, ctx, 'tokens.token.delete', ended, { name: ended.name, ...(ended.id === token.id ? {} : { with: token.id }) });
-    }
+    const ended = await deleteLine(tx, ctx.org, ctx.user.id, token.id);
+    const told = ended.map(({ id, name }) => ({ id, detail: { name, ...(id === token.id ? {} : { with: token.id }) } }));
+    await auditEach(tx, ctx, 'tokens.token.delete', told);
     // What it minted hangs on this topic as well.
     await ctx.app.caches.drop(tx, topics.credential(token.id));
     await ctx.app.caches.drop(tx, topics.tokensOf(ctx.org, ctx.user.id));

@@ -11,7 +11,7 @@ const mintingWaits = (app: App) =>
     (tx) =>
       run(
         tx,
-      )`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%for share of m%'`,
+      )`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update of m%'`,
   );
 
 test('a token whose own minter is revoked or switched off while it mints leaves no child', async (t) => {
