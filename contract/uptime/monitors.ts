@@ -12,11 +12,12 @@ const base64 = (bytes: number, description: string) =>
 const url = {
   format: 'uri',
   description:
-    'http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one',
+    'http or https, at most 2,048 characters; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one',
 };
 
 const http = {
-  url: Type.String({ ...url, maxLength: 2048 }),
+  // With masks for its values a URL may be longer than it is; how long it is, is judged with the values.
+  url: Type.String({ ...url, maxLength: 8192 }),
   method: Type.Optional(oneOf(['GET', 'HEAD', 'POST'], { description: 'GET by default' })),
   headers: Type.Optional(
     Type.Unsafe<Record<string, string>>({
@@ -46,7 +47,8 @@ const http = {
     Type.String({
       minLength: 1,
       maxLength: 1024,
-      description: 'Text that the body must hold; not with HEAD. Shown only to those who may change the monitor',
+      description:
+        'Text that the body must hold; not with HEAD. Shown only to those who may change the monitor. Another one needs every hidden value sent again, for a check would tell whether it is part of one',
     }),
   ),
 };
@@ -61,7 +63,12 @@ const tcp = {
       'Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent',
     ),
   ),
-  expectPrefixBase64: Type.Optional(base64(1024, 'What the answer must begin with. Shown only to those who may change the monitor')),
+  expectPrefixBase64: Type.Optional(
+    base64(
+      1024,
+      'What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again',
+    ),
+  ),
 };
 
 const downCondition = {
@@ -73,7 +80,6 @@ const downCondition = {
   quorum: Type.Integer({ minimum: 1, maximum: 10, description: 'How many failing vantages mean down; the majority by default' }),
 };
 
-// With its masks a URL may be longer than it is.
 const UptimeHttp = named('UptimeHttp', Type.Object({ ...http, url: Type.String(url) }));
 const UptimeTcp = named('UptimeTcp', Type.Object(tcp));
 const UptimeDownCondition = named('UptimeDownCondition', Type.Object(downCondition));

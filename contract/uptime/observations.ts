@@ -51,7 +51,10 @@ const UptimeFailure = named(
         'For fail: status_mismatch, body_mismatch, prefix_mismatch. For error: dns_not_found, dns_failure, dns_timeout, connection_refused, connection_reset, connect_timeout, network_unreachable, tls_handshake, tls_certificate, timeout, too_many_redirects, protocol, blocked_target',
     }),
     errorDetail: Type.String(),
-    responseSnippet: Type.String({ description: 'At most 1,024 bytes of what came back; empty when nothing did' }),
+    responseSnippet: Type.String({
+      description:
+        'At most 1,024 bytes of what came back. Empty when nothing did, and always when the check sends anything hidden (a header, a query, a body, bytes to a port), which an answer may repeat',
+    }),
   }),
 );
 

@@ -1596,12 +1596,12 @@ export type UptimeFailure = {
   /** For fail: status_mismatch, body_mismatch, prefix_mismatch. For error: dns_not_found, dns_failure, dns_timeout, connection_refused, connection_reset, connect_timeout, network_unreachable, tls_handshake, tls_certificate, timeout, too_many_redirects, protocol, blocked_target */
   errorKind: string;
   errorDetail: string;
-  /** At most 1,024 bytes of what came back; empty when nothing did */
+  /** At most 1,024 bytes of what came back. Empty when nothing did, and always when the check sends anything hidden (a header, a query, a body, bytes to a port), which an answer may repeat */
   responseSnippet: string;
 };
 
 export type UptimeHttp = {
-  /** http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
+  /** http or https, at most 2,048 characters; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
   url: string;
   /** GET by default */
   method?: 'GET' | 'HEAD' | 'POST';
@@ -1613,12 +1613,12 @@ export type UptimeHttp = {
   followRedirects?: boolean;
   /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
   expectStatus?: string[];
-  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor */
+  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor. Another one needs every hidden value sent again, for a check would tell whether it is part of one */
   expectBodyContains?: string;
 };
 
 export type UptimeHttpInput = {
-  /** http or https; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
+  /** http or https, at most 2,048 characters; addresses in private ranges are refused. Shown without its query, and to those who may change the monitor with `***` for every value of it; `***` sent for a value keeps the stored one */
   url: string;
   /** GET by default */
   method?: 'GET' | 'HEAD' | 'POST';
@@ -1630,7 +1630,7 @@ export type UptimeHttpInput = {
   followRedirects?: boolean;
   /** Each `200`, `2xx` or `200-299`; any match passes; `2xx` by default */
   expectStatus?: string[];
-  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor */
+  /** Text that the body must hold; not with HEAD. Shown only to those who may change the monitor. Another one needs every hidden value sent again, for a check would tell whether it is part of one */
   expectBodyContains?: string;
 };
 
@@ -1709,7 +1709,7 @@ export type UptimeTcp = {
   tls?: boolean;
   /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
   sendBase64?: string;
-  /** What the answer must begin with. Shown only to those who may change the monitor; base64 of at most 1024 bytes */
+  /** What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again; base64 of at most 1024 bytes */
   expectPrefixBase64?: string;
 };
 
@@ -1720,7 +1720,7 @@ export type UptimeTcpInput = {
   tls?: boolean;
   /** Sent after connecting. Shown only to those who may change the monitor, as `Kioq` (`***`), which keeps the stored one when sent; base64 of at most 4096 bytes */
   sendBase64?: string;
-  /** What the answer must begin with. Shown only to those who may change the monitor; base64 of at most 1024 bytes */
+  /** What the answer must begin with. Shown only to those who may change the monitor; another one needs what is sent to be sent again; base64 of at most 1024 bytes */
   expectPrefixBase64?: string;
 };
 

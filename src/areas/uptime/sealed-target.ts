@@ -12,6 +12,15 @@ export interface SealedRow {
   sealed: Buffer | null;
 }
 
+/** The whole target, or undefined: its seal is damaged, or the key that made it is not here (yet). Nobody else need wait for that. */
+export function openedTarget(secrets: Pick<Secrets, 'unseal'>, row: SealedRow): Target | undefined {
+  try {
+    return openTarget(secrets, row);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The whole target. What an earlier release wrote is not sealed yet: there, what is stored is whole. */
 export const openTarget = ({ unseal }: Pick<Secrets, 'unseal'>, { id, target, sealed }: SealedRow): Target =>
   sealed === null ? (target as Target) : (JSON.parse(unseal(sealed, placeOf(id))) as Target);

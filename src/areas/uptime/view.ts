@@ -1,10 +1,16 @@
 import type { Ctx } from '../../identity/context.ts';
 import { mayChange } from './find-monitor.ts';
 import { maskedTarget, shownTarget } from './rules/hidden.ts';
-import { openTarget } from './sealed-target.ts';
+import { openedTarget } from './sealed-target.ts';
 import type { MaintenanceRow } from './store/maintenance.ts';
 import type { WatchedRow } from './store/monitors.ts';
 import type { FailureRow, TransitionRow } from './store/observations.ts';
+
+/** What everybody may see, where it cannot be opened: then it can still be found, renamed, set anew and deleted. */
+function targetView(ctx: Ctx, m: WatchedRow) {
+  const whole = mayChange(ctx, m) ? openedTarget(ctx.app.secrets, m) : undefined;
+  return whole ? maskedTarget(whole) : shownTarget(m.target);
+}
 
 /** As much of a monitor as the caller may see: values that are sent with its checks are nobody's to see. */
 export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
@@ -21,7 +27,7 @@ export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
   stateSince: m.since,
   createdAt: m.created_at,
   updatedAt: m.updated_at,
-  [m.kind]: mayChange(ctx, m) ? maskedTarget(openTarget(ctx.app.secrets, m)) : shownTarget(m.target),
+  [m.kind]: targetView(ctx, m),
 });
 
 export const failureView = (f: FailureRow) => ({

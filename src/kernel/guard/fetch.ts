@@ -6,7 +6,7 @@ import { GuardFailure, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
 import { checkUnasked } from './pin.ts';
-import { isRedirect, type Message, redirected } from './redirect.ts';
+import { headersElsewhere, isRedirect, type Message, redirected } from './redirect.ts';
 import { type GuardResponse, type Hop, respond } from './response.ts';
 import type { TlsOptions } from './secure.ts';
 
@@ -23,7 +23,10 @@ export interface Timeouts {
 
 export interface FetchOptions {
   readonly method?: string;
+  /** Of these, a redirect to another origin gets those that say nothing of the caller. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Win over those above, and stay with the first origin: what a user has set may be a secret under any name. */
+  readonly originHeaders?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
   readonly timeouts?: Timeouts;
@@ -84,16 +87,17 @@ const bodyLimits = ({ maxBodyBytes, timeouts, decompress }: FetchOptions) => ({
 });
 
 function firstMessage(input: string | URL, options: FetchOptions): Message {
-  const asked = checkedHeaders(options.headers ?? {});
+  const headers = {
+    accept: '*/*',
+    'user-agent': 'Quarterdeck',
+    'accept-encoding': options.decompress === false ? 'identity' : acceptEncoding,
+    ...checkedHeaders(options.headers ?? {}),
+  };
   return {
     target: parseTarget(input),
     method: checkedMethod(options.method ?? 'GET'),
-    headers: {
-      accept: '*/*',
-      'user-agent': 'Quarterdeck',
-      'accept-encoding': options.decompress === false ? 'identity' : acceptEncoding,
-      ...asked,
-    },
+    headers: { ...headers, ...checkedHeaders(options.originHeaders ?? {}) },
+    elsewhere: headersElsewhere(headers),
     body: typeof options.body === 'string' ? Buffer.from(options.body) : (options.body ?? null),
   };
 }

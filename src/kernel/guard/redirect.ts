@@ -6,6 +6,8 @@ export interface Message {
   readonly target: Target;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The headers that another origin gets instead. */
+  readonly elsewhere: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
@@ -13,8 +15,15 @@ export interface Message {
 const forAnyOrigin = new Set([
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'user-agent'],
   ...['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'],
-  ...['content-type', 'content-language', 'content-encoding'],
 ]);
+/** Belong to a body, and go where it goes. */
+const ofBody = new Set(['content-type', 'content-language', 'content-encoding']);
+
+type Headers = Readonly<Record<string, string>>;
+const only = (headers: Headers, isKept: (name: string) => boolean): Headers =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => isKept(name)));
+
+export const headersElsewhere = (headers: Headers): Headers => only(headers, (name) => forAnyOrigin.has(name));
 
 export const isRedirect = (status: number) => status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 
@@ -29,20 +38,20 @@ export function redirected(from: Message, status: number, location: string, allo
   }
   const becomesGet = status === 303 ? from.method !== 'GET' && from.method !== 'HEAD' : status <= 302 && from.method === 'POST';
   const isSameOrigin = target.url.origin === from.target.url.origin;
-  const isUpgrade = target.secure && !from.target.secure && target.host.name === from.target.host.name;
+  const isUpgrade = target.host.name === from.target.host.name && isPlainWeb(from.target) && isSecureWeb(target);
   if (from.body !== null && !becomesGet && !isSameOrigin && !isUpgrade) {
     throw new GuardRefusal(
       'redirect',
       `${from.target.host.name} redirects a request that has a body to another server; name the final URL instead`,
     );
   }
-  const kept = Object.entries(from.headers).filter(
-    ([name]) => (isSameOrigin || forAnyOrigin.has(name)) && !(becomesGet && name.startsWith('content-')),
-  );
-  return {
-    target,
-    method: becomesGet ? 'GET' : from.method,
-    headers: Object.fromEntries(kept),
-    body: becomesGet ? null : from.body,
-  };
+  const body = becomesGet ? null : from.body;
+  const kept = isSameOrigin
+    ? only(from.headers, (name) => !(becomesGet && name.startsWith('content-')))
+    : { ...from.elsewhere, ...(body === null ? {} : only(from.headers, (name) => ofBody.has(name))) };
+  return { target, method: becomesGet ? 'GET' : from.method, headers: kept, elsewhere: from.elsewhere, body };
 }
+
+/** The two ports of one server. Who listens at any other is unknown. */
+const isPlainWeb = ({ secure, port }: Target) => !secure && port === 80;
+const isSecureWeb = ({ secure, port }: Target) => secure && port === 443;

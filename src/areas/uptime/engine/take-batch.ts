@@ -2,13 +2,15 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { type Batch, outcomes } from '../protocol.ts';
 import type { Reported } from '../rules/down.ts';
+import { sendsHidden, withoutQueries } from '../rules/hidden.ts';
 import { emptyHistogram, latencyBucket } from '../rules/latency.ts';
 import { takeIn } from '../rules/take-in.ts';
+import { openedTarget } from '../sealed-target.ts';
 import { beginBatch, lastBatch, type Speaker } from '../store/instances.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
 import { type OpinionChange, opinionsOf, writeOpinions } from '../store/opinions.ts';
 import { insertFailures, insertResults, type StoredFailure, type StoredResult } from '../store/results.ts';
-import { lockStates, monitorsOf } from '../store/states.ts';
+import { lockStates, monitorsOf, sealedOf } from '../store/states.ts';
 import { windowsBetween } from '../store/windows.ts';
 import type { Partitions } from './partitions.ts';
 import { type Moved, record } from './record.ts';
@@ -34,10 +36,20 @@ export const takeBatch = (app: App, partitions: Partitions, by: Speaker, batch: 
       const last = await lastBatch(tx, by, batch.instance);
       return untaken(last.revoked ? 'revoked' : last.seq === null ? 'no session' : 'known');
     }
-    return batch.results.length ? store(tx, partitions, by.vantage, begun.vantage_no, batch, Date.parse(begun.now)) : untaken('stored');
+    return batch.results.length
+      ? store(app, tx, partitions, by.vantage, begun.vantage_no, batch, Date.parse(begun.now))
+      : untaken('stored');
   });
 
-async function store(tx: Tx, partitions: Partitions, vantage: string, vantageNo: number, batch: Batch, now: number): Promise<Taken> {
+async function store(
+  app: App,
+  tx: Tx,
+  partitions: Partitions,
+  vantage: string,
+  vantageNo: number,
+  batch: Batch,
+  now: number,
+): Promise<Taken> {
   const ids = [...new Set(batch.results.map((r) => r.monitor))];
   const [locked, watched] = await Promise.all([lockStates(tx, ids), monitorsOf(tx, ids)]);
   const states = new Map(locked.map((s) => [s.monitor_id, s]));
@@ -84,14 +96,22 @@ async function store(tx: Tx, partitions: Partitions, vantage: string, vantageNo:
     if (taken.standing !== before)
       moved.push({ monitor, state, change: { id: monitor.id, ...standingChange(taken.standing) }, transitions: taken.transitions });
   }
-  await Promise.all([writeOpinions(tx, vantage, changes), failures.length && insertFailures(tx, failures)]);
+  const kept = await withoutAnswers(app, tx, failures);
+  await Promise.all([writeOpinions(tx, vantage, changes), kept.length && insertFailures(tx, kept)]);
   if (moved.length) await record(tx, moved);
   return { is: 'stored', results: told, transitions: moved.reduce((n, m) => n + m.transitions.length, 0) };
 }
 
 /** Oldest first, however they were sent. */
 const timed = (batch: Batch, now: number): Timed[] =>
-  batch.results.map((r) => ({ ...r, at: Math.round(now - r.ageMs), degraded: batch.degraded })).sort((a, b) => a.at - b.at);
+  batch.results
+    .map((r) => ({
+      ...r,
+      ...(r.errorDetail === undefined ? {} : { errorDetail: withoutQueries(r.errorDetail) }),
+      at: Math.round(now - r.ageMs),
+      degraded: batch.degraded,
+    }))
+    .sort((a, b) => a.at - b.at);
 
 /** Whether a time lies in planned work on a monitor's service. */
 async function exclusion(tx: Tx, monitors: readonly MonitorRow[], told: readonly Timed[], now: number) {
@@ -133,6 +153,20 @@ const failureOf = (m: MonitorRow, vantage: string, r: Timed, attempt: number): S
   errorDetail: r.errorDetail ?? '',
   snippet: r.snippet ?? '',
 });
+
+/**
+ * Without what came back from checks that sent something hidden. Probers leave it out themselves, but not those of an earlier release, nor
+ * what one of them had buffered. A target that cannot be opened may hide anything.
+ */
+async function withoutAnswers({ secrets }: App, tx: Tx, failures: readonly StoredFailure[]): Promise<StoredFailure[]> {
+  const telling = [...new Set(failures.filter((f) => f.snippet !== '').map((f) => f.monitorId))];
+  const open = (telling.length ? await sealedOf(tx, telling) : []).filter((m) => {
+    const target = openedTarget(secrets, m);
+    return target !== undefined && !sendsHidden(target);
+  });
+  const mayTell = new Set(open.map((m) => m.id));
+  return failures.map((f) => ({ ...f, snippet: mayTell.has(f.monitorId) ? withoutQueries(f.snippet) : '' }));
+}
 
 /** What one monitor's results add to its counters, and the newest of them for those who scrape. */
 function tally(results: readonly Timed[]) {

@@ -4,7 +4,8 @@ import type { HttpTarget, TcpTarget } from '../protocol.ts';
 /** As much of a monitor as an edit can touch. */
 export interface Watching {
   enabled: boolean;
-  target: HttpTarget | TcpTarget;
+  /** Undefined: it cannot be opened, so that every other one is another. */
+  target: HttpTarget | TcpTarget | undefined;
   interval_seconds: number;
   timeout_ms: number;
   vantages: readonly string[];

@@ -16,6 +16,18 @@ export const mask64 = Buffer.from(mask).toString('base64');
 /** Of any URL, wherever it is told: neither user and password, nor query, nor fragment. */
 export const shownUrl = (url: string): string => url.split(/[?#]/, 1)[0]!.replace(/^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\]*@/i, '$1');
 
+/** The same of every URL in a text that a target had a hand in, such as where it redirects to. */
+export const withoutQueries = (text: string): string => text.replaceAll(/https?:[/\\]+[^\s"'<>]+/gi, shownUrl);
+
+/**
+ * Whether a check sends anything that readers do not see. Its answer may repeat it in more spellings than can be known (escaped, encoded,
+ * decoded, cut off), so that nothing of such an answer is kept.
+ */
+export const sendsHidden = (target: Target): boolean =>
+  'url' in target
+    ? shownUrl(target.url) !== target.url || Object.keys(target.headers).length > 0 || target.bodyBase64 !== undefined
+    : target.sendBase64 !== undefined;
+
 /** For whoever may see the monitor, and for the table. */
 export const shownTarget = (target: Shown): Shown =>
   'url' in target
@@ -61,16 +73,17 @@ const split = (url: string): { path: string; query: string | undefined } => {
   return at < 0 ? { path: sent, query: undefined } : { path: sent.slice(0, at), query: sent.slice(at + 1) };
 };
 
-/** `token=` of `token=abc`; nothing of a part without a name, which may be the secret itself. */
-const nameOf = (part: string): string => part.slice(0, part.indexOf('=') + 1);
+/** `token=` of `token=abc`; nothing of a part without a value, which may be the secret itself: base64 ends in `=` and in `==`. */
+const nameOf = (part: string): string => /^([^=]*=)(?!(?:=|%3d)*$)/i.exec(part)?.[1] ?? '';
 const maskedPart = (part: string): string => (part === '' ? '' : nameOf(part) + mask);
 const isMasked = (part: string): boolean => part !== '' && part === maskedPart(part);
 
 export type FilledIn = { targets: Targets } | { complaint: string };
 
 /**
- * A target as it was sent, with the stored value for every mask. Values never follow to another server: whoever may change a monitor need
- * not know its secrets, and could have them sent to a server of their own.
+ * A target as it was sent, with the stored value for every mask. Whoever may change a monitor need not know its secrets. So values never
+ * follow to another server, which could be one of their own, and never to another expectation: where an answer repeats a value, each
+ * check would say whether they guessed it.
  */
 export function filledIn({ http, tcp }: Targets, stored?: Target): FilledIn {
   const kept = keeper();
@@ -84,7 +97,20 @@ export function filledIn({ http, tcp }: Targets, stored?: Target): FilledIn {
     return {
       complaint: `${http ? 'http.url' : 'tcp'} names another server, to which the values behind ${mask} were not meant to go; send the values again`,
     };
+  const asked = kept.any && stored && newExpectation(targets, stored);
+  if (asked)
+    return {
+      complaint: `${asked} is not the one that is stored, and a check would tell whether it is in the values behind ${mask}; send the values again, or leave it as it is`,
+    };
   return { targets };
+}
+
+/** Whether anything of it stands for a value that is stored. */
+export function hasMask({ http, tcp }: Targets): boolean {
+  const kept = keeper();
+  if (http) filledHttp(http, undefined, kept);
+  if (tcp) filledTcp(tcp, undefined, kept);
+  return kept.any;
 }
 
 interface Keeper {
@@ -123,6 +149,15 @@ function filledHttp(given: HttpInput, stored: HttpTarget | undefined, kept: Keep
 const filledTcp = (given: TcpInput, stored: TcpTarget | undefined, kept: Keeper): TcpInput =>
   given.sendBase64 === mask64 ? { ...given, sendBase64: kept.take('tcp.sendBase64', stored?.sendBase64) } : given;
 
+/** The field that expects something of the answer's content that was not expected before. One that is left out asks nothing. */
+function newExpectation({ http, tcp }: Targets, stored: Target): string | undefined {
+  const { expectBodyContains, expectPrefixBase64 } = { ...http, ...tcp };
+  const before = stored as Partial<HttpTarget & TcpTarget>;
+  if (expectBodyContains !== undefined && expectBodyContains !== before.expectBodyContains) return 'http.expectBodyContains';
+  if (expectPrefixBase64 !== undefined && expectPrefixBase64 !== before.expectPrefixBase64) return 'tcp.expectPrefixBase64';
+  return undefined;
+}
+
 /** A name that stands there several times keeps its values in their order. */
 function filledUrl(given: string, stored: string, kept: Keeper): string {
   const { path, query } = split(given);
@@ -136,41 +171,4 @@ function filledUrl(given: string, stored: string, kept: Keeper): string {
 function isSameServer({ http, tcp }: Targets, stored: Target): boolean {
   if (http) return 'url' in stored && URL.canParse(http.url) && new URL(http.url).origin === new URL(stored.url).origin;
   return 'host' in stored && tcp?.host === stored.host && tcp.port === stored.port && (tcp.tls ?? false) === stored.tls;
-}
-
-/** Shorter ones are in every text by chance. */
-const shortest = 6;
-
-/** What is sent with a check, as an answer might repeat it: whole, and word by word (`Bearer …`). */
-export function secretsOf(target: Target): string[] {
-  const sent =
-    'url' in target
-      ? [...Object.values(target.headers), ...queryValues(target.url), textOf(target.bodyBase64)]
-      : [textOf(target.sendBase64)];
-  const words = sent.flatMap((text) => [text.trim(), ...text.split(/\s+/)]);
-  return [...new Set(words)].filter((word) => word.length >= shortest).sort((a, b) => b.length - a.length);
-}
-
-const textOf = (base64 = '') => Buffer.from(base64, 'base64').toString('utf8');
-
-const queryValues = (url: string): string[] =>
-  (split(url).query ?? '').split('&').flatMap((part) => {
-    const value = part.slice(nameOf(part).length);
-    return [value, ...new URLSearchParams(`v=${value}`).getAll('v')];
-  });
-
-/** A text for readers that a target had a hand in: without the secrets that it was sent, and without the queries of URLs. */
-export function scrubbed(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) clean = clean.replaceAll(secret, mask);
-  const cutOff = secrets.map((secret) => beginningAtEnd(clean, secret)).reduce((a, b) => Math.max(a, b), 0);
-  if (cutOff) clean = clean.slice(0, -cutOff) + mask;
-  return clean.replaceAll(/https?:\/\/[^\s"'<>]+/gi, shownUrl);
-}
-
-/** How much of a secret stands where the text was cut off. */
-function beginningAtEnd(text: string, secret: string): number {
-  for (let length = Math.min(secret.length - 1, text.length); length > mask.length; length--)
-    if (text.endsWith(secret.slice(0, length))) return length;
-  return 0;
 }

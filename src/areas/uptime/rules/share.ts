@@ -26,18 +26,40 @@ export function ownerOf(monitor: string, instances: readonly string[]): string |
   return best;
 }
 
+const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
+
 /** Says in a cursor who shared when it was given: another set of members, and the whole share is told anew. */
-export const membersHash = (instances: readonly string[]): string => hash('sha256', [...instances].sort().join(), 'hex').slice(0, 16);
+export const membersHash = (instances: readonly string[]): string => shortHash([...instances].sort().join());
 
 export interface Cursor {
+  /** What changed after it is yet to be told. */
   revision: number;
   members: string;
+  /** Says what of that could be told already: whoever comes with the same one would hear nothing new. */
+  held?: string;
 }
 
-export const writeCursor = ({ revision, members }: Cursor): string => `${revision}.${members}`;
+/** A monitor that cannot be handed out, and the change that made it so. */
+export interface Held {
+  id: string;
+  revision: number;
+}
+
+/** Stays before the first of those that could not be handed out, so that they are told as soon as they can be. */
+export const cursorBefore = (held: readonly Held[], revision: number, members: string): Cursor =>
+  held.length
+    ? {
+        revision: held.reduce((least, { revision: its }) => Math.min(least, its - 1), revision),
+        members,
+        held: shortHash([revision, ...held.map(({ id }) => id).sort()].join()),
+      }
+    : { revision, members };
+
+export const writeCursor = ({ revision, members, held }: Cursor): string =>
+  [revision, members, ...(held === undefined ? [] : [held])].join('.');
 
 /** Undefined for none, or for what we never gave: then everything is told. */
 export function readCursor(text: string | undefined): Cursor | undefined {
-  const m = /^(\d{1,15})\.([0-9a-f]{16})$/.exec(text ?? '');
-  return m ? { revision: Number(m[1]), members: m[2]! } : undefined;
+  const m = /^(\d{1,15})\.([0-9a-f]{16})(?:\.([0-9a-f]{16}))?$/.exec(text ?? '');
+  return m ? { revision: Number(m[1]), members: m[2]!, ...(m[3] ? { held: m[3] } : {}) } : undefined;
 }

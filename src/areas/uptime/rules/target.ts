@@ -29,6 +29,7 @@ export interface Targets {
 type Complaint = string | undefined;
 
 const mostHeaderBytes = 8_192;
+const mostUrlCharacters = 2_048;
 
 /** Exactly the object that the kind names. */
 export function shapeComplaint(kind: 'http' | 'tcp', { http, tcp }: Targets): Complaint {
@@ -47,6 +48,8 @@ function httpComplaint(http: HttpInput): Complaint {
     return `http.bodyBase64 goes with POST only; leave it out, or set http.method to POST`;
   if (http.expectBodyContains !== undefined && method === 'HEAD')
     return 'http.expectBodyContains does not go with HEAD, whose answers have no body; use GET';
+  // With masks for its values a URL may be sent longer than it is.
+  if (http.url.length > mostUrlCharacters) return `http.url must have at most ${mostUrlCharacters} characters`;
   return (
     headersComplaint(http.headers ?? {}) ??
     base64Complaint('http.bodyBase64', http.bodyBase64, 16_384) ??
@@ -69,7 +72,8 @@ function headersComplaint(headers: Record<string, string>): Complaint {
       return `http.headers.${name} has characters that no header value has; write visible characters of ISO 8859-1, without line breaks`;
     bytes += name.length + value.length + 4; // `: ` and the line's end
   }
-  return bytes > mostHeaderBytes ? `http.headers has ${bytes} bytes in all; send at most ${mostHeaderBytes}` : undefined;
+  // Not how long they are: some may be stored values that whoever sent the masks does not know.
+  return bytes > mostHeaderBytes ? `http.headers is too long; send at most ${mostHeaderBytes} bytes in all` : undefined;
 }
 
 /** Buffer.from reads anything: what it writes again must be what was given. */

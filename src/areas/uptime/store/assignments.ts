@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
-import { ShownTarget } from './monitor-row.ts';
+import { Sealed, ShownTarget } from './monitor-row.ts';
 
 /** Everything below it has committed: see `nextRevision`. */
 export const newestRevision = async (tx: Tx): Promise<number> =>
@@ -13,7 +13,8 @@ const AssignmentRow = Type.Object({
   ours: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
   target: ShownTarget,
-  sealed: Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]),
+  sealed: Sealed,
+  revision: Type.Integer(),
   epoch: Type.Integer(),
   interval_seconds: Type.Integer(),
   timeout_ms: Type.Integer(),
@@ -26,14 +27,14 @@ export type AssignmentRow = Static<typeof AssignmentRow>;
 
 /** What changed for a vantage after a revision. */
 export const changedSince = (tx: Tx, vantage: string, revision: number) => rows(tx, AssignmentRow)`
-  select m.id, m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) as ours, m.kind, m.target, m.sealed, m.epoch,
-         m.interval_seconds, m.timeout_ms, m.confirmations, coalesce(s.fail_streak, 0) as fail_streak, coalesce(s.pass_streak, 0) as pass_streak,
+  select m.id, m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) as ours, m.kind, m.target, m.sealed, m.revision,
+         m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations, coalesce(s.fail_streak, 0) as fail_streak, coalesce(s.pass_streak, 0) as pass_streak,
          coalesce(s.verdict, 'unknown') as verdict
     from uptime.monitor m left join uptime.vantage_state s on s.monitor_id = m.id and s.vantage = ${vantage}
    where m.revision > ${revision} order by m.id`;
 
 export const allOf = (tx: Tx, vantage: string) => rows(tx, AssignmentRow)`
-  select m.id, true as ours, m.kind, m.target, m.sealed, m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations,
+  select m.id, true as ours, m.kind, m.target, m.sealed, m.revision, m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations,
          coalesce(s.fail_streak, 0) as fail_streak, coalesce(s.pass_streak, 0) as pass_streak, coalesce(s.verdict, 'unknown') as verdict
     from uptime.monitor m left join uptime.vantage_state s on s.monitor_id = m.id and s.vantage = ${vantage}
    where m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) order by m.id`;

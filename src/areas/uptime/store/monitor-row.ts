@@ -11,10 +11,15 @@ export const ShownTarget = Type.Union([
 ]);
 
 /**
- * A server of an earlier release hands this to its probers as it is. They take no list for headers, and leave the monitor to others,
- * instead of checking it without its credentials.
+ * A server of an earlier release hands this to its probers as it is. They take no list for headers or for what is sent, and leave the
+ * monitor to others, instead of checking it without its credentials and expectations: an up of theirs would end a real alert.
  */
-export const storedTarget = (shown: Shown): string => JSON.stringify('url' in shown ? { ...shown, headers: [] } : shown);
+export const storedTarget = (shown: Shown): string =>
+  JSON.stringify('url' in shown ? { ...shown, headers: [] } : { ...shown, sendBase64: [] });
+
+/** The whole target is sealed, for those who need more of it than `target` shows; null: see above. */
+export const Sealed = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
+export const SealedTargetRow = Type.Object({ id: Type.String(), target: ShownTarget, sealed: Sealed });
 
 export const MonitorRow = Type.Object({
   org_id: Type.String(),

@@ -2,10 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
 import { sql, type Visible, within } from '../../../kernel/sql.ts';
-import { MonitorRow, monitorColumns, storedTarget } from './monitor-row.ts';
-
-/** The whole target, for those who may see more of it than `target` shows. */
-const Sealed = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
+import { MonitorRow, monitorColumns, Sealed, storedTarget } from './monitor-row.ts';
 
 const LockedRow = Type.Object({ ...MonitorRow.properties, sealed: Sealed });
 export type LockedRow = Static<typeof LockedRow>;
@@ -58,11 +55,13 @@ export const insertMonitor = async (tx: Tx, org: string, made: NewMonitor): Prom
            c.now, c.now from (select kernel.now() as now offset 0) c
     returning ${monitorColumns}`)!;
 
-export const updateMonitor = async (tx: Tx, org: string, to: MonitorRow & { sealed: Buffer }): Promise<MonitorRow> =>
+/** Without a seal its target stays as it is, also one that cannot be opened. */
+export const updateMonitor = async (tx: Tx, org: string, to: MonitorRow & { sealed?: Buffer }): Promise<MonitorRow> =>
   (await row(tx, MonitorRow)`
     update uptime.monitor m
-       set name = ${to.name}, service_id = ${to.service_id}, enabled = ${to.enabled}, target = ${storedTarget(to.target)},
-           sealed = ${to.sealed}, interval_seconds = ${to.interval_seconds}, timeout_ms = ${to.timeout_ms}, vantages = ${to.vantages},
+       set name = ${to.name}, service_id = ${to.service_id}, enabled = ${to.enabled},
+           target = coalesce(${to.sealed ? storedTarget(to.target) : null}::jsonb, m.target), sealed = coalesce(${to.sealed ?? null}::bytea, m.sealed),
+           interval_seconds = ${to.interval_seconds}, timeout_ms = ${to.timeout_ms}, vantages = ${to.vantages},
            confirmations = ${to.confirmations}, quorum = ${to.quorum}, revision = ${to.revision}, epoch = ${to.epoch},
            updated_at = kernel.now()
      where m.org_id = ${org} and m.id = ${to.id} returning ${monitorColumns}`)!;

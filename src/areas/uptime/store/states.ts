@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Transition } from '../rules/down.ts';
-import { MonitorRow, monitorColumns } from './monitor-row.ts';
+import { MonitorRow, monitorColumns, SealedTargetRow } from './monitor-row.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -28,6 +28,9 @@ export const lockStates = (tx: Tx, ids: readonly string[]) => rows(tx, StateRow)
 
 export const monitorsOf = (tx: Tx, ids: readonly string[]) => rows(tx, MonitorRow)`
   select ${monitorColumns} from uptime.monitor m where m.id = any(${ids}::text[]) and m.deleted_at is null`;
+
+export const sealedOf = (tx: Tx, ids: readonly string[]) => rows(tx, SealedTargetRow)`
+  select id, target, sealed from uptime.monitor where id = any(${ids}::text[])`;
 
 export const insertState = (tx: Tx, org: string, monitorId: string) => run(tx)`
   insert into uptime.monitor_state (org_id, monitor_id, state, since, began_at)

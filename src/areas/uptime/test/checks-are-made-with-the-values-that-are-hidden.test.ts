@@ -10,14 +10,15 @@ import { nearby } from './local-support.ts';
 import { everythingStored, wordsIn } from './secrets-support.ts';
 import { eventually, made } from './support.ts';
 
-/** Answers 500, and tells all that it was asked with. */
+/** Answers 500, and tells all that it was asked with, in several spellings. */
 async function echo(t: TestContext) {
   const asked: string[] = [];
   const server = http.createServer((request, response) => {
     const { authorization, 'x-key': key } = request.headers;
     asked.push([request.url, authorization, key].join(' '));
     const page = `cannot serve ${request.url} of http://${request.headers.host}${request.url} to ${authorization}; go to https://login.example/?ticket=th3ir-s3cret `;
-    response.writeHead(500).end(page.padEnd(1_015, '.') + key);
+    const spelt = [JSON.stringify({ key }), encodeURIComponent(String(key)), [...String(key)].reverse().join('')].join(' ');
+    response.writeHead(500).end((page + spelt).padEnd(1_015, '.') + key);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -27,20 +28,17 @@ async function echo(t: TestContext) {
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test('a prober sends what is hidden, and what comes back of it is hidden too', async (t) => {
+test('a prober sends what is hidden, and nothing that comes back of it is kept', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'qdd-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   const qd = await quarterdeck(t, { env: nearby, dataDir });
   const { owner, connection, narrowed } = qd;
   const { asked, url } = await echo(t);
   const service = await made(owner.post('/uptime/services', { name: 'shop' }));
+  const shop = { name: 'shop', kind: 'http', intervalSeconds: 5, timeoutMs: 2_000, vantages: ['local'] };
   const { id } = await made(
     owner.post('/uptime/monitors', {
-      name: 'shop',
-      kind: 'http',
-      intervalSeconds: 5,
-      timeoutMs: 2_000,
-      vantages: ['local'],
+      ...shop,
       serviceId: service.id,
       downCondition: { confirmations: 1, quorum: 1 },
       http: {
@@ -53,18 +51,20 @@ test('a prober sends what is hidden, and what comes back of it is hidden too', a
   assert.equal(asked[0], '/health?token=qu3ry%2Ds3cret Bearer he4der-s3cret k3y-s3cret-at-the-end');
 
   const reader = await narrowed(owner, [{ role: 'uptime.viewer' }]);
-  const failures = async () => (await made(reader.get(`/uptime/monitors/${id}/failures`))).failures;
-  await eventually(async () => (await failures()).length > 0);
-  const { errorDetail, responseSnippet } = (await failures())[0];
-  assert.equal(errorDetail, 'answered 500; expected 2xx');
-  assert.match(
-    responseSnippet,
-    /^cannot serve \/health\?token=\*\*\* of http:\/\/127\.0\.0\.1:\d+\/health to \*\*\*; go to https:\/\/login\.example\/ \.+\*\*\*$/,
-  );
+  const failure = async (of: string) => {
+    const failures = async () => (await made(reader.get(`/uptime/monitors/${of}/failures`))).failures;
+    await eventually(async () => (await failures()).length > 0);
+    const { errorDetail, responseSnippet } = (await failures())[0];
+    return [errorDetail, responseSnippet];
+  };
+  assert.deepEqual(await failure(id), ['answered 500; expected 2xx', '']);
+  const open = await made(owner.post('/uptime/monitors', { ...shop, name: 'open', http: { url: `${url}/open` } }));
+  const [, snippet] = await failure(open.id);
+  assert.match(snippet, /^cannot serve \/open of http:\/\/127\.0\.0\.1:\d+\/open to undefined; go to https:\/\/login\.example\/ /);
 
   // The incident, its timeline and what is told of it are in these tables, and what the prober keeps in this directory.
   await eventually(async () => (await made(owner.get('/oncall/incidents'))).incidents.length);
-  const words = ['qu3ry%2Ds3cret', 'qu3ry-s3cret', 'he4der-s3cret', 'k3y-s3cret', 'th3ir-s3cret'];
+  const words = ['qu3ry%2Ds3cret', 'qu3ry-s3cret', 'he4der-s3cret', 'k3y-s3cret', 'dne-eht-ta-terc3s-y3k', 'th3ir-s3cret'];
   assert.deepEqual(wordsIn(await everythingStored(connection), words), []);
   await qd.stop();
   const files = (await readdir(join(dataDir, 'uptime'), { recursive: true, withFileTypes: true })).filter((file) => file.isFile());

@@ -51,14 +51,70 @@ test('what a writer was shown can be sent back with changes, and the values stay
   const base = await made(
     owner.post('/uptime/monitors', tcpMonitor({ vantages: ['fra'], tcp: { host: 'db.example', port: 1, sendBase64: base64('AUTH x') } })),
   );
-  await made(owner.patch(`/uptime/monitors/${base.id}`, { tcp: { ...base.tcp, expectPrefixBase64: base64('+OK') } }));
-  assert.deepEqual(await target(base), {
-    host: 'db.example',
-    port: 1,
-    tls: false,
-    sendBase64: base64('AUTH x'),
-    expectPrefixBase64: base64('+OK'),
-  });
+  await made(owner.patch(`/uptime/monitors/${base.id}`, { name: 'renamed', tcp: base.tcp }));
+  assert.deepEqual(await target(base), { host: 'db.example', port: 1, tls: false, sendBase64: base64('AUTH x') });
+});
+
+test('a URL that is longer with its masks than with its values can be sent back', async (t) => {
+  const qd = await desk(t);
+  const fra = await agent(qd, 'fra');
+  for (const part of ['a=1', 'a']) {
+    const url = `https://shop.example/?${Array(Math.floor(1_900 / (part.length + 1)))
+      .fill(part)
+      .join('&')}`;
+    const made1 = await monitor(qd.owner, { vantages: ['fra'], http: { url } });
+    assert.ok(made1.http.url.length > 2_048);
+    const path = `/uptime/monitors/${made1.id}`;
+    await made(qd.owner.patch(path, { http: { ...made1.http, expectStatus: ['204'] } }));
+    const { target } = (await fra.assignments()).body.assignments.find((a) => a.id === made1.id)!;
+    assert.equal((target as { url: string }).url, url);
+    const refused = await qd.owner.patch(path, { http: { url: `${made1.http.url}&more=${'m'.repeat(200)}` } });
+    assert.deepEqual([refused.status, refused.body.error], [400, 'http.url must have at most 2048 characters']);
+  }
+  const long = await qd.owner.post('/uptime/monitors', httpMonitor({ http: { url: `https://shop.example/${'p'.repeat(2_100)}` } }));
+  assert.deepEqual([long.status, long.body.error], [400, 'http.url must have at most 2048 characters']);
+});
+
+test('no complaint tells how long a stored value is', async (t) => {
+  const { owner } = await desk(t);
+  const { id } = await monitor(owner, { http: { url: 'https://shop.example/', headers: { 'X-Key': 'k'.repeat(4_000) } } });
+  const headers = { 'X-Key': '***', 'X-A': 'a'.repeat(4_000), 'X-B': 'b'.repeat(300) };
+  const refused = await owner.patch(`/uptime/monitors/${id}`, { http: { url: 'https://shop.example/', headers } });
+  assert.deepEqual([refused.status, refused.body.error], [400, 'http.headers is too long; send at most 8192 bytes in all']);
+});
+
+test('stored values are not compared with what somebody expects to find in them', async (t) => {
+  const { owner } = await desk(t);
+  const again =
+    'is not the one that is stored, and a check would tell whether it is in the values behind ***; send the values again, or leave it as it is';
+  const url = 'https://shop.example/echo';
+  const hidden: Record<string, unknown>[] = [
+    { url, headers: { 'X-Key': 's3cret' } },
+    { url: `${url}?token=s3cret` },
+    { url, method: 'POST', bodyBase64: base64('s3cret') },
+  ];
+  for (const http of hidden) {
+    for (const stored of [{}, { expectBodyContains: 'ok' }]) {
+      const shown = await monitor(owner, { http: { ...http, ...stored } });
+      const path = `/uptime/monitors/${shown.id}`;
+      const refused = await owner.patch(path, { http: { ...shown.http, expectBodyContains: 's3c' } });
+      assert.deepEqual([refused.status, refused.body.error], [400, `http.expectBodyContains ${again}`]);
+      await made(owner.patch(path, { http: { ...shown.http, expectStatus: ['2xx', '404'], followRedirects: false } }));
+      const { expectBodyContains: _, ...without } = shown.http;
+      await made(owner.patch(path, { http: without }));
+      await made(owner.patch(path, { http: { ...http, expectBodyContains: 's3c' } }));
+    }
+  }
+  const tcp = { host: 'db.example', port: 1, sendBase64: base64('s3cret') };
+  for (const stored of [{}, { expectPrefixBase64: base64('+OK') }]) {
+    const shown = await made(owner.post('/uptime/monitors', tcpMonitor({ tcp: { ...tcp, ...stored } })));
+    const path = `/uptime/monitors/${shown.id}`;
+    const refused = await owner.patch(path, { tcp: { ...shown.tcp, expectPrefixBase64: base64('s3c') } });
+    assert.deepEqual([refused.status, refused.body.error], [400, `tcp.expectPrefixBase64 ${again}`]);
+    await made(owner.patch(path, { tcp: shown.tcp }));
+    await made(owner.patch(path, { tcp: { host: tcp.host, port: tcp.port, sendBase64: base64('***') } }));
+    await made(owner.patch(path, { tcp: { ...tcp, expectPrefixBase64: base64('s3c') } }));
+  }
 });
 
 test('a mask without a stored value is refused', async (t) => {

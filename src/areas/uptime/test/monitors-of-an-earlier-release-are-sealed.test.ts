@@ -7,14 +7,15 @@ import pg from 'pg';
 import { Compile } from 'typebox/compile';
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
 import { makeOrganization } from '../../../boot/first-start.ts';
+import type { App } from '../../../kernel/app.ts';
 import { type Connection, openDb } from '../../../kernel/db.ts';
 import { migrate, readMigrations } from '../../../kernel/migrate.ts';
-import { openRing } from '../../../kernel/secrets.ts';
+import { openRing, seal as sealWith } from '../../../kernel/secrets.ts';
 import { migrationsOf } from '../../../serve.ts';
 import { areas } from '../../index.ts';
 import { Assignment } from '../protocol.ts';
 import { tasks } from '../tasks.ts';
-import { desk, made } from './desk.ts';
+import { desk, httpMonitor, made, tcpMonitor } from './desk.ts';
 import { everythingStored, wordsIn } from './secrets-support.ts';
 import { agent, eventually } from './support.ts';
 
@@ -34,6 +35,9 @@ async function sql(connection: Connection, text: string, values: unknown[] = [])
   return (await client.query(text, values).finally(() => client.end())).rows;
 }
 
+const seal = (app: App) =>
+  tasks.find((each) => each.name === 'uptime.seal-targets')!.run({ app, signal: new AbortController().signal, log: app.log });
+
 /** As the release before wrote them: their targets in the clear, and nothing about a seal. Every tenth is deleted. */
 const insert = (connection: Connection, count: number) =>
   sql(
@@ -49,7 +53,7 @@ const insert = (connection: Connection, count: number) =>
   );
 
 /** A database, and the key that belongs to it, as the release before left them. */
-async function before(t: TestContext) {
+async function before(t: TestContext, last = 'uptime/0001_uptime') {
   const { connection, drop } = await freshDatabase({ empty: true });
   const dataDir = await mkdtemp(join(tmpdir(), 'qdd-'));
   t.after(async () => {
@@ -57,15 +61,15 @@ async function before(t: TestContext) {
     await rm(dataDir, { recursive: true, force: true });
   });
   const migrations = await readMigrations(migrationsOf(areas));
-  const known = migrations.map((m) => m.id).filter((id) => !id.startsWith('uptime/') || id === 'uptime/0001_uptime');
+  const known = migrations.map((m) => m.id).filter((id) => !id.startsWith('uptime/') || id <= last);
   await migrate(connection, migrations, new Set(known));
   const db = openDb({ connection });
-  await db.write(async (tx) => {
+  const ring = await db.write(async (tx) => {
     await makeOrganization(tx, { slug: 'default', name: 'Default', ownerEmail: 'owner@default.example', entitlements: ['uptime'] });
-    await openRing(tx, dataDir);
+    return openRing(tx, dataDir);
   });
   await db.end();
-  return { connection, dataDir };
+  return { connection, dataDir, ring };
 }
 
 test('what an earlier release stored is sealed when this one starts, and checked as before', async (t) => {
@@ -117,24 +121,69 @@ test('what a server of an earlier release writes beside us holds, and is sealed 
   );
   const target = async () => (await fra.assignments()).body.assignments.find((a) => a.id === id)?.target;
   const { sealed } = (await sql(connection, 'select sealed from uptime.monitor'))[0];
-  const seal = async () => {
-    await tasks.find((each) => each.name === 'uptime.seal-targets')!.run({ app, signal: new AbortController().signal, log: app.log });
+  const sealAnew = async () => {
+    await seal(app);
     return (await sql(connection, 'select sealed from uptime.monitor'))[0].sealed as Buffer;
   };
 
   // It renames the monitor, and writes the target that it read.
   await sql(connection, `update uptime.monitor set name = 'door', target = target || '{}'`);
-  assert.deepEqual(await seal(), sealed);
+  assert.deepEqual(await sealAnew(), sealed);
   // It points it elsewhere.
   await sql(connection, 'update uptime.monitor set target = $1', [JSON.stringify(whole)]);
   assert.deepEqual(await target(), whole);
-  assert.notDeepEqual(await seal(), sealed);
+  assert.notDeepEqual(await sealAnew(), sealed);
   assert.deepEqual(await target(), whole);
   assert.deepEqual(wordsIn(await everythingStored(connection), [...words, '0ld-s3cret']), []);
+});
 
-  // Its probers, handed what the table shows, leave the monitor alone instead of checking it without its credentials.
-  const stored = (await sql(connection, 'select target from uptime.monitor'))[0].target;
-  const [assignment] = (await fra.assignments()).body.assignments;
+test('probers of an earlier release, handed what the table shows, leave monitors alone instead of checking half of them', async (t) => {
+  const qd = await desk(t);
+  const fra = await agent(qd, 'fra');
+  await made(qd.owner.post('/uptime/monitors', httpMonitor({ vantages: ['fra'] })));
+  const tcp = { host: 'db.example', port: 1, expectPrefixBase64: 'K09L' };
+  await made(qd.owner.post('/uptime/monitors', tcpMonitor({ vantages: ['fra'], tcp })));
   const understood = Compile(Assignment);
-  assert.ok(understood.Check(assignment) && !understood.Check({ ...assignment, target: stored }));
+  const { assignments } = (await fra.assignments()).body;
+  assert.equal(assignments.length, 2);
+  for (const assignment of assignments) {
+    const [{ target }] = await sql(qd.connection, 'select target from uptime.monitor where id = $1', [assignment.id]);
+    assert.ok(understood.Check(assignment) && !understood.Check({ ...assignment, target }), assignment.kind);
+  }
+});
+
+test('a monitor that a server of an earlier release deletes keeps no secret', async (t) => {
+  const { owner, connection, app } = await desk(t);
+  const sealed = async () => (await sql(connection, 'select sealed from uptime.monitor'))[0].sealed as Buffer | null;
+  await made(owner.post('/uptime/monitors', httpMonitor({ http: whole })));
+  await sql(connection, `update uptime.monitor set deleted_at = kernel.now(), revision = nextval('uptime.revision')`);
+  assert.equal(await sealed(), null);
+  await seal(app);
+  const [{ id }] = await sql(connection, 'select id from uptime.monitor');
+  const left = app.secrets.unseal((await sealed())!, `uptime.monitor.sealed.${id}`);
+  assert.deepEqual(wordsIn(left, words), []);
+});
+
+test('what was sealed before is kept from probers of an earlier release too, and what was deleted before keeps no secret', async (t) => {
+  const { connection, dataDir, ring } = await before(t, 'uptime/0002_sealed_targets');
+  await insert(connection, 10);
+  const tcp = { host: 'db.example', port: 1, tls: false };
+  const kept = { ...tcp, sendBase64: 'QVVUSA==' };
+  for (const [i, { id, deleted_at }] of (await sql(connection, 'select id, deleted_at from uptime.monitor order by no')).entries()) {
+    const isTcp = i === 0 && deleted_at === null;
+    await sql(connection, 'update uptime.monitor set kind = $2, target = $3, sealed = $4 where id = $1', [
+      id,
+      isTcp ? 'tcp' : 'http',
+      JSON.stringify(isTcp ? tcp : { ...whole, url: 'https://shop.example/health', headers: [], expectBodyContains: undefined }),
+      sealWith(ring, JSON.stringify(isTcp ? kept : whole), `uptime.monitor.sealed.${id}`),
+    ]);
+  }
+  const qd = await desk(t, { connection, dataDir });
+  const { assignments } = (await (await agent(qd, 'fra')).assignments()).body;
+  assert.deepEqual([assignments.length, assignments.find((a) => a.kind === 'tcp')?.target], [9, kept]);
+  const [{ target }] = await sql(connection, `select target from uptime.monitor where kind = 'tcp'`);
+  assert.deepEqual(target, { ...tcp, sendBase64: [] });
+  await seal(qd.app);
+  const [gone] = await sql(connection, 'select id, sealed from uptime.monitor where deleted_at is not null');
+  assert.deepEqual(wordsIn(qd.app.secrets.unseal(gone.sealed, `uptime.monitor.sealed.${gone.id}`), words), []);
 });

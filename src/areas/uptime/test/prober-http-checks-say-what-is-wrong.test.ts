@@ -58,6 +58,23 @@ test('a healthy https target passes, with its certificate’s end and the versio
   assert.ok(found.phases!.tls! > 0);
 });
 
+test('another origin gets no header that the monitor sets, and ours instead', async (t) => {
+  const seen: Record<string, unknown>[] = [];
+  const arrived = await httpServer(t, (request, response) => {
+    seen.push(request.headers);
+    response.end();
+  });
+  const redirects = await httpServer(t, (request, response) => {
+    seen.push(request.headers);
+    response.writeHead(302, { location: `http://127.0.0.1:${arrived}/` }).end();
+  });
+  const headers = { 'User-Agent': 's3cret', Accept: 's3cret', 'If-None-Match': 's3cret', 'X-Key': 's3cret', 'Content-Type': 's3cret' };
+  assert.equal((await check(`http://127.0.0.1:${redirects}/`, { headers })).outcome, 'pass');
+  for (const name of Object.keys(headers)) assert.equal(seen[0]![name.toLowerCase()], 's3cret', name);
+  assert.equal(seen[1]!['user-agent'], 'Quarterdeck-uptime/1 (test)');
+  assert.doesNotMatch(JSON.stringify(seen[1]), /s3cret/);
+});
+
 test('HEAD and POST are what they say', async (t) => {
   const seen: string[] = [];
   const port = await httpServer(t, async (request, response) => {

@@ -7,14 +7,24 @@ import { agent } from './support.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const http = {
-  url: 'https://shop.example/health?token=qu3ry-s3cret&page=2&b4re-s3cret',
+  url: 'https://shop.example/health?token=qu3ry-s3cret&page=2&b4re-s3cret&YjRzZS1zM2NyZXQ=&YjRzZTY0LXMzY3JldA==&YjRzZTY1LXMzY3JldA=%3D&empty=',
   method: 'POST',
   headers: { Authorization: 'Bearer he4der-s3cret', 'X-Key': 'k3y-s3cret' },
   bodyBase64: base64('b0dy-s3cret'),
   expectBodyContains: 'exp3cted-s3cret',
 };
 const tcp = { host: 'db.shop.example', port: 5432, sendBase64: base64('s3nd-s3cret'), expectPrefixBase64: base64('pr3fix-s3cret') };
-const sent = ['qu3ry-s3cret', 'b4re-s3cret', 'he4der-s3cret', 'k3y-s3cret', 'b0dy-s3cret', 's3nd-s3cret'];
+const sent = [
+  'qu3ry-s3cret',
+  'b4re-s3cret',
+  'b4se-s3cret',
+  'b4se64-s3cret',
+  'YjRzZTY1LXMzY3JldA',
+  'he4der-s3cret',
+  'k3y-s3cret',
+  'b0dy-s3cret',
+  's3nd-s3cret',
+];
 const expected = ['exp3cted-s3cret', 'pr3fix-s3cret'];
 
 const toReaders = {
@@ -24,7 +34,7 @@ const toReaders = {
 const toWriters = {
   http: {
     ...toReaders.http,
-    url: 'https://shop.example/health?token=***&page=***&***',
+    url: 'https://shop.example/health?token=***&page=***&***&***&***&***&***',
     headers: { Authorization: '***', 'X-Key': '***' },
     bodyBase64: base64('***'),
     expectBodyContains: 'exp3cted-s3cret',

@@ -101,6 +101,37 @@ test('credentials stay with the origin they were meant for', async (t) => {
   assert.doesNotMatch(JSON.stringify(seen.at(-1)!.headers), /s3cret/);
 });
 
+test('headers that a user has set stay with the first origin, whatever their names are', async (t) => {
+  const { guard, seen } = await internet(t);
+  const headers = { Accept: 'a/b', 'User-Agent': 'ours' };
+  const originHeaders = {
+    'user-agent': 's3cret',
+    Accept: 's3cret',
+    'Content-Type': 's3cret/s3cret',
+    'If-None-Match': 's3cret',
+    'Cache-Control': 's3cret',
+    Range: 'bytes=0-9',
+  };
+  const follow = async (url: string, more: { method?: string; body?: string } = {}) => {
+    (await guard.fetch('uptime', url, { headers, originHeaders, maxRedirects: 3, tls, allowDowngrade: true, ...more })).cancel();
+    const { 'accept-encoding': _, ...last } = seen.at(-1)!.headers;
+    return last;
+  };
+  const ours = { accept: 'a/b', 'user-agent': 'ours', connection: 'close' };
+  const there = 'https://there.example.org/end';
+  assert.equal((await follow(to(302, '/end')))['user-agent'], 's3cret');
+  assert.deepEqual(await follow(to(302, there)), { host: 'there.example.org', ...ours });
+  assert.deepEqual(await follow(to(302, `https://there.example.org/302?${to(302, '/end')}`)), { host: 'here.example.org', ...ours });
+  assert.deepEqual(await follow(to(302, there), { method: 'POST', body: 'cargo' }), { host: 'there.example.org', ...ours });
+  // A body that follows to the same server keeps what says how to read it.
+  assert.deepEqual(await follow('http://here.example.org/308?https://here.example.org/end', { method: 'POST', body: 'cargo' }), {
+    host: 'here.example.org',
+    ...ours,
+    'content-type': 's3cret/s3cret',
+    'content-length': '5',
+  });
+});
+
 test('a body goes to no other server, but to the same one over TLS', async (t) => {
   const { guard, seen } = await internet(t);
   const post = (url: string) => guard.fetch('uptime', url, { method: 'POST', body: 's3cret', maxRedirects: 1, tls, allowDowngrade: true });
@@ -114,6 +145,13 @@ test('a body goes to no other server, but to the same one over TLS', async (t) =
     }
     assert.equal(seen.at(-1)!.headers.host, 'here.example.org');
   }
+  // Who listens at another port is somebody else.
+  for (const url of [
+    'http://here.example.org/308?https://here.example.org:8443/end',
+    'http://here.example.org:8080/308?https://here.example.org/end',
+    'http://here.example.org:8080/308?https://here.example.org:8080/end',
+  ])
+    await assert.rejects(post(url), { name: 'GuardRefusal', kind: 'redirect' }, url);
   (await post('http://here.example.org/308?https://here.example.org/end')).cancel();
   assert.deepEqual([seen.at(-1)!.method, seen.at(-1)!.body], ['POST', 's3cret']);
   (await post(to(303, 'https://there.example.org/end'))).cancel();

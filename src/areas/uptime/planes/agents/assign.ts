@@ -1,16 +1,15 @@
-import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../protocol.ts';
 import type { Target } from '../../rules/hidden.ts';
-import { membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';
-import { openTarget } from '../../sealed-target.ts';
+import { cursorBefore, membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';
 import { type AssignmentRow, allOf, changedSince, newestRevision } from '../../store/assignments.ts';
 import { members } from '../../store/instances.ts';
+import type { Opener } from './opener.ts';
 
 /** What an instance must know beyond its cursor; undefined: nothing new. */
 export async function newsFor(
-  app: App,
   tx: Tx,
+  opener: Opener,
   vantage: string,
   instance: string,
   since: string | undefined,
@@ -20,30 +19,21 @@ export async function newsFor(
   const known = readCursor(since);
   // Read before the assignments: what commits in between is told now and once more, never not at all.
   const revision = await newestRevision(tx);
-  const cursor = writeCursor({ revision, members: membersHash(sharing) });
-  if (known && cursor === since) return undefined;
-  const mine = (row: AssignmentRow) => row.ours && ownerOf(row.id, sharing) === instance;
-  if (known?.members !== membersHash(sharing) || known.revision > revision) {
-    const all = await allOf(tx, vantage);
-    return { cursor, full: true, assignments: all.filter(mine).flatMap((row) => assignmentOf(app, row)), removed: [] };
-  }
-  const changed = await changedSince(tx, vantage, known.revision);
+  const shared = membersHash(sharing);
+  if (known && since === writeCursor({ revision, members: shared })) return undefined;
+  const full = known?.members !== shared || known.revision > revision;
+  const changed = full ? await allOf(tx, vantage) : await changedSince(tx, vantage, known.revision);
+  const mine = changed.filter((row) => row.ours && ownerOf(row.id, sharing) === instance);
+  const opened = mine.map((row) => ({ row, target: opener.open(row) }));
+  const held = opened.flatMap(({ row, target }) => (target ? [] : [row]));
+  const cursor = writeCursor(cursorBefore(held, revision, shared));
+  if (cursor === since) return undefined;
   return {
     cursor,
-    full: false,
-    assignments: changed.filter(mine).flatMap((row) => assignmentOf(app, row)),
+    full,
+    assignments: opened.flatMap(({ row, target }) => (target ? [assignmentTo(row, target)] : [])),
     removed: changed.filter((row) => !row.ours).map((row) => row.id),
   };
-}
-
-/** None for a target that cannot be opened: the others must go on being checked. */
-function assignmentOf({ secrets, log }: App, row: AssignmentRow): Assignment[] {
-  try {
-    return [assignmentTo(row, openTarget(secrets, row))];
-  } catch (err) {
-    log.error({ err, monitor: row.id }, 'the target of a monitor cannot be opened; it is not checked until it is set anew');
-    return [];
-  }
 }
 
 const assignmentTo = (row: AssignmentRow, target: Target): Assignment => {

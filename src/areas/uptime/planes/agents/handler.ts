@@ -18,6 +18,7 @@ import { openSession, refresh } from '../../store/instances.ts';
 import { newsFor } from './assign.ts';
 import { followChanges } from './changes.ts';
 import { type Identify, type Identity, refused } from './identify.ts';
+import { makeOpener } from './opener.ts';
 import { readJson } from './read-json.ts';
 
 interface Call {
@@ -32,6 +33,7 @@ type Answer = (call: Call) => Promise<unknown>;
 /** What probers ask, whoever they are: `identify` says who. True for everything below /agent/. */
 export function agentHandler(app: App, identify: Identify): RawHandler {
   const changes = followChanges(app);
+  const opener = makeOpener(app);
   const partitions = makePartitionMemory();
   const metrics = metricsOf(app);
   const checkSession = checker(SessionRequest, 'body');
@@ -65,7 +67,7 @@ export function agentHandler(app: App, identify: Identify): RawHandler {
     let over = AbortSignal.any([by.signal, gone.signal]);
     for (;;) {
       const seen = changes.count();
-      const news = await app.db.read((tx) => newsFor(app, tx, by.vantage, instance, query.get('since') ?? undefined));
+      const news = await app.db.read((tx) => newsFor(tx, opener, by.vantage, instance, query.get('since') ?? undefined));
       if (news) return news;
       while (changes.count() === seen && !over.aborted) {
         const left = until - performance.now();

@@ -33,7 +33,8 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
   try {
     response = await guard.fetch('uptime', target.url, {
       method: target.method,
-      headers: withUserAgent(target.headers, userAgent),
+      headers: { 'user-agent': userAgent },
+      originHeaders: target.headers,
       ...(target.bodyBase64 === undefined ? {} : { body: Buffer.from(target.bodyBase64, 'base64') }),
       timeouts: { ...unbounded, totalMs: timeoutMs },
       maxRedirects: target.followRedirects ? maxRedirects : 0,
@@ -62,10 +63,6 @@ export async function checkHttp(guard: Guard, { target, timeoutMs, userAgent, tl
       snippet: snippetOf(beginning.bytes()),
     });
   }
-}
-
-function withUserAgent(headers: Readonly<Record<string, string>>, userAgent: string): Record<string, string> {
-  return Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent') ? headers : { 'user-agent': userAgent, ...headers };
 }
 
 function judge({ expectStatus, expectBodyContains }: HttpTarget, status: number, body: Buffer) {

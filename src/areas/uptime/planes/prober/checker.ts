@@ -1,7 +1,7 @@
 import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import type { Assignment } from '../../protocol.ts';
-import { scrubbed, secretsOf } from '../../rules/hidden.ts';
+import { sendsHidden, withoutQueries } from '../../rules/hidden.ts';
 import { checkHttp } from './check-http.ts';
 import { checkTcp } from './check-tcp.ts';
 import type { Clock } from './clock.ts';
@@ -44,13 +44,11 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
 }
 
 /** An answer may repeat what it was asked with, and readers see what failed. Before anything is written or sent. */
-function withoutSecrets(seen: Observation, { target }: Assignment): Observation {
-  if (!seen.errorDetail && !seen.snippet) return seen;
-  const secrets = secretsOf(target);
+function withoutSecrets({ errorDetail, snippet, ...seen }: Observation, { target }: Assignment): Observation {
   return {
     ...seen,
-    ...(seen.errorDetail === undefined ? {} : { errorDetail: scrubbed(seen.errorDetail, secrets) }),
-    ...(seen.snippet === undefined ? {} : { snippet: scrubbed(seen.snippet, secrets) }),
+    ...(errorDetail === undefined ? {} : { errorDetail: withoutQueries(errorDetail) }),
+    ...(snippet === undefined || sendsHidden(target) ? {} : { snippet: withoutQueries(snippet) }),
   };
 }
 
