@@ -1,5 +1,5 @@
-// Runs test files on one PostgreSQL: started here, handed down to each file, stopped at the end. With QUARTERDECK_TEST_AGAIN a file or
-// two that failed run once more, alone, and the end says so: a machine that stalls for seconds should not cost a change its landing.
+// Runs test files on one PostgreSQL: started here, handed down to each file, stopped at the end. With QUARTERDECK_TEST_AGAIN a few
+// files that failed run once more, alone, and the end says so: a machine that stalls for seconds should not cost a change its landing.
 import { spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -58,12 +58,13 @@ async function run(some: string[], concurrency: number): Promise<{ code: number;
 }
 
 /** So many files may fail beside the others and pass alone before the run counts as failed. */
-const unsteadyAtMost = 2;
+const unsteadyAtMost = 5;
+const again = Boolean(process.env.QUARTERDECK_TEST_AGAIN);
 
 const server = await startTestServer();
-const first = await run(files, 3);
+const first = await run(files, again ? 2 : 3); // side by side with nobody to wait for it, it need not press the machine
 let { code } = first;
-if (code === 1 && process.env.QUARTERDECK_TEST_AGAIN && first.failed.length && first.failed.length <= unsteadyAtMost) {
+if (code === 1 && again && first.failed.length && first.failed.length <= unsteadyAtMost) {
   console.log('\nonce more, alone:');
   code = (await run(first.failed, 1)).code;
   if (code === 0) console.log(`UNSTEADY, to be mended: ${first.failed.join(' ')} failed above and passed alone`);

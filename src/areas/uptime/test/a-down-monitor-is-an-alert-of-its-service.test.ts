@@ -56,10 +56,8 @@ test('a monitor that goes down fires an alert of its service from its first fail
     vantages: 'tokyo,paris',
   });
   const { transitions } = await made(qd.owner.get(`/uptime/monitors/${monitor.id}/transitions`));
-  assert.ok(
-    Math.abs(Date.parse(transitions[0].at) - Date.parse(alert.startsAt) - 10_000) < 1_500,
-    'since both saw it fail, not since it was confirmed',
-  );
+  const ago = Date.parse(transitions[0].at) - Date.parse(alert.startsAt);
+  assert.ok(ago > 9_000 && ago < 18_000, `${ago} ms: since both saw it fail, not since one did, nor since it was confirmed`);
   assert.equal(JSON.stringify(incident).includes('secret'), false, 'what stands in a query stays with the monitor');
 
   await tokyo.pass(monitor);
