@@ -10,14 +10,19 @@ import { settingsOf } from '../settings.ts';
 import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
 import { governedRepositories, governedRepository, imagesHeld, manifestStates, tagStates } from '../store/retention.ts';
 
-/** Applies each registry's rules, one repository and one transaction at a time. What is pushed meanwhile stays. */
+/** Applies each registry's rules, one repository and one transaction at a time. What is pushed meanwhile stays. A repository that
+ *  fails is tried again at the next run, and keeps nobody else's from its rules. */
 export async function retain(app: App, signal: AbortSignal, log: Logger): Promise<void> {
   for (let after = 0; ; ) {
     const page = await app.db.read((tx) => governedRepositories(tx, after, 100));
     for (const id of page) {
       if (signal.aborted) return;
-      const gone = await app.db.write((tx) => retainIn(tx, app, id));
-      if (gone && gone.tags + gone.images > 0) log.info(gone, 'retention removed images');
+      try {
+        const gone = await app.db.write((tx) => retainIn(tx, app, id));
+        if (gone && gone.tags + gone.images > 0) log.info(gone, 'retention removed images');
+      } catch (error) {
+        log.error({ err: error, repository: id }, 'the retention rules of a repository could not be applied; trying again at the next run');
+      }
     }
     const last = page.at(-1);
     if (last === undefined) return;

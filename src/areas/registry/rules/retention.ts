@@ -84,7 +84,10 @@ export function outdatedTags(
   const byRule = new Map<RetentionRule, TagState[]>();
   for (const tag of tags) {
     const rule = rules.find((r) => matches(r.repositories ?? '*', repository) && matches(r.tags ?? '*', tag.name));
-    if (rule) byRule.set(rule, [...(byRule.get(rule) ?? []), tag]);
+    if (!rule) continue;
+    const governed = byRule.get(rule);
+    if (governed) governed.push(tag);
+    else byRule.set(rule, [tag]);
   }
   const gone: string[] = [];
   for (const [{ keepLast, keepDays }, governed] of byRule) {

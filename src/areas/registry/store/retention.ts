@@ -48,11 +48,14 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
     from registry.manifest m where m.repository_id = ${repositoryId} order by m.id`;
 
 /** Which of these images, as tags name them (`sha256-…`), any repository of the registry has. A longer digest was cut, so its
- *  beginning decides. */
+ *  beginning decides. One look into the index for each: with a join PostgreSQL would compare every name with every manifest. */
 export const imagesHeld = async (tx: Tx, registryId: string, names: string[]) =>
   (
     await rows(tx, Type.Object({ name: Type.String() }))`
     select n as name from unnest(${names}::text[]) n
-     where exists (select from registry.manifest m join registry.repository r on r.id = m.repository_id
-                    where m.digest >= replace(n, '-', ':') and m.digest < replace(n, '-', ':') || 'g' and r.registry_id = ${registryId})`
+     cross join lateral (
+       select from registry.manifest m
+        where m.digest >= replace(n, '-', ':') and m.digest < replace(n, '-', ':') || 'g'
+          and exists (select from registry.repository r where r.id = m.repository_id and r.registry_id = ${registryId})
+        limit 1) held`
   ).map((image) => image.name);
