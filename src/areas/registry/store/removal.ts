@@ -174,12 +174,15 @@ export async function removeRepository(tx: Tx, caches: Caches, registryId: strin
   const found = await row(tx, Type.Object({ id: Type.Integer() }))`
     select id from registry.repository where registry_id = ${registryId} and name = ${name} for update`;
   if (!found) return false;
-  const links = await rows(tx, LinkIdRow)`select blob_id from registry.repository_blob where repository_id = ${found.id}`;
+  // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
+  const blobs = await rows(tx, LinkIdRow)`
+    select blob_id from registry.repository_blob where repository_id = ${found.id}
+     union select blob_id from registry.promised_blob where repository_id = ${found.id}`;
   await run(tx)`delete from registry.repository where id = ${found.id}`;
   await review(
     tx,
     'blob',
-    links.map((l) => String(l.blob_id)),
+    blobs.map((b) => String(b.blob_id)),
     0,
   );
   await caches.drop(tx, topics.repository(found.id));
