@@ -74,6 +74,11 @@ const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }:
       select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])`,
   ]);
 
+/** Of a manifest `m`: the subjects of what it lists, as rules/attachments.ts needs them. */
+export const listedSubjects = sql`
+  array(select distinct coalesce(listed.subject, '') from registry.manifest_child c
+          join registry.manifest listed on listed.repository_id = c.repository_id and listed.digest = c.digest where c.parent_id = m.id)::text[]`;
+
 /** What an index leads to, all the way down. */
 const listedBy = (indexId: number) => sql`
   with recursive listed (id) as (
@@ -92,7 +97,13 @@ export const holdListed = (tx: Tx, indexId: number) => run(tx)`
 export const keepListed = (tx: Tx, indexId: number) => run(tx)`
   ${listedBy(indexId)} update registry.manifest set cached = false where id in (select id from listed) and cached`;
 
-const ListingRow = Type.Object({ tag: Type.String(), digest: Type.String(), media_type: Type.String() });
+const ListingRow = Type.Object({
+  tag: Type.String(),
+  digest: Type.String(),
+  mediaType: Type.String(),
+  listedSubjects: Type.Array(Type.String()),
+});
+export type ListingRow = Static<typeof ListingRow>;
 
 /** The tags of all indexes that lead to this manifest. Sure once the manifest is locked. */
 export const tagsListing = (tx: Tx, repositoryId: number, digest: string) => rows(tx, ListingRow)`
@@ -102,7 +113,7 @@ export const tagsListing = (tx: Tx, repositoryId: number, digest: string) => row
     select c.parent_id from listing l join registry.manifest m on m.id = l.id
       join registry.manifest_child c on c.repository_id = m.repository_id and c.digest = m.digest
   )
-  select t.name as tag, m.digest, m.media_type
+  select t.name as tag, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects"
     from listing l join registry.manifest m on m.id = l.id join registry.tag t on t.manifest_id = m.id order by t.name`;
 
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
 import type { Retention } from '../rules/retention.ts';
+import { listedSubjects } from './manifests.ts';
 import { RepositoryRow } from './repositories.ts';
 
 const GovernedRow = Type.Object({ ...RepositoryRow.properties, retention: Type.Unsafe<Retention>({}) });
@@ -35,7 +36,8 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
     digest: Type.String(),
     mediaType: Type.String(),
     subject: Nullable,
-    listed: Type.Boolean(),
+    children: Type.Array(Type.String()),
+    listedSubjects: Type.Array(Type.String()),
     cached: Type.Boolean(),
     createdAt: Type.String(),
     pulledAt: Nullable,
@@ -43,7 +45,8 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
   }),
 )`
   select m.digest, m.media_type as "mediaType", m.subject, m.cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
-         exists (select from registry.manifest_child c where c.repository_id = m.repository_id and c.digest = m.digest) as listed,
+         array(select c.digest from registry.manifest_child c where c.parent_id = m.id)::text[] as children,
+         ${listedSubjects} as "listedSubjects",
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
     from registry.manifest m where m.repository_id = ${repositoryId} order by m.id`;
 
