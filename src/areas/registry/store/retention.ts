@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
 import type { Retention } from '../rules/retention.ts';
-import { listedSubjects } from './manifests.ts';
+import { isFetched, listedSubjects } from './manifests.ts';
 import { RepositoryRow } from './repositories.ts';
 
 const GovernedRow = Type.Object({ ...RepositoryRow.properties, retention: Type.Unsafe<Retention>({}) });
@@ -12,7 +12,7 @@ export const governedRepositories = async (tx: Tx, after: number, limit: number)
     await rows(tx, Type.Object({ id: Type.Integer() }))`
     select r.id from registry.repository r join registry.registry g on g.id = r.registry_id
      where g.retention <> '{}' and r.id > ${after}
-       and (r.upstream_host is null or exists (select from registry.manifest m where m.repository_id = r.id and not m.cached))
+       and (r.upstream_host is null or exists (select from registry.manifest m where m.repository_id = r.id and not ${isFetched}))
      order by r.id limit ${limit}`
   ).map((r) => r.id);
 
@@ -44,7 +44,7 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
     tags: Type.Array(Type.String()),
   }),
 )`
-  select m.digest, m.media_type as "mediaType", m.subject, m.cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
+  select m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
          array(select c.digest from registry.manifest_child c where c.parent_id = m.id)::text[] as children,
          ${listedSubjects} as "listedSubjects",
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
