@@ -50,6 +50,13 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
     from registry.manifest m where m.repository_id = ${repositoryId} order by m.id`;
 
+/** Whether nobody has pushed it anew or pulled it since it was read. */
+export const isUntouched = async (tx: Tx, repositoryId: number, seen: { digest: string; createdAt: string; pulledAt: string | null }) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.manifest
+                    where repository_id = ${repositoryId} and digest = ${seen.digest} and created_at = ${seen.createdAt}::timestamptz
+                      and pulled_at is not distinct from ${seen.pulledAt}::timestamptz) as yes`)!.yes;
+
 /** Which of these images, as tags name them (`sha256-…`), any repository of the registry has. A longer digest was cut, so its
  *  beginning decides. One look into the index for each: with a join PostgreSQL would compare every name with every manifest. */
 export const imagesHeld = async (tx: Tx, registryId: string, names: string[]) =>

@@ -21,7 +21,7 @@ test('what the cache brought before anybody noted it is no rule’s to take, unt
 
   for (const mine of ['mine-1', 'mine-2']) await put(mine, image(mine));
   await later(3_600);
-  const fetched = [];
+  const fetched: Image[] = [];
   for (const name of ['up-1', 'up-2', 'up-3', '', '']) fetched.push(await put(name, image(`fetched ${fetched.length}`)));
   const [, , , byDigest, child] = fetched as [Image, Image, Image, Image, Image];
   // As an update leaves what it cannot tell apart: nobody's cache, but brought by it.
