@@ -28,16 +28,25 @@ export const nameInTags = (digest: string) => digest.replace(':', '-').slice(0, 
 /** The tags that attach something to an image. */
 export const attachingTags = (digest: string) => ['', '.sig', '.att', '.sbom'].map((kind) => `${nameInTags(digest)}${kind}`);
 
-/** The image, as tags name it, that this tag attaches its manifest to. Undefined: a tag as any other, such as an image's own digest. */
-export function attachedBy(tag: string, manifest: { digest: string; mediaType: string }): string | undefined {
-  const image = attaching.exec(tag)?.[1];
-  if (image === undefined || image === nameInTags(manifest.digest)) return undefined;
-  return tag === image && !isIndex(manifest.mediaType) ? undefined : image;
-}
-
-export interface Attachable {
+/** What tells whether a tag attaches its manifest to an image. */
+export interface Tagged {
   digest: string;
   mediaType: string;
+  /** The subjects of what an index lists, as far as that is in the repository; '' for what has none. */
+  listedSubjects: readonly string[];
+}
+
+/** The image, as tags name it, that this tag attaches its manifest to, if anybody has it. Undefined: a tag as any other, such as an
+ *  image's own digest, or the hash of the sources that an index was built from. */
+export function attachedBy(tag: string, manifest: Tagged): string | undefined {
+  const image = attaching.exec(tag)?.[1];
+  if (image === undefined || image === nameInTags(manifest.digest)) return undefined;
+  if (tag !== image) return image;
+  const listsItsReferrers = isIndex(manifest.mediaType) && manifest.listedSubjects.every((subject) => nameInTags(subject) === image);
+  return listsItsReferrers ? image : undefined;
+}
+
+export interface Attachable extends Tagged {
   subject: string | null;
   tags: readonly string[];
 }
@@ -47,29 +56,3 @@ export const imagesOf = (m: Attachable): string[] => [
   ...(m.subject === null ? [] : [nameInTags(m.subject)]),
   ...m.tags.flatMap((tag) => attachedBy(tag, m) ?? []),
 ];
-
-/** The digests of what belongs to an image that is here, or in another repository of the registry (`elsewhere`): signatures, and
- *  what is attached to those in turn. Two that only belong to each other belong to nothing. */
-export function attachedIn(manifests: readonly Attachable[], elsewhere: ReadonlySet<string>): Set<string> {
-  const here = new Set(manifests.map((m) => nameInTags(m.digest)));
-  const below = new Map<string, Attachable[]>();
-  const reached: string[] = [...elsewhere];
-  for (const m of manifests) {
-    const images = imagesOf(m);
-    for (const image of images) {
-      const others = below.get(image);
-      if (others) others.push(m);
-      else below.set(image, [m]);
-    }
-    if (!images.some((image) => here.has(image) || elsewhere.has(image))) reached.push(nameInTags(m.digest));
-  }
-  const attached = new Set<string>();
-  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-    for (const { digest } of below.get(next) ?? []) {
-      if (attached.has(digest)) continue;
-      attached.add(digest);
-      reached.push(nameInTags(digest));
-    }
-  }
-  return attached;
-}

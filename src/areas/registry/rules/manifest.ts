@@ -12,6 +12,10 @@ const indexes = new Set<string>([mediaTypes.ociIndex, mediaTypes.dockerList]);
 const known = new Set<string>(Object.values(mediaTypes));
 export const isIndex = (mediaType: string) => indexes.has(mediaType);
 
+/** How far an index may lead: so many manifests, each counted as often as it is listed, and so many levels below it. Whoever deletes
+ *  or lists images walks along them, and a few kilobytes that lead to millions would keep everybody else waiting. */
+export const indexBounds = { manifests: 1_000, depth: 4 };
+
 export interface Needed {
   digest: string;
   size: number;
@@ -39,7 +43,8 @@ const refuse = (sentence: string): never => {
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads a manifest of any type that registries take; an index may be deep, since its children are manifests of their own. */
+/** Reads a manifest of any type that registries take; how deep an index leads is seen when it is stored, since its
+ *  children are manifests of their own. */
 export function parseManifest(body: Buffer, contentType: string | undefined): Manifest {
   const doc = jsonOf(body);
   if (doc['schemaVersion'] !== 2)
@@ -67,6 +72,8 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
   if (isIndex(mediaType)) {
     if (doc['config'] !== undefined || doc['layers'] !== undefined) refuse('an index has manifests, no config and no layers');
     manifest.children = unique(list(doc, 'manifests').map((d, i) => descriptor(d, `manifests[${i}]`)));
+    if (manifest.children.length > indexBounds.manifests)
+      refuse(`an index lists at most ${indexBounds.manifests} manifests, not ${manifest.children.length}; push several`);
     return manifest;
   }
   if (mediaType === mediaTypes.ociArtifact) {

@@ -1,5 +1,6 @@
-import { type Attachable, attachedBy, attachedIn } from './attachments.ts';
+import { type Attachable, attachedBy, imagesOf, nameInTags } from './attachments.ts';
 import { isImmutable, matches } from './immutable.ts';
+import { knotsOf } from './knots.ts';
 
 /** What a registry keeps. Nothing said, everything stays. */
 export interface Retention {
@@ -28,8 +29,8 @@ export interface TagState {
 
 /** A manifest of the repository, with its tags. */
 export interface ManifestState extends Attachable {
-  /** An index of the repository lists it. */
-  listed: boolean;
+  /** What an index lists, whether or not it is in the repository. */
+  children: readonly string[];
   /** Fetched from an upstream: such images come and go by themselves. */
   cached: boolean;
   createdAt: string;
@@ -47,7 +48,8 @@ const dayMs = 86_400_000;
 const within = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
 
 /** What is to go: tags by the rules, and images that no tag, no index and no other image keeps. Signatures and whatever else is
- *  attached to an image are not counted, stay while it stays, and go with it; one whose image is gone is as an image without a tag. */
+ *  attached to an image are not counted, stay while it stays, and go with it. A tag that names an image which nobody has (`elsewhere`:
+ *  other repositories of the registry) attaches to nothing: it keeps its manifest, and no rule counts or removes it. */
 export function judge(
   retention: Retention,
   { repository, immutable, now }: Place,
@@ -55,21 +57,54 @@ export function judge(
   tags: readonly (TagState & { digest: string })[],
   elsewhere: ReadonlySet<string>,
 ): { tags: string[]; images: ManifestState[] } {
-  const attached = attachedIn(manifests, elsewhere);
+  const { groups, isAttached, isListed, isHeld } = belonging(manifests, elsewhere);
   const byDigest = new Map(manifests.map((m) => [m.digest, m]));
   const isImageTag = ({ name, digest }: { name: string; digest: string }) => {
     const m = byDigest.get(digest);
-    return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && attached.has(digest));
+    return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && isAttached(m));
   };
   const gone = outdatedTags(retention, immutable, repository, tags.filter(isImageTag), now);
   const removed = new Set(gone);
-  const left = (m: ManifestState) => m.tags.filter((tag) => !removed.has(tag));
+  const keeps = (m: ManifestState, tag: string) => {
+    if (removed.has(tag)) return false;
+    const image = attachedBy(tag, m);
+    return image === undefined || !isHeld(image) || isImmutable(immutable, repository, tag);
+  };
   const isLoose = (m: ManifestState) =>
-    !m.cached &&
-    !m.listed &&
-    !attached.has(m.digest) &&
-    left(m).every((tag) => attachedBy(tag, m) !== undefined && !isImmutable(immutable, repository, tag));
-  return { tags: gone, images: manifests.filter((m) => isLoose(m) && isOutdatedUntagged(retention, m, now)) };
+    !m.cached && !isListed(m) && !isAttached(m) && !m.tags.some((tag) => keeps(m, tag)) && isOutdatedUntagged(retention, m, now);
+  return { tags: gone, images: groups.filter((group) => group.every(isLoose)).flat() };
+}
+
+/** Who belongs to whom in a repository: what an index lists to the index, what is attached to an image to the image. An index may be
+ *  attached to the image that it lists, and signatures to each other: those keep nobody but together, so they are one group, and only
+ *  what comes from outside of it counts. */
+function belonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<string>) {
+  const byDigest = new Map(manifests.map((m) => [m.digest, m]));
+  const byName = new Map(manifests.map((m) => [nameInTags(m.digest), m]));
+  const parents = new Map<ManifestState, ManifestState[]>();
+  for (const index of manifests)
+    for (const child of index.children) {
+      const listed = byDigest.get(child);
+      if (listed) add(parents, listed, index);
+    }
+  const images = new Map(manifests.map((m) => [m, imagesOf(m)]));
+  const imagesHere = (m: ManifestState) => images.get(m)!.flatMap((image) => byName.get(image) ?? []);
+  const knots = knotsOf(manifests, (m) => [...(parents.get(m) ?? []), ...imagesHere(m)]);
+  const groups = new Map<number, ManifestState[]>();
+  for (const m of manifests) add(groups, knots.get(m)!, m);
+  const isOutside = (m: ManifestState) => (other: ManifestState) => knots.get(other) !== knots.get(m);
+  return {
+    groups: [...groups.values()],
+    isListed: (m: ManifestState) => (parents.get(m) ?? []).some(isOutside(m)),
+    isAttached: (m: ManifestState) => images.get(m)!.some((image) => elsewhere.has(image)) || imagesHere(m).some(isOutside(m)),
+    isHeld: (image: string) => byName.has(image) || elsewhere.has(image),
+  };
+}
+
+function add<K, V>(lists: Map<K, V[]>, key: K, value: V) {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** The tags of one repository that are to go. */
@@ -84,7 +119,7 @@ export function outdatedTags(
   const byRule = new Map<RetentionRule, TagState[]>();
   for (const tag of tags) {
     const rule = rules.find((r) => matches(r.repositories ?? '*', repository) && matches(r.tags ?? '*', tag.name));
-    if (rule) byRule.set(rule, [...(byRule.get(rule) ?? []), tag]);
+    if (rule) add(byRule, rule, tag);
   }
   const gone: string[] = [];
   for (const [{ keepLast, keepDays }, governed] of byRule) {

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
+import { indexBounds } from '../rules/manifest.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
 
@@ -43,18 +44,23 @@ const ManifestListRow = Type.Object({
 });
 export type ManifestListRow = Static<typeof ManifestListRow>;
 
-/** Newest first. An index counts what it leads to, each manifest and each layer once, however many of its images share it. */
+/** Newest first. An index counts what it leads to, each manifest and each layer once, however many of its images share it; of an
+ *  index from before there were bounds, as far as those reach. */
 export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
-  with recursive page as (
+  with page as (
     select id, digest, media_type, created_at from registry.manifest
      where repository_id = ${repositoryId} and (${page.after}::bigint is null or id < ${page.after})
      order by id desc limit ${page.limit + 1}
   ), part (root, id) as (
-    select id, id from page
-    union
-    select p.root, m.id from part p
-      join registry.manifest_child c on c.parent_id = p.id
-      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest
+    select distinct p.id, listed.id from page p cross join lateral (
+      with recursive listed (id, depth) as (
+        select p.id, 0
+        union all
+        select m.id, l.depth + 1 from listed l
+          join registry.manifest_child c on c.parent_id = l.id
+          join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where l.depth < ${indexBounds.depth}
+      )
+      select id from listed limit ${indexBounds.manifests + 1}) listed
   ), manifests as (
     select p.root, sum(m.size) as bytes from part p join registry.manifest m on m.id = p.id group by p.root
   ), blobs as (

@@ -32,8 +32,12 @@ export const bodyOf = async (tx: Tx, repositoryId: number, digest: string): Prom
 const predicateOf = ({ annotations }: Manifest): string | null =>
   /^[!-~]{1,255}$/.exec(annotations?.['dev.sigstore.bundle.predicateType'] ?? '')?.[0] ?? null;
 
+/** Of a manifest `m`: the cache brought it, and nobody has pushed it since. Where data is older than `cached`, nobody can tell whether
+ *  somebody relies on what the cache brought: it never makes room, and no rule takes it either. */
+export const isFetched = sql`(m.cached or m.pushed_by is not distinct from 'cache')`;
+
 const IdRow = Type.Object({ id: Type.Integer() });
-const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), cached: Type.Boolean() });
+const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), fetched: Type.Boolean() });
 
 /** The manifest's row, locked. `fresh`: it was not there; `mediaType`: what the bytes are here, as whoever brought them first has
  *  said. One that was fetched and is pushed now is nobody's cache any more. */
@@ -54,10 +58,10 @@ export async function putManifest(
       return { ...fresh, fresh: true, mediaType: parsed.mediaType };
     }
     const known = await row(tx, KnownRow)`
-      select id, media_type, cached from registry.manifest
-       where repository_id = ${m.repositoryId} and digest = ${m.digest} for no key update`;
+      select m.id, m.media_type, ${isFetched} as fetched from registry.manifest m
+       where m.repository_id = ${m.repositoryId} and m.digest = ${m.digest} for no key update`;
     if (!known) continue; // deleted this moment
-    if (known.cached && !m.cached)
+    if (known.fetched && !m.cached)
       await run(tx)`update registry.manifest set cached = false, pushed_by = ${m.pushedBy} where id = ${known.id}`;
     return { id: known.id, fresh: false, mediaType: known.media_type };
   }
@@ -74,36 +78,60 @@ const putNeeds = (tx: Tx, id: number, repositoryId: number, { blobs, children }:
       select ${id}, ${repositoryId}, * from unnest(${children.map((c) => c.digest)}::text[], ${children.map((c) => c.size)}::bigint[])`,
   ]);
 
-/** What an index leads to, all the way down. */
-const listedBy = (indexId: number) => sql`
-  with recursive listed (id) as (
-    select m.id from registry.manifest_child c
-      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where c.parent_id = ${indexId}
-    union
-    select m.id from listed l join registry.manifest_child c on c.parent_id = l.id
-      join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest
-  )`;
+/** Of a manifest `m`: the subjects of what it lists, as rules/attachments.ts needs them. */
+export const listedSubjects = sql`
+  array(select distinct coalesce(listed.subject, '') from registry.manifest_child c
+          join registry.manifest listed on listed.repository_id = c.repository_id and listed.digest = c.digest where c.parent_id = m.id)::text[]`;
+
+const LedToRow = Type.Object({ id: Type.Union([Type.Integer(), Type.Null()]), depth: Type.Integer() });
+
+/** What an index leads to, level by level, each as often as it is listed; `id` is null for what is not here (yet). Not one more than
+ *  `most` is looked at, and nothing below `depth`: the rows are counted as they are found, so indexes that list each other's children
+ *  over and over cost no more than others. */
+export const ledTo = (tx: Tx, indexId: number, { most, depth }: { most: number; depth: number }) => rows(tx, LedToRow)`
+  with recursive listed (id, depth) as (
+    select m.id, 1 from registry.manifest_child c
+      left join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where c.parent_id = ${indexId}
+    union all
+    select m.id, l.depth + 1 from listed l join registry.manifest_child c on c.parent_id = l.id
+      left join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where l.depth < ${depth}
+  )
+  select id, depth from listed limit ${most}`;
 
 /** Keeps what an index lists until it is stored and tagged: whoever would delete one of these waits, and then sees the index. */
-export const holdListed = (tx: Tx, indexId: number) => run(tx)`
-  ${listedBy(indexId)} select from registry.manifest where id in (select id from listed) order by digest for key share`;
+export const holdListed = (tx: Tx, ids: number[]) => run(tx)`
+  select from registry.manifest where id = any(${ids}::bigint[]) order by digest for key share`;
 
-/** What a pushed index lists stays with it, also what the cache had fetched. */
-export const keepListed = (tx: Tx, indexId: number) => run(tx)`
-  ${listedBy(indexId)} update registry.manifest set cached = false where id in (select id from listed) and cached`;
+/** What a pushed index lists stays with it, also what the cache had fetched: it is whose the index is. */
+export const keepListed = (tx: Tx, ids: number[], pushedBy: string) => run(tx)`
+  update registry.manifest m set cached = false, pushed_by = ${pushedBy} where m.id = any(${ids}::bigint[]) and ${isFetched}`;
 
-const ListingRow = Type.Object({ tag: Type.String(), digest: Type.String(), media_type: Type.String() });
+const ListingRow = Type.Object({
+  tag: Type.String(),
+  digest: Type.String(),
+  mediaType: Type.String(),
+  listedSubjects: Type.Array(Type.String()),
+});
 
-/** The tags of all indexes that lead to this manifest. Sure once the manifest is locked. */
-export const tagsListing = (tx: Tx, repositoryId: number, digest: string) => rows(tx, ListingRow)`
-  with recursive listing (id) as (
-    select parent_id from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
-    union
-    select c.parent_id from listing l join registry.manifest m on m.id = l.id
-      join registry.manifest_child c on c.repository_id = m.repository_id and c.digest = m.digest
+const LeadingRow = Type.Object({ id: Type.Integer(), depth: Type.Integer() });
+
+/** The indexes that lead to this manifest, the nearest first, within the same bounds as `ledTo`. Sure once the manifest is locked. */
+export const indexesLeadingTo = (tx: Tx, repositoryId: number, digest: string, { most, depth }: { most: number; depth: number }) => rows(
+  tx,
+  LeadingRow,
+)`
+  with recursive listing (id, depth) as (
+    select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
+    union all
+    select c.parent_id, l.depth + 1 from listing l join registry.manifest m on m.id = l.id
+      join registry.manifest_child c on c.repository_id = m.repository_id and c.digest = m.digest where l.depth < ${depth}
   )
-  select t.name as tag, m.digest, m.media_type
-    from listing l join registry.manifest m on m.id = l.id join registry.tag t on t.manifest_id = m.id order by t.name`;
+  select id, depth from listing limit ${most}`;
+
+/** The tags of these indexes. */
+export const tagsListing = (tx: Tx, indexIds: number[]) => rows(tx, ListingRow)`
+  select t.name as tag, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects"
+    from registry.manifest m join registry.tag t on t.manifest_id = m.id where m.id = any(${indexIds}::bigint[]) order by t.name`;
 
 /** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
 export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>

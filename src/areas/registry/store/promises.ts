@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db.ts';
 import { BlobRow, type LinkRow } from './blobs.ts';
+import { review } from './queue.ts';
 
 // A client that was told that a layer is here may be about to push an image that needs it. A purge frees the room at once, and leaves
 // a promise in place of the link: the bytes stay, unseen and uncounted, and the image's own transaction links them again.
@@ -12,7 +13,8 @@ export const promiseBlob = (tx: Tx, link: LinkRow, until: string) => run(tx)`
   select ${link.repository_id}, ${link.blob_id}, g.id, ${until}::timestamptz from registry.registry g
    where g.id = ${link.registry_id}
      and g.quota_bytes >= ${link.size} + (select coalesce(sum(b.size), 0) from registry.promised_blob p join registry.blob b on b.id = p.blob_id
-                                           where p.registry_id = g.id and p.until > kernel.now())
+                                           where p.registry_id = g.id and p.until > kernel.now()
+                                             and (p.repository_id, p.blob_id) <> (${link.repository_id}, ${link.blob_id}))
   on conflict (repository_id, blob_id) do update set until = greatest(promised_blob.until, excluded.until)`;
 
 /** Takes what is promised of these digests: the blobs are held, as for a link. */
@@ -24,6 +26,23 @@ export async function redeemPromises(tx: Tx, repositoryId: number, digests: stri
   await run(tx)`
     delete from registry.promised_blob where repository_id = ${repositoryId} and blob_id = any(${held.map((b) => b.id)}::bigint[])`;
   return held;
+}
+
+/** The repository links the blob again, and the link says from now on how long it stays. */
+export const fulfilPromise = (tx: Tx, repositoryId: number, blobId: number) =>
+  run(tx)`delete from registry.promised_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;
+
+/** Somebody wants the digest gone: nobody gets it back here, and garbage collection looks at it now instead of then. */
+export async function withdrawPromise(tx: Tx, repositoryId: number, digest: string) {
+  const withdrawn = await rows(tx, Type.Object({ blob_id: Type.Integer() }))`
+    delete from registry.promised_blob p using registry.blob b
+     where p.repository_id = ${repositoryId} and b.id = p.blob_id and b.digest = ${digest} returning p.blob_id`;
+  await review(
+    tx,
+    'blob',
+    withdrawn.map((p) => String(p.blob_id)),
+    0,
+  );
 }
 
 const UntilRow = Type.Object({ until: Type.String() });

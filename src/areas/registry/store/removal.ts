@@ -6,7 +6,7 @@ import { attachedBy, attachingTags } from '../rules/attachments.ts';
 import { isImmutable } from '../rules/immutable.ts';
 import { topics } from '../topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from './blobs.ts';
-import { manifestElsewhere } from './manifests.ts';
+import { listedSubjects, manifestElsewhere } from './manifests.ts';
 import { linkRef, review } from './queue.ts';
 import type { RepositoryRow } from './repositories.ts';
 
@@ -125,10 +125,17 @@ const isAttached = async (tx: Tx, repositoryId: number, digest: string) =>
     select exists (select from registry.manifest m join registry.manifest s on s.repository_id = m.repository_id and s.digest = m.subject
                     where m.repository_id = ${repositoryId} and m.digest = ${digest}) as yes`)!.yes;
 
+const TaggedRow = Type.Object({
+  name: Type.String(),
+  digest: Type.String(),
+  mediaType: Type.String(),
+  listedSubjects: Type.Array(Type.String()),
+});
+
 /** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
 async function detach(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
-  const tags = await rows(tx, Type.Object({ name: Type.String(), digest: Type.String(), mediaType: Type.String() }))`
-    select t.name, m.digest, m.media_type as "mediaType" from registry.tag t join registry.manifest m on m.id = t.manifest_id
+  const tags = await rows(tx, TaggedRow)`
+    select t.name, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects" from registry.tag t join registry.manifest m on m.id = t.manifest_id
      where t.repository_id = ${repository.id} and t.name = any(${attachingTags(image)}::text[]) order by t.name`;
   const detached: string[] = [];
   for (const tag of tags) {
@@ -174,12 +181,15 @@ export async function removeRepository(tx: Tx, caches: Caches, registryId: strin
   const found = await row(tx, Type.Object({ id: Type.Integer() }))`
     select id from registry.repository where registry_id = ${registryId} and name = ${name} for update`;
   if (!found) return false;
-  const links = await rows(tx, LinkIdRow)`select blob_id from registry.repository_blob where repository_id = ${found.id}`;
+  // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
+  const blobs = await rows(tx, LinkIdRow)`
+    select blob_id from registry.repository_blob where repository_id = ${found.id}
+     union select blob_id from registry.promised_blob where repository_id = ${found.id}`;
   await run(tx)`delete from registry.repository where id = ${found.id}`;
   await review(
     tx,
     'blob',
-    links.map((l) => String(l.blob_id)),
+    blobs.map((b) => String(b.blob_id)),
     0,
   );
   await caches.drop(tx, topics.repository(found.id));

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
 import type { Retention } from '../rules/retention.ts';
+import { isFetched, listedSubjects } from './manifests.ts';
 import { RepositoryRow } from './repositories.ts';
 
 const GovernedRow = Type.Object({ ...RepositoryRow.properties, retention: Type.Unsafe<Retention>({}) });
@@ -11,7 +12,7 @@ export const governedRepositories = async (tx: Tx, after: number, limit: number)
     await rows(tx, Type.Object({ id: Type.Integer() }))`
     select r.id from registry.repository r join registry.registry g on g.id = r.registry_id
      where g.retention <> '{}' and r.id > ${after}
-       and (r.upstream_host is null or exists (select from registry.manifest m where m.repository_id = r.id and not m.cached))
+       and (r.upstream_host is null or exists (select from registry.manifest m where m.repository_id = r.id and not ${isFetched}))
      order by r.id limit ${limit}`
   ).map((r) => r.id);
 
@@ -35,24 +36,36 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
     digest: Type.String(),
     mediaType: Type.String(),
     subject: Nullable,
-    listed: Type.Boolean(),
+    children: Type.Array(Type.String()),
+    listedSubjects: Type.Array(Type.String()),
     cached: Type.Boolean(),
     createdAt: Type.String(),
     pulledAt: Nullable,
     tags: Type.Array(Type.String()),
   }),
 )`
-  select m.digest, m.media_type as "mediaType", m.subject, m.cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
-         exists (select from registry.manifest_child c where c.repository_id = m.repository_id and c.digest = m.digest) as listed,
+  select m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
+         array(select c.digest from registry.manifest_child c where c.parent_id = m.id)::text[] as children,
+         ${listedSubjects} as "listedSubjects",
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
     from registry.manifest m where m.repository_id = ${repositoryId} order by m.id`;
 
+/** Whether nobody has pushed it anew or pulled it since it was read. */
+export const isUntouched = async (tx: Tx, repositoryId: number, seen: { digest: string; createdAt: string; pulledAt: string | null }) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.manifest
+                    where repository_id = ${repositoryId} and digest = ${seen.digest} and created_at = ${seen.createdAt}::timestamptz
+                      and pulled_at is not distinct from ${seen.pulledAt}::timestamptz) as yes`)!.yes;
+
 /** Which of these images, as tags name them (`sha256-…`), any repository of the registry has. A longer digest was cut, so its
- *  beginning decides. */
+ *  beginning decides. One look into the index for each: with a join PostgreSQL would compare every name with every manifest. */
 export const imagesHeld = async (tx: Tx, registryId: string, names: string[]) =>
   (
     await rows(tx, Type.Object({ name: Type.String() }))`
     select n as name from unnest(${names}::text[]) n
-     where exists (select from registry.manifest m join registry.repository r on r.id = m.repository_id
-                    where m.digest >= replace(n, '-', ':') and m.digest < replace(n, '-', ':') || 'g' and r.registry_id = ${registryId})`
+     cross join lateral (
+       select from registry.manifest m
+        where m.digest >= replace(n, '-', ':') and m.digest < replace(n, '-', ':') || 'g'
+          and exists (select from registry.repository r where r.id = m.repository_id and r.registry_id = ${registryId})
+        limit 1) held`
   ).map((image) => image.name);

@@ -45,16 +45,19 @@ test('a tag belongs to an image when it names one, and stands for no image itsel
   const digest = `sha256:${'a'.repeat(64)}`;
   const other = `sha256-${'b'.repeat(64)}`;
   const [image, index] = [
-    { digest, mediaType: mediaTypes.ociManifest },
-    { digest, mediaType: mediaTypes.ociIndex },
+    { digest, mediaType: mediaTypes.ociManifest, listedSubjects: [] },
+    { digest, mediaType: mediaTypes.ociIndex, listedSubjects: [`sha256:${'b'.repeat(64)}`] },
   ];
   for (const kind of ['.sig', '.att', '.sbom']) assert.equal(attachedBy(other + kind, image), other);
   assert.equal(attachedBy(other, index), other, 'a list of referrers');
+  assert.equal(attachedBy(other, { ...index, listedSubjects: [] }), other, 'a list of referrers that are not here');
   assert.equal(attachedBy(other, image), undefined, 'an image that somebody named so');
+  assert.equal(attachedBy(other, { ...index, listedSubjects: [''] }), undefined, 'an index of images that somebody named so');
   for (const own of [nameInTags(digest), `${nameInTags(digest)}.sig`]) assert.equal(attachedBy(own, index), undefined, 'its own digest');
   for (const ordinary of [`${other}.imgpkg`, `${other}0`, `x${other}.sig`, 'v1', 'sha256-abc.sig'])
     assert.equal(attachedBy(ordinary, index), undefined, ordinary);
-  assert.equal(attachedBy(`sha512-${'c'.repeat(64)}`, index), nameInTags(`sha512:${'c'.repeat(128)}`), 'cut as the specification has it');
+  const long = { ...index, listedSubjects: [`sha512:${'c'.repeat(128)}`] };
+  assert.equal(attachedBy(`sha512-${'c'.repeat(64)}`, long), nameInTags(`sha512:${'c'.repeat(128)}`), 'cut as the specification has it');
 });
 
 // A repository as numbers: images with tags and ages, indexes of them, and attachments, each to something that came before it.
@@ -84,28 +87,27 @@ test('for any repository the same images go as without signatures, and none of a
   const digestFor = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
   fc.assert(
     fc.property(shape, (s) => {
-      const blank = { subject: null, listed: false, cached: false, pulledAt: null, mediaType: mediaTypes.ociManifest };
-      const images: ManifestState[] = s.images.map(({ age, tagged, both, inIndex }, i) => ({
+      const blank = { subject: null, children: [], listedSubjects: [], cached: false, pulledAt: null, mediaType: mediaTypes.ociManifest };
+      const images: ManifestState[] = s.images.map(({ age, tagged, both }, i) => ({
         ...blank,
         digest: digestFor(`image ${i}`),
-        listed: inIndex,
         createdAt: day(age),
         tags: tagged ? [`v${i}`, ...(both ? [`also-${i}`] : [])] : [],
       }));
-      if (images.some((m) => m.listed))
-        images.push({ ...blank, digest: digestFor('index'), mediaType: mediaTypes.ociIndex, createdAt: day(0), tags: ['all'] });
+      const children = images.filter((_, i) => s.images[i]!.inIndex).map((m) => m.digest);
+      if (children.length > 0)
+        images.push({ ...blank, digest: digestFor('index'), mediaType: mediaTypes.ociIndex, children, createdAt: day(0), tags: ['all'] });
       const all = [...images];
-      const belongs = new Map<string, string>();
       for (const [i, { to, how, age }] of s.attachments.entries()) {
         const image = all[to % all.length]!;
         const suffix = how === 'list' ? '' : how === 'subject' ? undefined : `.${how}`;
         const name = suffix === undefined ? undefined : nameInTags(image.digest) + suffix;
         if (name !== undefined && all.some((m) => m.tags.includes(name))) continue;
         const digest = digestFor(`attachment ${i}`);
-        belongs.set(digest, image.digest);
         const mediaType = how === 'list' ? mediaTypes.ociIndex : mediaTypes.ociManifest;
         const subject = how === 'subject' ? image.digest : null;
-        all.push({ ...blank, digest, mediaType, subject, createdAt: day(age), tags: name === undefined ? [] : [name] });
+        const listedSubjects = how === 'list' ? [image.digest] : [];
+        all.push({ ...blank, digest, mediaType, subject, listedSubjects, createdAt: day(age), tags: name === undefined ? [] : [name] });
       }
       const place = { repository: 'app', immutable: [], now: day(0) };
       const verdict = (manifests: ManifestState[]) => {
@@ -116,8 +118,9 @@ test('for any repository the same images go as without signatures, and none of a
         return { tags: gone.tags, images: gone.images.map((m) => m.digest) };
       };
       assert.deepEqual(verdict(all), verdict(images), 'no signature is counted, and none goes but with its image');
-      // Once an image is gone what was attached to it is as an image without a tag: it goes as soon as it is old enough.
-      const orphans = all.filter((m) => belongs.has(m.digest) && images.some((image) => image.digest === belongs.get(m.digest)));
+      // Once an image is gone what referred to it is as an image without a tag: it goes as soon as it is old enough. What has a tag
+      // stays, and no rule takes that away.
+      const orphans = all.filter((m) => m.subject !== null && images.some((image) => image.digest === m.subject));
       const left = all.filter((m) => !images.includes(m));
       assert.deepEqual(
         verdict(left).images,
@@ -171,7 +174,7 @@ test('and so it is on a server, attachments of attachments and indexes included'
     }
     for (const { to, how } of signed ? s.attachments : []) {
       const image = all[to % all.length]!;
-      const what = note(image, how, how === 'subject' ? image : undefined);
+      const what = note(image, how, how === 'subject' || how === 'list' ? image : undefined);
       if (belongs.has(what.digest)) continue;
       if (how === 'list') {
         await put(send, name, what.digest, what);

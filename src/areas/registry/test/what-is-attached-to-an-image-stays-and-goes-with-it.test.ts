@@ -70,12 +70,13 @@ test('what is attached to an image stays and goes with it', async (t) => {
     const subject = await put('acme/lists', 'v1', image('subject'));
     const other = await put('acme/lists', 'v2', image('other'));
     const referrer = await put('acme/lists', image('referrer', subject).digest, image('referrer', subject));
-    await put('acme/lists', tagOf(other), indexOf([referrer]));
+    const others = await put('acme/lists', image('others', other).digest, image('others', other));
+    await put('acme/lists', tagOf(other), indexOf([others]));
     const [old, young] = [indexOf([referrer]), indexOf([referrer], { annotations: { young: '1' } })];
     await put('acme/lists', tagOf(subject), old);
     await put('acme/lists', tagOf(subject), young); // the list as it was has no tag any more
     await purge('lists', other);
-    assert.deepEqual(await here('acme/lists', referrer, young), [true, true]);
+    assert.deepEqual(await here('acme/lists', others, referrer, young), [false, true, true]);
     await later(30);
     await govern({ untaggedDays: 1 });
     await send('DELETE', `/v2/acme/lists/manifests/${tagOf(subject)}`);
@@ -83,7 +84,7 @@ test('what is attached to an image stays and goes with it', async (t) => {
     assert.deepEqual(await here('acme/lists', subject, referrer, old, young), [true, true, false, false]);
   });
 
-  await t.test('what is left of an image that a client deleted goes as an untagged image does', async () => {
+  await t.test('what refers to an image that a client deleted goes as an untagged image does, unless it has a tag', async () => {
     await govern({});
     const gone = await put('acme/orphans', 'v1', image('gone'));
     const [tagged, referring] = [image('tagged'), image('referring', gone)];
@@ -105,6 +106,6 @@ test('what is attached to an image stays and goes with it', async (t) => {
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), Array(5).fill(true), 'not yet');
     await later(2);
     await retain(app, signal, app.log);
-    assert.deepEqual(await here('acme/orphans', ...orphans, apart), [false, false, false, false, true]);
+    assert.deepEqual(await here('acme/orphans', ...orphans, apart), [true, false, false, false, true], 'a tag keeps what it stands for');
   });
 });

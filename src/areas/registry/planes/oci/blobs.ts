@@ -5,6 +5,7 @@ import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
 import { isReferenced, linkedBlob, lockLink } from '../../store/blobs.ts';
+import { withdrawPromise } from '../../store/promises.ts';
 import { unlink } from '../../store/removal.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { topics } from '../../topics.ts';
@@ -149,13 +150,17 @@ export async function deleteBlob(call: Call, name: string, digest: string): Prom
   checkDigest(digest);
   refuseCached(call, place);
   const repository = (await repositoryAt(call, place)) ?? blobUnknown(digest);
-  await plane.app.db.write(async (tx) => {
-    const blob = (await linkedBlob(tx, repository.id, digest)) ?? blobUnknown(digest);
-    const link = (await lockLink(tx, repository.id, blob.id, 0)) ?? blobUnknown(digest);
-    if (await isReferenced(tx, repository.id, digest))
+  const unlinked = await plane.app.db.write(async (tx) => {
+    const blob = await linkedBlob(tx, repository.id, digest);
+    const link = blob && (await lockLink(tx, repository.id, blob.id, 0));
+    if (link && (await isReferenced(tx, repository.id, digest)))
       throw new OciError('UNSUPPORTED', `an image of ${name} needs the blob ${digest}; delete the image, and the blob goes by itself`);
-    await unlink(tx, plane.app.caches, link);
+    // Also where a purge took the link already: whoever deletes the blob wants no image to bring it back.
+    await withdrawPromise(tx, repository.id, digest);
+    if (link) await unlink(tx, plane.app.caches, link);
+    return link !== undefined;
   });
+  if (!unlinked) blobUnknown(digest);
   response.statusCode = 202;
   response.setHeader('Content-Length', 0);
   response.end();

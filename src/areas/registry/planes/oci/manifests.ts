@@ -1,3 +1,4 @@
+import type { Tx } from '../../../../kernel/db.ts';
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import type { Access } from '../../access.ts';
@@ -6,12 +7,13 @@ import { deletionOf } from '../../find-repository.ts';
 import { withRoom } from '../../gc/evict.ts';
 import { attachedBy } from '../../rules/attachments.ts';
 import { isImmutable } from '../../rules/immutable.ts';
-import { parseManifest } from '../../rules/manifest.ts';
+import { indexBounds, parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
-import { tagsListing, tagsOf } from '../../store/manifests.ts';
+import { indexesLeadingTo, tagsListing, tagsOf } from '../../store/manifests.ts';
 import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
+import { imagesHeld } from '../../store/retention.ts';
 import { type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
@@ -128,7 +130,7 @@ export async function deleteManifest(call: Call, name: string, reference: string
     }
     await lockManifest(tx, repository.id, reference);
     refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
-    refuseListed(repository, await tagsListing(tx, repository.id, reference));
+    await refuseListed(tx, repository, reference);
     const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
     if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);
     return tell(tx, { ...event, digest: reference });
@@ -138,16 +140,28 @@ export async function deleteManifest(call: Call, name: string, reference: string
   response.end();
 }
 
-/** A list of referrers is no image, and whoever removes one from it may begin with either; unless its tag is immutable. */
-function refuseListed(repository: RepositoryRow, listing: readonly { tag: string; digest: string; media_type: string }[]) {
-  const found = listing.find(
-    ({ tag, digest, media_type: mediaType }) =>
-      attachedBy(tag, { digest, mediaType }) === undefined || isImmutable(repository.immutable_tags, repository.name, tag),
-  );
+/** An image may be in many indexes; more than these are not looked at one by one. */
+const mostIndexes = 10_000;
+
+/** A list of referrers is no image, and whoever removes one from it may begin with either; unless its tag is immutable, or names an
+ *  image that nobody in the registry has. */
+async function refuseListed(tx: Tx, repository: RepositoryRow, digest: string) {
+  const bounds = { most: mostIndexes + 1, depth: indexBounds.depth + 1 };
+  const indexes = await indexesLeadingTo(tx, repository.id, digest, bounds);
+  const listing = await tagsListing(tx, [...new Set(indexes.map((index) => index.id))]);
+  const attaching = new Map(listing.map((index) => [index, attachedBy(index.tag, index)]));
+  const named = [...new Set(attaching.values())].filter((image) => image !== undefined);
+  const held = new Set(await imagesHeld(tx, repository.registry_id, named));
+  const found = listing.find((index) => {
+    const image = attaching.get(index);
+    return image === undefined || !held.has(image) || isImmutable(repository.immutable_tags, repository.name, index.tag);
+  });
   if (found)
     throw new OciError('DENIED', `the index ${found.digest}, tagged ${found.tag}, leads to this image; delete that first`, {
       detail: { index: found.digest, tag: found.tag },
     });
+  if (indexes.length > mostIndexes || indexes.some((index) => index.depth > indexBounds.depth))
+    throw new OciError('DENIED', 'too many indexes lead to this image to tell whether one of them has a tag; delete those first');
 }
 
 function refuseImmutable(repository: RepositoryRow, tags: readonly string[]) {

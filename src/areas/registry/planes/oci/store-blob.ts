@@ -5,6 +5,7 @@ import { book, OverQuota } from '../../quota.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';
 import { type BlobRow, holdBlob, insertBlob, linkBlob, linkedElsewhere, nextBlobId } from '../../store/blobs.ts';
+import { fulfilPromise } from '../../store/promises.ts';
 import { linkRef, review } from '../../store/queue.ts';
 import { takeUpload } from '../../store/uploads.ts';
 import { OciError } from './errors.ts';
@@ -34,6 +35,8 @@ export async function link(
 ): Promise<void> {
   const { id, registry_id } = repository;
   const fresh = await linkBlob(tx, id, registry_id, blob.id, cached);
+  // What only the cache links makes room without asking, and then the promise is all there is.
+  if (!cached) await fulfilPromise(tx, id, blob.id);
   // Until an image needs it, it may have been pushed in vain.
   if (fresh) await review(tx, 'link', [linkRef(id, blob.id)], settingsOf(app).gcDelaySeconds);
   if (fresh || reserved > 0)

@@ -4,10 +4,10 @@ import type { Tx } from '../../../../kernel/db.ts';
 import { tell } from '../../events.ts';
 import { book } from '../../quota.ts';
 import { isImmutable } from '../../rules/immutable.ts';
-import type { Manifest } from '../../rules/manifest.ts';
+import { indexBounds, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { type BlobRow, holdLinks, linkBlob, linkedElsewhere } from '../../store/blobs.ts';
-import { holdListed, insertTag, keepListed, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
+import { holdListed, insertTag, keepListed, ledTo, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
@@ -35,8 +35,7 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
   const { id, fresh, mediaType } = await putManifest(tx, put);
   if (!cached) {
     refuseRetyped(mediaType, parsed);
-    if (parsed.children.length > 0) await holdListed(tx, id);
-    if (parsed.children.length > 0 && repository.upstream_host !== null) await keepListed(tx, id);
+    if (parsed.children.length > 0) await keepWhatIsListed(tx, repository, id, by);
   }
 
   const tags = [...new Set(pushed.tags)].sort();
@@ -58,6 +57,22 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
   if (fresh)
     await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
   return { id };
+}
+
+/** What the index leads to is held for it, and is the cache's no more. */
+async function keepWhatIsListed(tx: Tx, repository: RepositoryRow, indexId: number, by: string) {
+  const { manifests, depth } = indexBounds;
+  const listed = await ledTo(tx, indexId, { most: manifests + 1, depth: depth + 1 });
+  if (listed.length > manifests)
+    throw new OciError(
+      'MANIFEST_INVALID',
+      `the index leads to more than ${manifests} manifests by way of the indexes in it; list fewer, or push them under indexes of their own`,
+    );
+  if (listed.some((m) => m.depth > depth))
+    throw new OciError('MANIFEST_INVALID', `the index leads to indexes more than ${depth} deep; list what those lead to instead`);
+  const ids = [...new Set(listed.map((m) => m.id))].filter((id) => id !== null);
+  await holdListed(tx, ids);
+  if (repository.upstream_host !== null) await keepListed(tx, ids, by);
 }
 
 /** Bytes that name no type of their own are for ever what they were pushed as: another type would change what stands under every tag
