@@ -1,5 +1,11 @@
 // Rules of the house that no linter knows.
 import { globSync, readFileSync } from 'node:fs';
+import { contract } from '../contract/index.ts';
+import { outward } from './house/outward.ts';
+import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
+import { areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort } from './house/rooms.ts';
+import { judge, type Rule } from './house/rule.ts';
+import { onlyStoresSpeakSql } from './house/sql.ts';
 
 const problems: string[] = [];
 const sources = globSync('{contract,src,cli,sdk}/**/*.ts').filter((f) => !f.includes('/test/') && !f.includes('/generated/'));
@@ -46,6 +52,16 @@ for (const file of sources) {
     problems.push(`${file}: writes without an audit row`);
 }
 if (sources.length < 100) problems.push(`only ${sources.length} sources were read`);
+
+/** What breaks a rule that is not enforced yet is only told. */
+function apply<Input>(rule: Rule<Input>, input: Input) {
+  const broken = judge(rule, input);
+  if (rule.enforced) problems.push(...broken);
+  else if (broken.length) console.log(`not enforced yet: ${rule.name}\n${broken.map((b) => `  ${b}`).join('\n')}`);
+}
+const files = sources.map((file) => ({ file, text: read(file) }));
+for (const rule of [outward, onlyStoresSpeakSql, areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort]) apply(rule, files);
+for (const rule of [readersWriteNothing, whatIsTakenComesBack]) apply(rule, { ops: contract, sources: files });
 
 for (const p of problems) console.error(p);
 process.exit(problems.length ? 1 : 0);
