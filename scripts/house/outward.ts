@@ -91,13 +91,13 @@ export const outward: Rule<Source[]> = {
         })),
       ),
   except: [
-    [/^src\/kernel\/db\.ts$/, 'the database is the operator’s'],
+    [/^src\/kernel\/db(\/socket)?\.ts$/, 'the database is the operator’s'],
     [/^src\/admin\/doctor\/(ports|dns)\.ts$/, 'asks our own port, and the operator’s name servers, whether they answer'],
     [/^src\/identity\/(.+\/)?payment\.ts$/, 'the payment provider is the operator’s'],
     [/^src\/areas\/oncall\/(tasks|.+heartbeat)\.ts$/, 'the heartbeat goes to an address of the operator’s'],
     [/\/twilio\/client\.ts$/, 'where Twilio is, the operator says'],
-    [/\/prober\/link\.ts$/, 'to the server that the operator named'],
-    [/\/prober\/canaries\.ts$/, 'addresses that the operator named'],
+    [/\/prober\/(\w+\/)?link\.ts$/, 'to the server that the operator named'],
+    [/\/prober\/(\w+\/)?canaries\.ts$/, 'addresses that the operator named'],
     [/\/local\/place\.ts$/, 'a unix socket of our own'],
   ],
   planted: [

@@ -8,7 +8,7 @@ function sqlLines(source: Source): number[] {
   const tree = treeOf(source);
   const ours = new Set(
     importsOf(tree)
-      .filter(({ imported, module }) => speakers.has(imported) && /\/kernel\/(db|sql)\.ts$/.test(module))
+      .filter(({ imported, module }) => speakers.has(imported) && /\/kernel\/(db|sql)(\/\w+)?\.ts$/.test(module))
       .map(({ local }) => local),
   );
   const lines: number[] = [];
