@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseAway, type Db } from '../db.ts';
 import type { Logger } from '../log.ts';
-import type { Hold } from './holds.ts';
+import type { Hold } from './leased-jobs.ts';
 import type { Verdict } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 import { finishJobs, putBackJobs } from './store.ts';

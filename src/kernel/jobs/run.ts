@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { App } from '../app.ts';
 import type { Db } from '../db.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
-import type { Hold } from './holds.ts';
+import type { Hold } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { fenceOne, finishOne } from './store.ts';
 import { laneChannel } from './wake.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { openDb } from '../db.ts';
 import { type Lane, lanes as laneNames, type ReadyJob, type ReadyTask, Stopping } from './declare.ts';
-import { type Hold, makeHolds } from './holds.ts';
+import { type Hold, makeHolds } from './leased-jobs.ts';
 import { housekeeping } from './housekeeping.ts';
 import { type LaneLoop, startLane } from './lane.ts';
 import type { Outcome } from './outcome.ts';
