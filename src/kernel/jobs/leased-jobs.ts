@@ -3,15 +3,15 @@ import type { Logger } from '../log.ts';
 import { LeaseLost } from './declare.ts';
 import { renew } from './lease.ts';
 import type { Outcome } from './outcome.ts';
-import { type Claimed, jobQueue } from './store.ts';
+import { type ClaimedJob, jobQueue } from './store.ts';
 
-/** A job that this process holds, from its claim until its outcome is on record. */
-export interface Hold {
-  job: Claimed;
+/** A job under a lease of this process, from its claim until its outcome is on record. */
+export interface LeasedJob {
+  job: ClaimedJob;
   lane: string;
   leaseSeconds: number;
   abort: AbortController;
-  /** By this process's monotonic clock: without word from the database until then, somebody else may hold the job. */
+  /** By this process's monotonic clock: without word from the database until then, somebody else may have leased the job. */
   sureUntil: number;
   /** The database said that it is not ours any more. */
   lost: boolean;
@@ -19,91 +19,84 @@ export interface Hold {
   ending?: Promise<Outcome['is'] | 'lost'>;
 }
 
-export interface Holds {
-  add(hold: Hold): void;
-  remove(hold: Hold): void;
-  lose(hold: Hold): void;
+export interface LeasedJobs {
+  add(leased: LeasedJob): void;
+  remove(leased: LeasedJob): void;
+  /** It is not ours any more: whoever runs it hears that through its signal. */
+  lose(leased: LeasedJob): void;
   ids(): number[];
-  all(): Hold[];
-  renewNow(): Promise<void>;
+  all(): LeasedJob[];
   stop(): void;
 }
 
-export interface HoldOptions {
+interface Leases {
   db: Db;
   log: Logger;
-  renewEveryMs: number;
-  onLost?: (hold: Hold) => void;
+  jobs: Map<number, LeasedJob>;
+  renewing: boolean;
 }
 
-/** All held jobs, renewed by one statement; whoever loses one hears it through its signal. */
-export function makeHolds({ db, log, renewEveryMs, onLost }: HoldOptions): Holds {
-  const held = new Map<number, Hold>();
-
-  const remove = (hold: Hold) => {
-    if (held.get(hold.job.id) === hold) held.delete(hold.job.id);
-  };
-
-  const lose = (hold: Hold) => {
-    if (hold.lost) return;
-    hold.lost = true;
-    remove(hold);
-    hold.abort.abort(new LeaseLost());
-    const { id, kind, key, attempts } = hold.job;
-    log.warn(
-      { job: id, kind, jobKey: key, lane: hold.lane, attempt: attempts },
-      'a job is not ours any more: its lease lapsed, it was cancelled, or its end is on record already',
-    );
-    onLost?.(hold);
-  };
-
-  const renewNow = async () => {
-    const asked = [...held.values()];
-    if (asked.length === 0) return;
-    const sentAt = performance.now();
-    const verdicts = await db.read((tx) =>
-      renew(
-        tx,
-        jobQueue,
-        asked.map(({ job, leaseSeconds }) => ({ id: job.id, lease: job.lease, leaseSeconds })),
-      ),
-    );
-    asked.forEach((hold, i) => {
-      if (held.get(hold.job.id) !== hold) return; // its outcome went on record while we asked
-      if (verdicts[i] === 'lost') lose(hold);
-      if (verdicts[i] === 'settled') hold.sureUntil = sentAt + hold.leaseSeconds * 1000;
-    });
-  };
-
-  // Not lost for certain, and its outcome is still offered to the database; but another process may have begun the same work.
-  const doubt = () => {
-    const now = performance.now();
-    for (const hold of held.values())
-      if (now > hold.sureUntil) hold.abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
-  };
-
-  let renewing = false;
-  const renewal = setInterval(() => {
-    if (renewing) return;
-    renewing = true;
-    renewNow()
-      .catch((error) => log.warn({ err: error, held: held.size }, 'the leases of running jobs could not be renewed; trying again'))
-      .finally(() => (renewing = false));
-  }, renewEveryMs);
-  const doubting = setInterval(doubt, 1_000);
-  renewal.unref();
-  doubting.unref();
-
+/** All jobs under our leases, which are renewed by one statement for all of them. */
+export function makeLeasedJobs({ db, log, renewEveryMs }: { db: Db; log: Logger; renewEveryMs: number }): LeasedJobs {
+  const leases: Leases = { db, log, jobs: new Map(), renewing: false };
+  const renewal = setInterval(renewUnlessRenewing, renewEveryMs, leases).unref();
+  const doubting = setInterval(abortDoubtful, 1_000, leases).unref();
   return {
-    add: (hold) => held.set(hold.job.id, hold),
-    remove,
-    lose,
-    ids: () => [...held.keys()],
-    all: () => [...held.values()],
-    renewNow,
+    add: (leased) => leases.jobs.set(leased.job.id, leased),
+    remove: (leased) => removeJob(leases, leased),
+    lose: (leased) => loseJob(leases, leased),
+    ids: () => [...leases.jobs.keys()],
+    all: () => [...leases.jobs.values()],
     stop: () => {
       clearInterval(renewal);
       clearInterval(doubting);
     },
   };
+}
+
+function renewUnlessRenewing(leases: Leases): void {
+  if (leases.renewing) return;
+  leases.renewing = true;
+  renewAll(leases)
+    .catch((error) =>
+      leases.log.warn({ err: error, held: leases.jobs.size }, 'the leases of running jobs could not be renewed; trying again'),
+    )
+    .finally(() => (leases.renewing = false));
+}
+
+async function renewAll(leases: Leases): Promise<void> {
+  const asked = [...leases.jobs.values()];
+  if (asked.length === 0) return;
+  const sentAt = performance.now();
+  const wanted = asked.map(({ job, leaseSeconds }) => ({ id: job.id, lease: job.lease, leaseSeconds }));
+  const verdicts = await leases.db.read((tx) => renew(tx, jobQueue, wanted));
+  asked.forEach((leased, i) => {
+    if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome went on record while we asked
+    if (verdicts[i] === 'lost') loseJob(leases, leased);
+    if (verdicts[i] === 'settled') leased.sureUntil = sentAt + leased.leaseSeconds * 1000;
+  });
+}
+
+/** Not lost for certain, and their outcome is still offered to the database; but another process may have begun the same work. */
+function abortDoubtful({ jobs }: Leases): void {
+  const now = performance.now();
+  for (const { sureUntil, abort } of jobs.values())
+    if (now > sureUntil) abort.abort(new LeaseLost('the lease on this job could not be renewed in time'));
+}
+
+function loseJob(leases: Leases, leased: LeasedJob): void {
+  if (leased.lost) return;
+  leased.lost = true;
+  removeJob(leases, leased);
+  leased.abort.abort(new LeaseLost());
+  const { id, kind, key, attempts } = leased.job;
+  leases.log.warn(
+    { job: id, kind, jobKey: key, lane: leased.lane, attempt: attempts },
+    'a job is not ours any more: its lease lapsed, it was cancelled, or its end is on record already',
+  );
+}
+
+/** A job that we lost may be ours again by then, under a newer lease: that one stays. */
+function removeJob({ jobs }: Leases, leased: LeasedJob): void {
+  if (jobs.get(leased.job.id) === leased) jobs.delete(leased.job.id);
 }
