@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, job, RetryAt, RetryIn } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job, RetryAt, RetryIn } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a failing job pauses longer each time, as long as it asks when it asks, and then is dead', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

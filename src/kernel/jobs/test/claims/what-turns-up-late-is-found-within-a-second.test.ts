@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a job that turns up long after it was due is found within a second, though newer ones keep the lane busy', async (t) => {
   const { app, worker, sql } = await workbench(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { channelNamed, jobAdmin, startWorker, task, wake } from '../index.ts';
-import { eventually, makeApp, workbench } from './support.ts';
+import { channelNamed, jobAdmin, startWorker, task, wake } from '../../index.ts';
+import { eventually, makeApp, workbench } from '../support.ts';
 
 test('a task runs in one process at a time, by the clock and when woken, and never misses a wake', async (t) => {
   const { app, connection, defer, advance, sql } = await workbench(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('what is due later begins on time, though nobody wakes the worker then', async (t) => {
   const { app, worker } = await workbench(t);

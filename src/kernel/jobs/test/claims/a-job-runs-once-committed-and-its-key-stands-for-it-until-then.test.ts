@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { cancel, enqueue, enqueueMany, job, reschedule } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { cancel, enqueue, enqueueMany, job, reschedule } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a job runs once its transaction has committed, and its key stands for it until it is finished', async (t) => {
   const { app, worker, count, sql } = await workbench(t);

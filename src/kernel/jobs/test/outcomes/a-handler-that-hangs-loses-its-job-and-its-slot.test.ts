@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a handler that hangs beyond its deadline loses its job and its slot, and cannot finish the job later', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../db.ts';
-import { enqueue, job } from '../index.ts';
-import { workbench } from './support.ts';
+import { run } from '../../../db.ts';
+import { enqueue, job } from '../../index.ts';
+import { workbench } from '../support.ts';
 
 test('a transaction whose failed statement somebody caught does not pretend to have committed', async (t) => {
   const { app, count } = await workbench(t);

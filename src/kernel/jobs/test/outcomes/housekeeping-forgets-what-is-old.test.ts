@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueueMany, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueueMany, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('dead jobs are kept 30 days, answers to an Idempotency-Key 24 hours', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

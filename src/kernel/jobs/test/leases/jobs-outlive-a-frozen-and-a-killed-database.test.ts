@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../../db.ts';
-import { keepPostgres } from '../../postgres/index.ts';
-import { enqueueMany, job } from '../index.ts';
-import { eventually, ownServer, workbench } from './support.ts';
+import { run } from '../../../db.ts';
+import { keepPostgres } from '../../../postgres/index.ts';
+import { enqueueMany, job } from '../../index.ts';
+import { eventually, ownServer, workbench } from '../support.ts';
 
 /** The server and every process it has started. */
 async function family(pid: number): Promise<number[]> {

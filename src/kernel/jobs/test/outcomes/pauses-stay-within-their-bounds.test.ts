@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RetryAt, RetryIn, Stopping } from '../declare.ts';
-import { backoff, outcomeOf, sentenceOf } from '../outcome.ts';
+import { RetryAt, RetryIn, Stopping } from '../../declare.ts';
+import { backoff, outcomeOf, sentenceOf } from '../../outcome.ts';
 
 const attempt = fc.integer({ min: 1, max: 1_000_000 });
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { channelNamed, wake } from '../index.ts';
-import { eventually, makeApp, workbench } from './support.ts';
+import { channelNamed, wake } from '../../index.ts';
+import { eventually, makeApp, workbench } from '../support.ts';
 
 test('a wake reaches every process once its transaction has committed, many of them as few', async (t) => {
   const { app, connection, defer } = await workbench(t);

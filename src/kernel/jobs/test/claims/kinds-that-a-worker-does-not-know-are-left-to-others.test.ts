@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('two releases share a queue: each runs only what it knows, and what the other cannot read is tried again', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { housekeeping } from '../housekeeping.ts';
-import { enqueue, job, task } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { housekeeping } from '../../housekeeping.ts';
+import { enqueue, job, task } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('after the clock was set back, neither the jobs of a vanished worker nor tasks wait for the old time to come again', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a job whose workers vanish each time is dead once its attempts are used up, without being run again', async (t) => {
   const { app, worker, count, sql } = await workbench(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, enqueueMany, job, jobAdmin, jobFigures } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, enqueueMany, job, jobAdmin, jobFigures } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('operators see what is dead and what waits longest, and retry or drop it', async (t) => {
   const { app, worker, advance, count, sql } = await workbench(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueueMany, job, reschedule } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueueMany, job, reschedule } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a transaction that sits on one job holds up neither the others nor their claims', async (t) => {
   const { app, worker, count } = await workbench(t);

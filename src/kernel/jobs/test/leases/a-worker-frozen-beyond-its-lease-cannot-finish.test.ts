@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enqueue, job } from '../index.ts';
-import { workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { workbench } from '../support.ts';
 
 test('a worker frozen beyond its lease cannot finish what another has taken over', async (t) => {
   const { app, process, advance, count, deeds, sql } = await workbench(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDb } from '../../db.ts';
-import { enqueue, enqueueMany, job, type Lane, lanes } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { openDb } from '../../../db.ts';
+import { enqueue, enqueueMany, job, type Lane, lanes } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a page never waits for another lane, though all others are full, stuck and overdue', async (t) => {
   const { app, worker, defer } = await workbench(t);

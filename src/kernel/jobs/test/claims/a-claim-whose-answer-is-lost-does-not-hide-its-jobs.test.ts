@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
-import { enqueueMany, job, startWorker } from '../index.ts';
-import { eventually, makeApp, workbench } from './support.ts';
+import { enqueueMany, job, startWorker } from '../../index.ts';
+import { eventually, makeApp, workbench } from '../support.ts';
 
 test('jobs claimed by a statement whose answer never arrived are run at once, not after their lease', async (t) => {
   const { app, connection, defer, count, sql } = await workbench(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enqueue, enqueueMany, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, enqueueMany, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a stopping worker ends what it can, and gives back the rest so that others run it at once', async (t) => {
   const { app, worker, count, sql } = await workbench(t);

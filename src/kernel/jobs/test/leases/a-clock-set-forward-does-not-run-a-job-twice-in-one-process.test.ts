@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enqueue, job } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { enqueue, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('when the clock leaps over the lease of a running job, its own process does not run it again', async (t) => {
   const { app, worker, advance, count } = await workbench(t);

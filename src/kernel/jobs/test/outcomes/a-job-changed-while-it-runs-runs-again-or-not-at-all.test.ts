@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../db.ts';
-import { cancel, enqueue, job, reschedule } from '../index.ts';
-import { eventually, workbench } from './support.ts';
+import { run } from '../../../db.ts';
+import { cancel, enqueue, job, reschedule } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
 
 test('a job rescheduled while it runs runs again; one cancelled while it runs is told, and its effects are undone', async (t) => {
   const { app, worker, count, deeds } = await workbench(t);

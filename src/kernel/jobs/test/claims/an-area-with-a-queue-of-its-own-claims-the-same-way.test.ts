@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { sql } from '../../sql.ts';
-import { claim, renew, settle } from '../index.ts';
-import { workbench } from './support.ts';
+import { sql } from '../../../sql.ts';
+import { claim, renew, settle } from '../../index.ts';
+import { workbench } from '../support.ts';
 
 test('an area with a queue of its own claims, renews and settles with the same functions', async (t) => {
   const { app, advance, sql: ask } = await workbench(t);
