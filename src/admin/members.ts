@@ -1,6 +1,6 @@
 import type { OrganizationRole } from '../../contract/permissions.ts';
 import { organizationStore } from '../areas/organization/index.ts';
-import { changeRole, endMembership, inviteMember, joinMember, type Newcomer, type Where } from './membership.ts';
+import { changeRole, endMembership, inviteMember, joinMember, type Newcomer, type Where } from '../identity/engine/membership.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, printRows, type Shown } from './output.ts';
 import type { Session } from './session.ts';

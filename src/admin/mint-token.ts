@@ -1,7 +1,7 @@
 import { audit, operator } from '../identity/audit.ts';
 import { topics } from '../identity/principal.ts';
 import { mintKey } from '../identity/token-format.ts';
-import { insertToken } from '../identity/tokens.ts';
+import { insertToken } from '../identity/store/tokens.ts';
 import { dropElsewhere } from '../kernel/cache.ts';
 import type { Tx } from '../kernel/db.ts';
 

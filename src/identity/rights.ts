@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, type Tx } from '../kernel/db.ts';
-import { type Grants, grantsOf } from './grants.ts';
-import { RoleUses } from './store.ts';
+import { type Grants, grantsOf } from './rules/grants.ts';
+import { RoleUses } from './store/principals.ts';
 
 const RightsRow = Type.Object({
   role: Type.String(),

@@ -6,7 +6,7 @@ import type { OrganizationRole } from '../../contract/permissions.ts';
 import { areas } from '../../src/areas/index.ts';
 import { makeOrganization } from '../../src/boot/first-start.ts';
 import { mintKey } from '../../src/identity/token-format.ts';
-import { insertToken } from '../../src/identity/tokens.ts';
+import { insertToken } from '../../src/identity/store/tokens.ts';
 import type { App } from '../../src/kernel/app.ts';
 import { type Config, readConfig } from '../../src/kernel/config.ts';
 import { type Connection, run } from '../../src/kernel/db.ts';

@@ -1,5 +1,5 @@
 import { defineArea } from '../area.ts';
-import { joinPage } from './join-page.ts';
+import { joinPage } from './planes/join-page.ts';
 import { acceptInvitation } from './operations/accept-invitation.ts';
 import { createInvitation } from './operations/create-invitation.ts';
 import { deleteInvitation } from './operations/delete-invitation.ts';
@@ -15,7 +15,7 @@ import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
 
 /** For the operator's command line, which changes members by the same statements. */
-export * as organizationStore from './store.ts';
+export * as organizationStore from '../../identity/store/organizations.ts';
 
 export const organization = defineArea({
   name: 'organization',

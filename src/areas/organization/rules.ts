@@ -1,5 +1,5 @@
 import type { OrganizationRole } from '../../../contract/permissions.ts';
-import { covers, type Grants, grantsOf } from '../../identity/grants.ts';
+import { covers, type Grants, grantsOf } from '../../identity/rules/grants.ts';
 import { forbidden } from '../../kernel/errors.ts';
 
 /** Owner, admin and member are given and taken only by those who hold at least as much. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { RoleUses } from '../../identity/store.ts';
+import { RoleUses } from '../../identity/store/principals.ts';
 import { row, rows, run, type Tx } from '../../kernel/db.ts';
 import type { Page } from '../../kernel/page.ts';
 import { sql } from '../../kernel/sql.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { backup } from '../../../src/admin/backup/backup.ts';
 import { areas } from '../../../src/areas/index.ts';
 import { makeOrganization } from '../../../src/boot/first-start.ts';
-import { insertToken } from '../../../src/identity/tokens.ts';
+import { insertToken } from '../../../src/identity/store/tokens.ts';
 import { openDb, run } from '../../../src/kernel/db.ts';
 import { migrate, readMigrations } from '../../../src/kernel/migrate.ts';
 import { keepPostgres } from '../../../src/kernel/postgres/index.ts';

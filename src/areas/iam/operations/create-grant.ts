@@ -3,10 +3,10 @@ import { organizationRoles } from '../../../../contract/permissions.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { checkRoleUses, customRoles } from '../../../identity/scopes.ts';
+import { checkRoleUses, customRoles } from '../../../identity/engine/scopes.ts';
 import { conflict, invalid } from '../../../kernel/errors.ts';
-import * as store from '../store.ts';
-import { grantView } from '../view.ts';
+import * as store from '../../../identity/store/roles.ts';
+import { grantView } from '../views/role.ts';
 
 export const createGrant = operation(iam.createGrant, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

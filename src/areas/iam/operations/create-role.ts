@@ -2,9 +2,9 @@ import { iam } from '../../../../contract/iam.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { checkPermissions } from '../rules.ts';
-import * as store from '../store.ts';
-import { roleView } from '../view.ts';
+import { checkPermissions } from '../../../identity/rules/roles.ts';
+import * as store from '../../../identity/store/roles.ts';
+import { roleView } from '../views/role.ts';
 
 export const createRole = operation(iam.createRole, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

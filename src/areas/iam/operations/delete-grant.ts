@@ -1,11 +1,11 @@
 import { iam } from '../../../../contract/iam.ts';
 import { audit } from '../../../identity/audit.ts';
-import { covers, grantsOf } from '../../../identity/grants.ts';
+import { covers, grantsOf } from '../../../identity/rules/grants.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { atomsOf, customRoles } from '../../../identity/scopes.ts';
+import { atomsOf, customRoles } from '../../../identity/engine/scopes.ts';
 import { forbidden, notFound } from '../../../kernel/errors.ts';
-import * as store from '../store.ts';
+import * as store from '../../../identity/store/roles.ts';
 
 export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

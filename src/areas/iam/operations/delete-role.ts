@@ -3,8 +3,8 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { checkPermissions, refuseBuiltin } from '../rules.ts';
-import * as store from '../store.ts';
+import { checkPermissions, refuseBuiltin } from '../../../identity/rules/roles.ts';
+import * as store from '../../../identity/store/roles.ts';
 
 export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

@@ -1,7 +1,7 @@
 import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { customRoles, visibleResources } from '../../../identity/scopes.ts';
-import { allRoles } from '../view.ts';
+import { customRoles, visibleResources } from '../../../identity/engine/scopes.ts';
+import { allRoles } from '../views/role.ts';
 
 export const getIamCatalog = operation(iam.getIamCatalog, async ({ ctx }) =>
   ctx.read(async (tx) =>

@@ -1,8 +1,8 @@
 import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { customRoles } from '../../../identity/scopes.ts';
-import * as store from '../store.ts';
-import { grantView } from '../view.ts';
+import { customRoles } from '../../../identity/engine/scopes.ts';
+import * as store from '../../../identity/store/roles.ts';
+import { grantView } from '../views/role.ts';
 
 export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>
   ctx.read(async (tx) => {

@@ -3,9 +3,9 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { checkPermissions, refuseBuiltin } from '../rules.ts';
-import * as store from '../store.ts';
-import { roleView } from '../view.ts';
+import { checkPermissions, refuseBuiltin } from '../../../identity/rules/roles.ts';
+import * as store from '../../../identity/store/roles.ts';
+import { roleView } from '../views/role.ts';
 
 export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

@@ -4,8 +4,8 @@ import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
-import { invitationView } from '../view.ts';
+import * as store from '../../../identity/store/organizations.ts';
+import { invitationView } from '../views/organization.ts';
 
 const lifetimeDays = 7;
 

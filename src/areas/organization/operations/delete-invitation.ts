@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
+import * as store from '../../../identity/store/organizations.ts';
 
 export const deleteInvitation = operation(organization.deleteInvitation, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

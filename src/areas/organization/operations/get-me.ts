@@ -1,7 +1,7 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { unauthenticated } from '../../../kernel/errors.ts';
-import * as store from '../store.ts';
+import * as store from '../../../identity/store/organizations.ts';
 
 /** A token is bound to one organization, and shows its owner in that one only. */
 export const getMe = operation(organization.getMe, async ({ ctx }) =>

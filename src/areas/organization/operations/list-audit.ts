@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
-import * as store from '../store.ts';
-import { auditView } from '../view.ts';
+import * as store from '../../../identity/store/organizations.ts';
+import { auditView } from '../views/organization.ts';
 
 export const listAudit = operation(organization.listAudit, async ({ ctx, query }) =>
   ctx.read(async (tx) => {

@@ -5,7 +5,7 @@ import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
+import * as store from '../../../identity/store/organizations.ts';
 
 export const removeMember = operation(organization.removeMember, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

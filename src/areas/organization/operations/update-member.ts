@@ -4,8 +4,8 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
-import { memberView } from '../view.ts';
+import * as store from '../../../identity/store/organizations.ts';
+import { memberView } from '../views/organization.ts';
 
 export const updateMember = operation(organization.updateMember, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

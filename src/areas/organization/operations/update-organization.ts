@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../store.ts';
-import { orgView } from '../view.ts';
+import * as store from '../../../identity/store/organizations.ts';
+import { orgView } from '../views/organization.ts';
 
 export const updateOrganization = operation(organization.updateOrganization, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

@@ -1,12 +1,12 @@
 import { tokens } from '../../../../contract/tokens.ts';
 import { audit } from '../../../identity/audit.ts';
-import { lockLine, requireRoom } from '../../../identity/line.ts';
+import { lockLine, requireRoom } from '../../../identity/engine/line.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { checkRoleUses } from '../../../identity/scopes.ts';
+import { checkRoleUses } from '../../../identity/engine/scopes.ts';
 import { mintKey } from '../../../identity/token-format.ts';
-import { insertToken } from '../../../identity/tokens.ts';
-import { requireWithinLifetime } from '../rules.ts';
+import { insertToken } from '../../../identity/store/tokens.ts';
+import { requireWithinLifetime } from '../../../identity/rules/line.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
 

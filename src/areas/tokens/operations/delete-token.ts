@@ -1,10 +1,10 @@
 import { tokens } from '../../../../contract/tokens.ts';
 import { auditEach } from '../../../identity/audit.ts';
-import { deleteLine } from '../../../identity/line.ts';
+import { deleteLine } from '../../../identity/engine/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { requireOwnLine } from '../rules.ts';
+import { requireOwnLine } from '../../../identity/rules/line.ts';
 import * as store from '../store.ts';
 
 export const deleteToken = operation(tokens.deleteToken, async ({ ctx, params }) =>

@@ -1,8 +1,8 @@
 import { builtinRoles } from '../../../../contract/permissions.ts';
 import { tokens } from '../../../../contract/tokens.ts';
-import { permissionsOf } from '../../../identity/grants.ts';
+import { permissionsOf } from '../../../identity/rules/grants.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { atomsOf, customRoles, isScopable, visibleResources } from '../../../identity/scopes.ts';
+import { atomsOf, customRoles, isScopable, visibleResources } from '../../../identity/engine/scopes.ts';
 
 /** A role can be named when the caller holds each of its atoms, at least on some resource. */
 export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx }) =>

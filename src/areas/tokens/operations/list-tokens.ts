@@ -1,10 +1,10 @@
 import { tokens } from '../../../../contract/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { customRoles } from '../../../identity/scopes.ts';
+import { customRoles } from '../../../identity/engine/scopes.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
 import * as store from '../store.ts';
-import { view } from '../view.ts';
+import { view } from '../views/token.ts';
 
 export const listTokens = operation(
   tokens.listTokens,

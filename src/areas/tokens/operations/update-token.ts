@@ -2,11 +2,11 @@ import { tokens } from '../../../../contract/tokens.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { atomsOf, checkRoleUses, customRoles } from '../../../identity/scopes.ts';
+import { atomsOf, checkRoleUses, customRoles } from '../../../identity/engine/scopes.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { requireBelowMinters, requireOwnLine, withCeilings } from '../rules.ts';
+import { requireBelowMinters, requireOwnLine, withCeilings } from '../../../identity/rules/line.ts';
 import * as store from '../store.ts';
-import { view } from '../view.ts';
+import { view } from '../views/token.ts';
 
 export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { makeAttempts } from '../../identity/attempts.ts';
-import type { App } from '../../kernel/app.ts';
-import { Refusal } from '../../kernel/errors.ts';
-import { escaped, sendPage } from '../../kernel/http/html.ts';
-import { join } from './join.ts';
+import { makeAttempts } from '../../../identity/attempts.ts';
+import type { App } from '../../../kernel/app.ts';
+import { Refusal } from '../../../kernel/errors.ts';
+import { escaped, sendPage } from '../../../kernel/http/html.ts';
+import { join } from '../../../identity/engine/invitations.ts';
 
 /** What the invitation link opens: GET shows a button and changes nothing (mail scanners follow links), POST joins. */
 export function joinPage(server: FastifyInstance, app: App) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quarterdeck } from '../../../../test/harness/index.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
 
 test('a narrowed token cannot mint, enable, widen or end what exceeds it', async (t) => {
   const { owner, narrowed } = await quarterdeck(t);
@@ -30,7 +30,7 @@ test('a token stays below the token that minted it, whatever their roles become'
   const child = (await minter.post('/tokens', { name: 'child', scope: [{ role: role.id }] })).body;
 
   assert.equal((await owner.patch(`/iam/roles/${role.id}`, { permissions: ['uptime.service.write'] })).status, 200);
-  const { caller } = await import('../../../../test/harness/index.ts');
+  const { caller } = await import('../../../../../test/harness/index.ts');
   const asChild = caller(url, child.key);
   assert.equal((await asChild.get('/uptime/services')).status, 200);
   assert.equal((await asChild.post('/uptime/services', { name: 'shop' })).status, 403);

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { PersonalToken } from '../../../contract/tokens.ts';
-import { builtinRole } from '../../identity/grants.ts';
-import type { TokenRow } from './store.ts';
+import type { PersonalToken } from '../../../../contract/tokens.ts';
+import { builtinRole } from '../../../identity/rules/grants.ts';
+import type { TokenRow } from '../store.ts';
 
 /** A role that was deleted keeps its id in the scope, and is shown by it. */
 export const view = (t: TokenRow, orgSlug: string, custom: { id: string; name: string }[]): Static<typeof PersonalToken> => ({

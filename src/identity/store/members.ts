@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../kernel/db.ts';
+import { row, rows, type Tx } from '../../kernel/db.ts';
 
 const MemberRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
 export type Member = Static<typeof MemberRow>;

@@ -1,14 +1,14 @@
-import type { OrganizationRole } from '../../contract/permissions.ts';
-import { organizationStore as store } from '../areas/organization/index.ts';
-import { audit, operator } from '../identity/audit.ts';
-import { topics } from '../identity/principal.ts';
-import { mintKey } from '../identity/token-format.ts';
-import { dropElsewhere } from '../kernel/cache.ts';
-import type { Config } from '../kernel/config.ts';
-import type { Tx } from '../kernel/db.ts';
-import { conflict } from '../kernel/errors.ts';
-import { mintToken } from './mint-token.ts';
-import { organizationNamed } from './organization.ts';
+import type { OrganizationRole } from '../../../contract/permissions.ts';
+import { organizationStore as store } from '../../areas/organization/index.ts';
+import { audit, operator } from '../audit.ts';
+import { topics } from '../principal.ts';
+import { mintKey } from '../token-format.ts';
+import { dropElsewhere } from '../../kernel/cache.ts';
+import type { Config } from '../../kernel/config.ts';
+import type { Tx } from '../../kernel/db.ts';
+import { conflict } from '../../kernel/errors.ts';
+import { mintToken } from '../../admin/mint-token.ts';
+import { organizationNamed } from '../../admin/organization.ts';
 
 // The rules of the organization area hold for the operator too, except for what an operator holds: every role.
 

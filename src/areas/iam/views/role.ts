@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
-import type { IamGrant, IamRole } from '../../../contract/iam.ts';
-import { type BuiltinRole, builtinRoles } from '../../../contract/permissions.ts';
-import { builtinRole } from '../../identity/grants.ts';
-import { isScopable } from '../../identity/scopes.ts';
+import type { IamGrant, IamRole } from '../../../../contract/iam.ts';
+import { type BuiltinRole, builtinRoles } from '../../../../contract/permissions.ts';
+import { builtinRole } from '../../../identity/rules/grants.ts';
+import { isScopable } from '../../../identity/engine/scopes.ts';
 
 interface CustomRole {
   id: string;

@@ -1,6 +1,6 @@
-import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from '../../identity/grants.ts';
-import type { Line } from '../../identity/line.ts';
-import type { Principal } from '../../identity/principal.ts';
+import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from './grants.ts';
+import type { Line } from '../engine/line.ts';
+import type { Principal } from '../principal.ts';
 import { conflict, forbidden } from '../../kernel/errors.ts';
 
 type Scopes = readonly (readonly RoleUse[])[];

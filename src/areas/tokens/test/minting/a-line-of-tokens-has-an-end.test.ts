@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Caller, caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { type Caller, caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 test('tokens that mint one another are ten at most, and the first of them ends them all', async (t) => {
   const { owner, url } = await quarterdeck(t);

@@ -1,5 +1,5 @@
-import { type BuiltinRole, builtinRoles, implied, type Permission, permissions } from '../../contract/permissions.ts';
-import type { Visible } from '../kernel/sql.ts';
+import { type BuiltinRole, builtinRoles, implied, type Permission, permissions } from '../../../contract/permissions.ts';
+import type { Visible } from '../../kernel/sql.ts';
 
 /** What a subject may do: each atom, everywhere or on these resources only. */
 export type Grants = ReadonlyMap<Permission, Visible>;

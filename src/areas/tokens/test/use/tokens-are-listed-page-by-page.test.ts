@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quarterdeck } from '../../../../test/harness/index.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
 
 test('a new token works at once, is listed newest first, page by page, and its key is never shown again', async (t) => {
   const { owner, member, clock } = await quarterdeck(t);

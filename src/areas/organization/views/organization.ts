@@ -1,4 +1,4 @@
-import type { AuditRow, ContactsRow, InvitationRow, MemberRow, OrgRow } from './store.ts';
+import type { AuditRow, ContactsRow, InvitationRow, MemberRow, OrgRow } from '../../../identity/store/organizations.ts';
 
 export const orgView = (o: OrgRow) => ({ id: o.id, slug: o.slug, name: o.name, createdAt: o.created_at });
 

@@ -1,9 +1,9 @@
 import Type from 'typebox';
-import { services } from '../../contract/permissions.ts';
-import type { App, Resource } from '../kernel/app.ts';
-import { rows, type Tx } from '../kernel/db.ts';
-import { forbidden, invalid } from '../kernel/errors.ts';
-import { builtinRole, type CustomRoles, covers, type Grants, grantsOf, type RoleUse } from './grants.ts';
+import { services } from '../../../contract/permissions.ts';
+import type { App, Resource } from '../../kernel/app.ts';
+import { rows, type Tx } from '../../kernel/db.ts';
+import { forbidden, invalid } from '../../kernel/errors.ts';
+import { builtinRole, type CustomRoles, covers, type Grants, grantsOf, type RoleUse } from '../rules/grants.ts';
 
 const CustomRoleRow = Type.Object({
   id: Type.String(),

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { row, type Tx } from '../kernel/db.ts';
-import type { RoleUse } from './grants.ts';
-import type { Line } from './line.ts';
+import { row, type Tx } from '../../kernel/db.ts';
+import type { RoleUse } from '../rules/grants.ts';
+import type { Line } from '../engine/line.ts';
 
 const MadeRow = Type.Object({ id: Type.String(), name: Type.String(), expires_at: Type.String() });
 

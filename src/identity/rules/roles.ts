@@ -1,4 +1,4 @@
-import { builtinRole, covers, type Grants, grantsOf, isPermission } from '../../identity/grants.ts';
+import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 
 /** The atoms of a role, each once; nobody authors a role that holds more than they do. */

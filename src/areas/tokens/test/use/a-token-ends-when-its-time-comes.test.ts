@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 

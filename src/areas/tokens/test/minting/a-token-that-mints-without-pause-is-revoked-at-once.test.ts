@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Caller, caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { type Caller, caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 /** Somebody who does this as often as they can, until it is refused as unauthenticated. */
 function busily(t: TestContext, act: (n: number) => ReturnType<Caller['post']>, hands = 8) {

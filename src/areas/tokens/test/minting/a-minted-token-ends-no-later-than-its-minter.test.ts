@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Caller, caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { type Caller, caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 const endOf = async (who: Caller, id: string): Promise<string> =>
   (await who.get('/tokens')).body.tokens.find((x: { id: string }) => x.id === id).expiresAt;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 test('a narrowed token sees, changes and ends itself and what it minted, and no other', async (t) => {
   const { owner, narrowed, url } = await quarterdeck(t);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { caller, quarterdeck } from '../../../../test/harness/index.ts';
+import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 
 test('a scope names roles and resources that exist and that its minter holds', async (t) => {
   const { owner, member, organization } = await quarterdeck(t);

@@ -1,11 +1,11 @@
-import { audit } from '../../identity/audit.ts';
-import type { OpenCtx } from '../../identity/context.ts';
-import { topics } from '../../identity/principal.ts';
-import { hashKey, kindOf, mintKey } from '../../identity/token-format.ts';
-import { insertToken } from '../../identity/tokens.ts';
+import { audit } from '../audit.ts';
+import type { OpenCtx } from '../context.ts';
+import { topics } from '../principal.ts';
+import { hashKey, kindOf, mintKey } from '../token-format.ts';
+import { insertToken } from '../store/tokens.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
-import * as store from './store.ts';
+import * as store from '../store/organizations.ts';
 
 /** Everything its owner mints hangs on it and ends with it at the latest, so it has the longest life there is. */
 const firstTokenSeconds = 366 * 86_400;

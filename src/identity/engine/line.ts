@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../kernel/db.ts';
-import { conflict, unauthenticated } from '../kernel/errors.ts';
+import { rows, run, type Tx } from '../../kernel/db.ts';
+import { conflict, unauthenticated } from '../../kernel/errors.ts';
 
 // A token and the tokens that it was minted by are a line. What is minted ends when anything above it in its line does.
 

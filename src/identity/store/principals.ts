@@ -1,9 +1,9 @@
 import Type from 'typebox';
-import type { Entitlement } from '../../contract/common.ts';
-import { row, type Tx } from '../kernel/db.ts';
-import { type Sql, sql } from '../kernel/sql.ts';
-import { grantsOf, narrow, type RoleUse } from './grants.ts';
-import { type Loaded, topics } from './principal.ts';
+import type { Entitlement } from '../../../contract/common.ts';
+import { row, type Tx } from '../../kernel/db.ts';
+import { type Sql, sql } from '../../kernel/sql.ts';
+import { grantsOf, narrow, type RoleUse } from '../rules/grants.ts';
+import { type Loaded, topics } from '../principal.ts';
 
 export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
 
