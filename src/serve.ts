@@ -14,7 +14,7 @@ import { bindOperations } from './identity/bind.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
 import { makePrincipals } from './identity/principal.ts';
-import { loadToken } from './identity/store/principals.ts';
+import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';

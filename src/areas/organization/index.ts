@@ -1,5 +1,4 @@
 import { defineArea } from '../area.ts';
-import { joinPage } from './planes/join-page.ts';
 import { acceptInvitation } from './operations/accept-invitation.ts';
 import { createInvitation } from './operations/create-invitation.ts';
 import { deleteInvitation } from './operations/delete-invitation.ts';
@@ -13,9 +12,7 @@ import { removeMember } from './operations/remove-member.ts';
 import { updateContacts } from './operations/update-contacts.ts';
 import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
-
-/** For the operator's command line, which changes members by the same statements. */
-export * as organizationStore from '../../identity/store/organizations.ts';
+import { joinPage } from './planes/join-page.ts';
 
 export const organization = defineArea({
   name: 'organization',

@@ -1,107 +1,52 @@
 import type { OrganizationRole } from '../../../contract/permissions.ts';
-import { organizationStore as store } from '../../areas/organization/index.ts';
-import { audit, operator } from '../audit.ts';
-import { topics } from '../principal.ts';
-import { mintKey } from '../token-format.ts';
-import { dropElsewhere } from '../../kernel/cache.ts';
-import type { Config } from '../../kernel/config.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { conflict } from '../../kernel/errors.ts';
-import { mintToken } from '../../admin/mint-token.ts';
-import { organizationNamed } from '../../admin/organization.ts';
+import { audit } from '../audit.ts';
+import { topics } from '../principal.ts';
+import { type Account, accountByEmail, insertAccount } from '../store/accounts.ts';
+import { deleteInvitationsFor } from '../store/invitations.ts';
+import { countOwners, deleteMember, insertMember, type Member, updateRoleOf } from '../store/members.ts';
+import type { Acting } from './acting.ts';
 
-// The rules of the organization area hold for the operator too, except for what an operator holds: every role.
+// Whoever changes who belongs to an organization locks it first (`lockOrg`), and only then looks for the member.
 
-const invitationDays = 7;
-const tokenDays = 90;
-
-export interface Where {
-  organization?: string;
+/** The only place that protects the last owner. `deed` is what cannot happen to them, in the words of whoever asks for it. */
+async function requireAnotherOwner(tx: Tx, org: string, member: Member, deed: string): Promise<void> {
+  if (member.role === 'owner' && (await countOwners(tx, org)) === 1)
+    conflict(`the last owner cannot ${deed}; make somebody else an owner first`);
 }
 
-export interface Newcomer extends Where {
-  email: string;
-  role: OrganizationRole;
+/** Gives a member of a locked organization another role than theirs. */
+export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role: OrganizationRole): Promise<Member> {
+  await requireAnotherOwner(tx, by.org, member, 'be demoted');
+  await updateRoleOf(tx, by.org, member.id, role);
+  await audit(tx, by, 'organization.member.update', member, { from: member.role, to: role });
+  await by.app.caches.drop(tx, topics.user(by.org, member.id));
+  return { ...member, role };
 }
 
-/** `secret` is told once: a link or a key. */
-export interface Added {
-  secret: string;
-  kind: 'link' | 'key';
-  id: string;
-  expires: string;
-  explained: string;
+/** Ends a membership of a locked organization, with its grants and tokens. */
+export async function endMembership(tx: Tx, by: Acting, member: Member, deed: 'leave' | 'be removed'): Promise<void> {
+  await requireAnotherOwner(tx, by.org, member, deed);
+  await deleteMember(tx, by.org, member.id);
+  await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role });
+  await by.app.caches.drop(tx, topics.user(by.org, member.id));
 }
 
-/** The organization locked, as everything that changes its members does first; so there is always a last owner to protect. */
-async function locked(tx: Tx, o: Where) {
-  const org = await organizationNamed(tx, o.organization);
-  await store.lockOrg(tx, org.id);
-  return org;
+/** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */
+export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; role: OrganizationRole }, place: string): Promise<Account> {
+  const { email, role } = newcomer;
+  const account = await ensureAccount(tx, email);
+  if (!(await insertMember(tx, by.org, account.id, role))) conflict(`${email} already belongs to ${place}`);
+  await deleteInvitationsFor(tx, by.org, email);
+  await audit(tx, by, 'organization.member.add', account, { email, role });
+  await by.app.caches.drop(tx, topics.user(by.org, account.id));
+  return account;
 }
 
-async function memberNamed(tx: Tx, org: { id: string; slug: string }, who: string) {
-  const account = await store.accountByEmail(tx, who);
-  const member = account && (await store.member(tx, org.id, account.id));
-  return member ?? conflict(`${who} does not belong to ${org.slug}; \`quarterdeck admin members list\` shows who does`);
-}
+/** The account of this address, made if there is none. */
+export const ensureAccount = async (tx: Tx, email: string): Promise<Account> => (await accountByEmail(tx, email)) ?? makeAccount(tx, email);
 
-export async function inviteMember(tx: Tx, o: Newcomer, config: Config): Promise<Added> {
-  const org = await locked(tx, o);
-  const account = await store.accountByEmail(tx, o.email);
-  if (account && (await store.member(tx, org.id, account.id))) conflict(`${o.email} already belongs to ${org.slug}`);
-  await store.withdrawFor(tx, org.id, o.email);
-  const { key, hash } = mintKey('inv');
-  const invitation = await store.insertInvitation(tx, org.id, { email: o.email, role: o.role, hash, days: invitationDays });
-  await audit(tx, operator(org.id), 'organization.invitation.create', invitation, { email: o.email, role: o.role });
-  const how = account ? 'They have an account here: they accept with a token of it.' : 'It makes their account.';
-  return {
-    secret: `${urlOf(config)}/join/${key}`,
-    kind: 'link',
-    id: invitation.id,
-    expires: invitation.expires_at,
-    explained: `${o.email} joins ${org.slug} as ${o.role} with this link, which works once, until ${invitation.expires_at}. ${how}`,
-  };
-}
-
-export async function joinMember(tx: Tx, o: Newcomer): Promise<Added> {
-  const org = await locked(tx, o);
-  const account =
-    (await store.accountByEmail(tx, o.email)) ??
-    (await store.insertAccount(tx, o.email, o.email.split('@')[0]!)) ??
-    conflict('the account was made this moment; try again');
-  if (!(await store.insertMember(tx, org.id, account.id, o.role))) conflict(`${o.email} already belongs to ${org.slug}`);
-  await store.withdrawFor(tx, org.id, o.email);
-  await audit(tx, operator(org.id), 'organization.member.add', account, { email: o.email, role: o.role });
-  const { key: secret, id, expires } = await mintToken(tx, { org: org.id, user: account.id, name: 'first token', days: tokenDays });
-  await dropElsewhere(tx, topics.user(org.id, account.id));
-  const explained = `${o.email} belongs to ${org.slug} as ${o.role} now. Their token, shown only here, until ${expires}:`;
-  return { secret, kind: 'key', id, expires, explained };
-}
-
-export async function changeRole(tx: Tx, o: Where, who: string, role: OrganizationRole): Promise<OrganizationRole> {
-  const org = await locked(tx, o);
-  const member = await memberNamed(tx, org, who);
-  if (member.role === role) return role;
-  if (member.role === 'owner' && (await store.owners(tx, org.id)) === 1)
-    conflict('the last owner cannot be demoted; make somebody else an owner first');
-  await store.setRole(tx, org.id, member.user_id, role);
-  await audit(tx, operator(org.id), 'organization.member.update', { id: member.user_id }, { from: member.role, to: role });
-  await dropElsewhere(tx, topics.user(org.id, member.user_id));
-  return member.role;
-}
-
-export async function endMembership(tx: Tx, o: Where, who: string): Promise<string> {
-  const org = await locked(tx, o);
-  const member = await memberNamed(tx, org, who);
-  if (member.role === 'owner' && (await store.owners(tx, org.id)) === 1)
-    conflict('the last owner cannot be removed; make somebody else an owner first');
-  await store.removeMember(tx, org.id, member.user_id);
-  await audit(tx, operator(org.id), 'organization.member.remove', { id: member.user_id }, { email: member.email, role: member.role });
-  await dropElsewhere(tx, topics.user(org.id, member.user_id));
-  return org.slug;
-}
-
-/** Where the outside reaches the server, as far as its settings tell. */
-const urlOf = ({ public_url, listen: { host, port }, tls_cert }: Config) =>
-  public_url || `${tls_cert ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** A new account, never one that exists; without a name it is called by its address. */
+export const makeAccount = async (tx: Tx, email: string, name = email.split('@')[0]!): Promise<Account> =>
+  (await insertAccount(tx, email, name)) ?? conflict('the account was made this moment; try again');

@@ -1,4 +1,4 @@
-import { type BuiltinRole, builtinRoles, implied, type Permission, permissions } from '../../../contract/permissions.ts';
+import { type BuiltinRole, builtinRoles, implied, type Permission, permissions, services } from '../../../contract/permissions.ts';
 import type { Visible } from '../../kernel/sql.ts';
 
 /** What a subject may do: each atom, everywhere or on these resources only. */
@@ -18,6 +18,13 @@ export const isPermission = (text: string): text is Permission => known.has(text
 
 /** Custom roles by id: their atoms. */
 export type CustomRoles = Readonly<Record<string, readonly string[]>>;
+
+export const atomsOf = (roles: readonly { id: string; permissions: string[] }[]): CustomRoles =>
+  Object.fromEntries(roles.map((r) => [r.id, r.permissions]));
+
+/** A role may be narrowed to ids when every atom of it belongs to a service that has ids. */
+export const isScopable = (permissions: readonly string[]): boolean =>
+  permissions.length > 0 && permissions.every((p) => services[p.split('.')[0] as keyof typeof services]?.scopable);
 
 /** A dead role, or an atom that this release does not know, grants nothing. */
 export const permissionsOf = (role: string, custom: CustomRoles): Permission[] =>

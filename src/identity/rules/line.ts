@@ -1,12 +1,31 @@
-import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from './grants.ts';
-import type { Line } from '../engine/line.ts';
-import type { Principal } from '../principal.ts';
 import { conflict, forbidden } from '../../kernel/errors.ts';
+import { type CustomRoles, covers, type Grants, grantsOf, narrow, type RoleUse } from './grants.ts';
+
+/** Generations in a line: more are a program that mints in a circle. `identity.token.minters` is checked against it too. */
+const mostGenerations = 10;
+
+/** What a caller mints with: the tokens that the new credential will hang on, the caller's own last, and when the first of them ends. */
+export interface Line {
+  minters: string[];
+  endsAt: string;
+  secondsLeft: number;
+}
+
+/** Refuses a further personal token at the end of a long line; logins, which mint nothing, are let be. */
+export function requireRoom({ minters }: Line) {
+  if (minters.length >= mostGenerations)
+    conflict(`the token was minted by a line of ${minters.length - 1} others, and none longer is kept; mint with one of those before it`);
+}
 
 type Scopes = readonly (readonly RoleUse[])[];
 
+interface Caller {
+  id: string;
+  scopes: Scopes;
+}
+
 /** A narrowed token manages itself and what it minted: a leaked one can neither see, use nor end its owner's others. */
-export function requireOwnLine(caller: Principal, target: { id: string; minters: string[] }) {
+export function requireOwnLine(caller: Caller, target: { id: string; minters: string[] }) {
   if (!caller.scopes.length || caller.id === target.id || target.minters.includes(caller.id)) return;
   forbidden('this token is narrowed, and did not mint the other one; use a token that is not narrowed');
 }
@@ -29,7 +48,7 @@ export function requireWithinLifetime(expiresIn: number | undefined, { endsAt, s
 const mostCeilings = 20;
 
 /** What bounds a token after `caller` changed it: the scopes it was bounded by, and those of the caller; each once, however it is written. */
-export const withCeilings = (ceilings: Scopes, caller: Principal): (readonly RoleUse[])[] => {
+export const withCeilings = (ceilings: Scopes, caller: Pick<Caller, 'scopes'>): (readonly RoleUse[])[] => {
   const distinct = new Map([...ceilings, ...caller.scopes].map((s) => [spelled(s), s]));
   if (distinct.size > mostCeilings)
     conflict(`the token was narrowed in ${mostCeilings} different ways already; mint another one with the scope that it is to have`);

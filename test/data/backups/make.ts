@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { backup } from '../../../src/admin/backup/backup.ts';
 import { areas } from '../../../src/areas/index.ts';
-import { makeOrganization } from '../../../src/boot/first-start.ts';
+import { makeOrganization } from '../../../src/identity/engine/organization.ts';
 import { insertToken } from '../../../src/identity/store/tokens.ts';
 import { openDb, run } from '../../../src/kernel/db.ts';
 import { migrate, readMigrations } from '../../../src/kernel/migrate.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { makeAttempts } from '../../../identity/attempts.ts';
+import { joinByInvitation } from '../../../identity/engine/invitations.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import { escaped, sendPage } from '../../../kernel/http/html.ts';
-import { join } from '../../../identity/engine/invitations.ts';
 
 /** What the invitation link opens: GET shows a button and changes nothing (mail scanners follow links), POST joins. */
 export function joinPage(server: FastifyInstance, app: App) {
@@ -19,7 +19,9 @@ export function joinPage(server: FastifyInstance, app: App) {
   server.post<{ Params: { secret: string } }>('/join/:secret', async (request, reply) => {
     try {
       const by = { app, principal: undefined, requestId: request.id };
-      const joined = await attempts.look(request.raw, undefined, () => app.db.write((tx) => join(tx, by, request.params.secret)));
+      const joined = await attempts.look(request.raw, undefined, () =>
+        app.db.write((tx) => joinByInvitation(tx, by, request.params.secret)),
+      );
       sendPage(
         reply,
         201,
