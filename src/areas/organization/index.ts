@@ -1,4 +1,5 @@
 import { defineArea } from '../area.ts';
+import { openOrganization } from './open.ts';
 import { acceptInvitation } from './operations/accept-invitation.ts';
 import { createInvitation } from './operations/create-invitation.ts';
 import { deleteInvitation } from './operations/delete-invitation.ts';
@@ -12,7 +13,6 @@ import { removeMember } from './operations/remove-member.ts';
 import { updateContacts } from './operations/update-contacts.ts';
 import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
-import { joinPage } from './planes/join-page.ts';
 
 export const organization = defineArea({
   name: 'organization',
@@ -31,5 +31,5 @@ export const organization = defineArea({
     listAudit,
     getMe,
   ],
-  pages: joinPage,
+  open: openOrganization,
 });

@@ -1,9 +1,9 @@
 import { organizationRoles } from '../../../contract/permissions.ts';
-import type { ResourceSource } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { conflict, forbidden, invalid } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
+import type { ResourceSource } from '../resources.ts';
 import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
 import { deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
 import { shareMember } from '../store/members.ts';

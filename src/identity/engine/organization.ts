@@ -1,6 +1,6 @@
-import type { Payment } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { audit, operator } from '../audit.ts';
+import type { Payment } from '../payment.ts';
 import { topics } from '../principal.ts';
 import { insertMember } from '../store/members.ts';
 import {

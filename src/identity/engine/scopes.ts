@@ -1,6 +1,6 @@
-import type { Resource, ResourceSource } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
+import type { Resource, ResourceSource } from '../resources.ts';
 import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse } from '../rules/grants.ts';
 import { customRoles } from '../store/roles.ts';
 

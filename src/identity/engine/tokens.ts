@@ -1,7 +1,7 @@
-import type { ResourceSource } from '../../kernel/app.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
+import type { ResourceSource } from '../resources.ts';
 import { atomsOf } from '../rules/grants.ts';
 import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
 import { customRoles } from '../store/roles.ts';

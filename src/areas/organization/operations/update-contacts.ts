@@ -2,11 +2,12 @@ import { organization } from '../../../../contract/organization.ts';
 import { changeContacts } from '../../../identity/engine/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
+import type { OpenOrganization } from '../open.ts';
 import { contactsView } from '../views/organization.ts';
 
-export const updateContacts = operation(organization.updateContacts, async ({ ctx, body }) =>
+export const updateContacts = operation(organization.updateContacts, async ({ ctx, body }, { payment }: OpenOrganization) =>
   ctx.write(async (tx) => {
     const org = await lockOrg(tx, ctx.org);
-    return ok(contactsView(await changeContacts(tx, ctx, org, body, ctx.app.ports.payment)));
+    return ok(contactsView(await changeContacts(tx, ctx, org, body, payment)));
   }),
 );

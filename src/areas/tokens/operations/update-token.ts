@@ -5,14 +5,15 @@ import { requireOwnLine } from '../../../identity/rules/line.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import type { OpenTokens } from '../open.ts';
 import { tokenView } from '../views/token.ts';
 
-export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }) =>
+export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }, { resources }: OpenTokens) =>
   ctx.write(async (tx) => {
     const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
     requireOwnLine(ctx.principal, token);
     const asked = Object.keys(body).length > 0;
-    const changed = asked ? await changeToken(tx, ctx, token, body, ctx.app.ports.resources) : token;
+    const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
     return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));
   }),
 );
