@@ -1,8 +1,10 @@
 import { type BuiltinRole, builtinRoles, implied, type Permission, permissions, services } from '../../../contract/permissions.ts';
-import type { Visible } from '../../kernel/sql.ts';
 
-/** What a subject may do: each atom, everywhere or on these resources only. */
-export type Grants = ReadonlyMap<Permission, Visible>;
+/** Where an atom is held: on everything of the organization, or on these resources only. */
+export type Reach = '*' | ReadonlySet<string>;
+
+/** What a subject may do: each atom, and where. */
+export type Grants = ReadonlyMap<Permission, Reach>;
 
 /** A role, perhaps narrowed: an entry of a token's scope, or a grant. An empty list means not narrowed. */
 export interface RoleUse {
@@ -31,7 +33,7 @@ export const permissionsOf = (role: string, custom: CustomRoles): Permission[] =
   builtin.get(role)?.permissions ?? (Object.hasOwn(custom, role) ? custom[role]!.filter(isPermission).flatMap(implied) : []);
 
 export function grantsOf(uses: readonly RoleUse[], custom: CustomRoles): Grants {
-  const grants = new Map<Permission, Visible>();
+  const grants = new Map<Permission, Reach>();
   for (const { role, resourceIds } of uses) {
     for (const permission of permissionsOf(role, custom)) {
       const held = grants.get(permission);
@@ -42,10 +44,10 @@ export function grantsOf(uses: readonly RoleUse[], custom: CustomRoles): Grants 
   return grants;
 }
 
-const both = (a: Visible, b: Visible): Visible => (a === '*' ? b : b === '*' ? a : new Set([...a].filter((id) => b.has(id))));
+const both = (a: Reach, b: Reach): Reach => (a === '*' ? b : b === '*' ? a : new Set([...a].filter((id) => b.has(id))));
 
 export function intersect(a: Grants, b: Grants): Grants {
-  const grants = new Map<Permission, Visible>();
+  const grants = new Map<Permission, Reach>();
   for (const [permission, held] of a) {
     const other = b.get(permission);
     if (other === undefined) continue;
