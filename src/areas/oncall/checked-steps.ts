@@ -1,4 +1,4 @@
-import { membersOf } from '../../identity/members.ts';
+import { membersOf } from '../../identity/store/members.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { invalid, notFound } from '../../kernel/errors.ts';
 import { neverWaits, type Step } from './rules/walk.ts';

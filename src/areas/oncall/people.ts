@@ -1,4 +1,4 @@
-import { memberOf, membersOf } from '../../identity/members.ts';
+import { memberOf, membersOf } from '../../identity/store/members.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { invalid } from '../../kernel/errors.ts';
 import type { Person } from './rules/rotation.ts';

@@ -1,4 +1,4 @@
-import { membersOf } from '../../identity/members.ts';
+import { membersOf } from '../../identity/store/members.ts';
 import type { Tx } from '../../kernel/db.ts';
 import type { Step } from './rules/walk.ts';
 import { scheduleNames } from './store/schedules.ts';

@@ -1,4 +1,4 @@
-import { type Member, memberOf } from '../../../identity/members.ts';
+import { type Member, memberOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import type { Target } from '../rules/walk.ts';
 import { personOnCall } from '../store/schedules.ts';

@@ -1,6 +1,5 @@
 import { type Loader, topics } from '../../../identity/principal.ts';
-import { rightsOf } from '../../../identity/rights.ts';
-import { loadTokenById } from '../../../identity/store.ts';
+import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import type { Access, Reach } from '../access.ts';
 import { type KeyBehind, keyByHash } from '../store/keys.ts';

@@ -1,6 +1,6 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
-import { lockLine } from '../../../identity/line.ts';
+import { lockLine } from '../../../identity/engine/line.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { forbidden } from '../../../kernel/errors.ts';

@@ -1,7 +1,7 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
-import { isOfLine } from '../../../identity/line.ts';
+import { isOfLine } from '../../../identity/engine/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import type { Tx } from '../../../kernel/db.ts';
