@@ -1,8 +1,8 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
-import { collect } from './gc/collect.ts';
-import { retain } from './gc/retain.ts';
-import { scrub } from './gc/scrub.ts';
-import { expireUploads } from './gc/uploads.ts';
+import { collect } from './engine/gc/collect.ts';
+import { retain } from './engine/gc/retain.ts';
+import { scrub } from './engine/gc/scrub.ts';
+import { expireUploads } from './engine/gc/uploads.ts';
 import { collectTask } from './store/queue.ts';
 
 /** All of them may stop anywhere and be run again: each step is a transaction that looks before it acts. */

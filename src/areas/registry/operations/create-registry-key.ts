@@ -2,8 +2,8 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
-import { checkedPrefixes } from '../checked-prefixes.ts';
-import { holdRegistry } from '../find-registry.ts';
+import { checkedPrefixes } from '../engine/credentials/check-prefixes.ts';
+import { holdRegistry } from '../engine/find-registry.ts';
 import * as keys from '../store/keys.ts';
 
 export const createRegistryKey = operation(registry.createRegistryKey, async ({ ctx, params, body }) => {

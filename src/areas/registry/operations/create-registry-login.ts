@@ -4,10 +4,10 @@ import { lockLine } from '../../../identity/line.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { forbidden } from '../../../kernel/errors.ts';
-import { holdRegistry } from '../find-registry.ts';
+import { holdRegistry } from '../engine/find-registry.ts';
 import { insertLogin } from '../store/logins.ts';
 import * as store from '../store/registries.ts';
-import { dataPlaneHost } from '../view.ts';
+import { dataPlaneHost } from '../views/registry.ts';
 
 const lifetimeSeconds = 3600;
 

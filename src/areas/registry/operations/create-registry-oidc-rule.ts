@@ -2,13 +2,13 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { checkedPrefixes } from '../checked-prefixes.ts';
-import { holdRegistry } from '../find-registry.ts';
-import { oidcOf } from '../planes/oidc/index.ts';
+import { checkedPrefixes } from '../engine/credentials/check-prefixes.ts';
+import { holdRegistry } from '../engine/find-registry.ts';
+import { oidcOf } from '../engine/oidc.ts';
 import { badIssuer } from '../rules/issuer.ts';
 import { strangersAllowed } from '../rules/subject-pattern.ts';
 import { insertRule } from '../store/rules.ts';
-import { ruleView } from '../view.ts';
+import { ruleView } from '../views/registry.ts';
 
 export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }) => {
   const { issuer, audience, subjectPattern, mode, name = subjectPattern.slice(0, 100) } = body;

@@ -4,7 +4,7 @@ import { created, operation } from '../../../identity/operation.ts';
 import { conflict, invalid, paymentRequired } from '../../../kernel/errors.ts';
 import { isReserved } from '../rules/slugs.ts';
 import * as store from '../store/registries.ts';
-import { registryView } from '../view.ts';
+import { registryView } from '../views/registry.ts';
 
 export const createRegistry = operation(registry.createRegistry, async ({ ctx, body }) => {
   const { slug, displayName = body.slug, region = ctx.app.config.region } = body;

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { tell } from '../events.ts';
-import { deletionOf, findRepository, refuseImmutable } from '../find-repository.ts';
+import { deletionOf, findRepository, refuseImmutable } from '../engine/find-repository.ts';
 import { tagsOf } from '../store/manifests.ts';
 import { lockManifest, parentOf, purgeManifest } from '../store/removal.ts';
 

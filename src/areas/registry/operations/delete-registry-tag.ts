@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { tell } from '../events.ts';
-import { deletionOf, findRepository, refuseImmutable } from '../find-repository.ts';
+import { deletionOf, findRepository, refuseImmutable } from '../engine/find-repository.ts';
 import { manifestByTag } from '../store/manifests.ts';
 import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
 

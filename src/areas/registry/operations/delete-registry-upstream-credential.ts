@@ -2,8 +2,8 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { findRegistry } from '../find-registry.ts';
-import { upstreamTopic } from '../planes/upstream/client.ts';
+import { findRegistry } from '../engine/find-registry.ts';
+import { upstreamTopic } from '../clients/upstream/client.ts';
 import { deleteCredential } from '../store/upstreams.ts';
 
 export const deleteRegistryUpstreamCredential = operation(registry.deleteRegistryUpstreamCredential, async ({ ctx, params }) =>

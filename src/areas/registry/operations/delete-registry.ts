@@ -2,9 +2,9 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { lockRegistry } from '../find-registry.ts';
+import { lockRegistry } from '../engine/find-registry.ts';
 import * as store from '../store/registries.ts';
-import { topics } from '../topics.ts';
+import { topics } from '../rules/topics.ts';
 
 export const deleteRegistry = operation(registry.deleteRegistry, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

@@ -1,8 +1,8 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
-import { oidcOf } from '../planes/oidc/index.ts';
-import { dataPlaneHost } from '../view.ts';
+import { oidcOf } from '../engine/oidc.ts';
+import { dataPlaneHost } from '../views/registry.ts';
 
 export const exchangeRegistryOidcToken = operation(registry.exchangeRegistryOidcToken, async ({ ctx, body }) => {
   const { key: password, hash } = mintKey('reg');

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { findRegistry } from '../find-registry.ts';
+import { findRegistry } from '../engine/find-registry.ts';
 import * as keys from '../store/keys.ts';
 
 export const revokeRegistryKey = operation(registry.revokeRegistryKey, async ({ ctx, params }) =>

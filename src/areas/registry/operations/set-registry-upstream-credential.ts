@@ -2,9 +2,9 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound, rejected, unreachable } from '../../../kernel/errors.ts';
-import { findRegistry, holdRegistry } from '../find-registry.ts';
-import { upstreamAt } from '../planes/upstream/catalog.ts';
-import { makeUpstreamClient, sealedPlace, UpstreamAway, upstreamTopic } from '../planes/upstream/client.ts';
+import { findRegistry, holdRegistry } from '../engine/find-registry.ts';
+import { upstreamAt } from '../rules/upstreams.ts';
+import { makeUpstreamClient, sealedPlace, UpstreamAway, upstreamTopic } from '../clients/upstream/client.ts';
 import { setCredential } from '../store/upstreams.ts';
 
 export const setRegistryUpstreamCredential = operation(registry.setRegistryUpstreamCredential, async ({ ctx, params, body }) => {

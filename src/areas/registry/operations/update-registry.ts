@@ -2,11 +2,11 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { lockRegistry } from '../find-registry.ts';
+import { lockRegistry } from '../engine/find-registry.ts';
 import type { Retention } from '../rules/retention.ts';
 import * as store from '../store/registries.ts';
-import { topics } from '../topics.ts';
-import { registryDetail } from '../view.ts';
+import { topics } from '../rules/topics.ts';
+import { registryDetail } from '../views/registry.ts';
 
 export const updateRegistry = operation(registry.updateRegistry, async ({ ctx, params, body }) => {
   const { rules = [] } = body.retention ?? {};

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import type { Caches } from '../../../kernel/cache.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { book, recount } from '../quota.ts';
+import { book, recount } from '../engine/quota.ts';
 import { attachedBy, attachingTags } from '../rules/attachments.ts';
 import { isImmutable } from '../rules/immutable.ts';
-import { topics } from '../topics.ts';
+import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from './blobs.ts';
 import { listedSubjects, manifestElsewhere } from './manifests.ts';
 import { linkRef, review } from './queue.ts';

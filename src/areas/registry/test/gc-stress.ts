@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { row, rows, run } from '../../../kernel/db.ts';
-import { collect } from '../gc/collect.ts';
+import { collect } from '../engine/gc/collect.ts';
 import {
   codeOf,
   digestOf,

@@ -12,11 +12,11 @@ import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/u
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
 import { rows } from '../../../kernel/db.ts';
 import { moveClock } from '../../../kernel/time.ts';
-import { collect } from '../gc/collect.ts';
-import { scrub } from '../gc/scrub.ts';
-import { expireUploads } from '../gc/uploads.ts';
-import { makePullThrough } from '../planes/upstream/index.ts';
-import { recount } from '../quota.ts';
+import { collect } from '../engine/gc/collect.ts';
+import { scrub } from '../engine/gc/scrub.ts';
+import { expireUploads } from '../engine/gc/uploads.ts';
+import { makePullThrough } from '../engine/pull-through/index.ts';
+import { recount } from '../engine/quota.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { digestOf, type Image, imageOf, pushBlob, putManifest, registryServer, type Send, sender, someBytes } from './registry-server.ts';
 

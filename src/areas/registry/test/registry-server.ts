@@ -13,11 +13,11 @@ import { makeLog } from '../../../kernel/log.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access, Reach } from '../access.ts';
+import type { Access, Reach } from '../rules/access.ts';
 import { ociHandler } from '../planes/oci/index.ts';
-import { registerMetrics } from '../planes/oci/metrics.ts';
-import type { PullThrough } from '../planes/oci/upstream.ts';
-import { changeSettings, type RegistrySettings } from '../settings.ts';
+import { registerMetrics } from '../engine/metrics.ts';
+import type { PullThrough } from '../engine/pull-through/types.ts';
+import { changeSettings, type RegistrySettings } from '../engine/settings.ts';
 import { tasks } from '../tasks.ts';
 
 after(stopOwnServer);

@@ -13,11 +13,11 @@ import { keepPostgres } from '../../../kernel/postgres/index.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access } from '../access.ts';
-import { collect } from '../gc/collect.ts';
+import type { Access } from '../rules/access.ts';
+import { collect } from '../engine/gc/collect.ts';
 import { ociHandler } from '../planes/oci/index.ts';
-import { makePullThrough } from '../planes/upstream/index.ts';
-import { changeSettings } from '../settings.ts';
+import { makePullThrough } from '../engine/pull-through/index.ts';
+import { changeSettings } from '../engine/settings.ts';
 import { tasks } from '../tasks.ts';
 import { type CrashPoint, mortal } from './crash-points.ts';
 

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { gather } from '../../../../kernel/growing-buffer.ts';
-import { may } from '../../access.ts';
+import { may } from '../../rules/access.ts';
 import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
@@ -8,11 +8,11 @@ import { isReferenced, linkedBlob, lockLink } from '../../store/blobs.ts';
 import { withdrawPromise } from '../../store/promises.ts';
 import { unlink } from '../../store/removal.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import { topics } from '../../topics.ts';
+import { topics } from '../../rules/topics.ts';
 import { type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
 import { OciError } from './errors.ts';
 import { sendStream } from './send.ts';
-import type { ReadableSource } from './upstream.ts';
+import type { ReadableSource } from '../../engine/pull-through/types.ts';
 import { watchAccess } from './watch.ts';
 
 /** Configs and signatures: small, and asked for again and again. */

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import type { Access, Action, Authenticate } from '../../access.ts';
-import { may } from '../../access.ts';
+import type { Access, Action, Authenticate } from '../../rules/access.ts';
+import { may } from '../../rules/access.ts';
 import { splitName } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { Hashes } from './hashes.ts';
-import type { Metrics } from './metrics.ts';
-import type { Places } from './places.ts';
-import type { PullThrough } from './upstream.ts';
+import type { Hashes } from '../../engine/push/hashes.ts';
+import type { Metrics } from '../../engine/metrics.ts';
+import type { Places } from '../../engine/places.ts';
+import type { PullThrough } from '../../engine/pull-through/types.ts';
 
 /** What every handler leans on, made once for a process. */
 export interface Plane {

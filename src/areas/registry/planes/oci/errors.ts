@@ -4,7 +4,7 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
-import { OverQuota } from '../../quota.ts';
+import { OverQuota } from '../../engine/quota.ts';
 import { ManifestInvalid } from '../../rules/manifest.ts';
 
 const statuses = {

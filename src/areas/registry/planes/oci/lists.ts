@@ -1,4 +1,4 @@
-import { covers, may } from '../../access.ts';
+import { covers, may } from '../../rules/access.ts';
 import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
 import { isDigest } from '../../rules/names.ts';
 import { referrersOf, tagNames } from '../../store/manifests.ts';
@@ -6,7 +6,7 @@ import { catalogOf } from '../../store/repositories.ts';
 import { type Call, knownRepository, permit, repositoryAt, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { Descriptor, Unheard } from './upstream.ts';
+import type { Descriptor, Unheard } from '../../engine/pull-through/types.ts';
 
 const most = 10_000;
 const referrersPage = { most: 500, mostBytes: 4 * 1024 * 1024 };

@@ -1,15 +1,15 @@
 import type { Tx } from '../../../../kernel/db.ts';
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
-import type { Access } from '../../access.ts';
+import type { Access } from '../../rules/access.ts';
 import { tell } from '../../events.ts';
-import { deletionOf } from '../../find-repository.ts';
-import { withRoom } from '../../gc/evict.ts';
+import { deletionOf } from '../../engine/find-repository.ts';
+import { withRoom } from '../../engine/gc/evict.ts';
 import { attachedBy } from '../../rules/attachments.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { indexBounds, parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
-import { settingsOf } from '../../settings.ts';
+import { settingsOf } from '../../engine/settings.ts';
 import { indexesLeadingTo, tagsListing, tagsOf } from '../../store/manifests.ts';
 import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
@@ -17,7 +17,7 @@ import { imagesHeld } from '../../store/retention.ts';
 import { type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import { digestOf, storeManifest } from './store-manifest.ts';
+import { digestOf, storeManifest } from '../../engine/push/store-manifest.ts';
 
 const manifestUnknown = (reference: string): never => {
   throw new OciError('MANIFEST_UNKNOWN', `the repository has no manifest ${reference}`);

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Tx } from '../../../../kernel/db.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
-import { may } from '../../access.ts';
-import { withRoom } from '../../gc/evict.ts';
-import { reserve } from '../../quota.ts';
-import { settingsOf } from '../../settings.ts';
+import { may } from '../../rules/access.ts';
+import { withRoom } from '../../engine/gc/evict.ts';
+import { reserve } from '../../engine/quota.ts';
+import { settingsOf } from '../../engine/settings.ts';
 import { addReservation, keepUpload, type UploadRow } from '../../store/uploads.ts';
 import type { Call, Place } from './call.ts';
 import { OciError } from './errors.ts';
-import { patiently } from './patience.ts';
+import { patiently } from '../../engine/push/patience.ts';
 import { watchAccess } from './watch.ts';
 
 const MiB = 1024 * 1024;

@@ -1,20 +1,20 @@
 import type { Tx } from '../../../../kernel/db.ts';
 import { DigestMismatch, UploadUnknown } from '../../../../kernel/storage/index.ts';
-import { may } from '../../access.ts';
-import { withRoom } from '../../gc/evict.ts';
-import { freeOf, OverQuota, quotaOf, release } from '../../quota.ts';
+import { may } from '../../rules/access.ts';
+import { withRoom } from '../../engine/gc/evict.ts';
+import { freeOf, OverQuota, quotaOf, release } from '../../engine/quota.ts';
 import { type Algorithm, algorithmOf, isDigest, splitName } from '../../rules/names.ts';
 import { chunkOf } from '../../rules/range.ts';
-import { settingsOf } from '../../settings.ts';
+import { settingsOf } from '../../engine/settings.ts';
 import { holdBlob, holdersOf, linkedBlob } from '../../store/blobs.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import { heldSize, insertUpload, keepUpload, takeUpload, type UploadRow, uploadOf } from '../../store/uploads.ts';
 import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import { patiently } from './patience.ts';
+import { patiently } from '../../engine/push/patience.ts';
 import { contentLength, receive } from './receive.ts';
-import { commitBlob, link } from './store-blob.ts';
+import { commitBlob, link } from '../../engine/push/store-blob.ts';
 
 const digestInvalid = (): never => {
   throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');

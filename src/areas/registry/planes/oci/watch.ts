@@ -1,4 +1,4 @@
-import type { Access } from '../../access.ts';
+import type { Access } from '../../rules/access.ts';
 import type { Call } from './call.ts';
 
 /** Access that can be asked for again without judging a bearer token's own end: a long push outlives a short token. */

@@ -5,9 +5,9 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
-import { basicLogin, type Login } from '../../credentials/basic.ts';
-import type { Credentials } from '../../credentials/index.ts';
-import { granted, parseScopes, scopeText, slugOf } from './scope.ts';
+import { basicLogin, type Login } from '../../rules/authorization.ts';
+import type { Credentials } from '../../engine/credentials/index.ts';
+import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
 
 // The token service of the distribution project: GET with Basic (docker, skopeo, podman), POST as an OAuth 2.0 form (containerd).
 
