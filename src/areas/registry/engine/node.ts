@@ -13,3 +13,13 @@ export async function nodeOf(app: App): Promise<string> {
   });
   return (await readFile(file, 'utf8')).trim();
 }
+
+/** The same, read once; asked for again after a failure. */
+export function rememberNode(app: App): () => Promise<string> {
+  let node: Promise<string> | undefined;
+  return () =>
+    (node ??= nodeOf(app).catch((error) => {
+      node = undefined;
+      throw error;
+    }));
+}

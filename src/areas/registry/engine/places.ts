@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { App } from '../../../kernel/app.ts';
 import { atMost } from '../../../kernel/at-most.ts';
 import { looksLikeDigest } from '../rules/names.ts';
-import { settingsOf } from './settings.ts';
+import { topics } from '../rules/topics.ts';
 import { type BlobRow, linkedBlob, touchLink } from '../store/blobs.ts';
 import { bodyOf, type MetaRow, manifestByDigest, manifestByTag } from '../store/manifests.ts';
 import { type RepositoryRow, repositoryByName } from '../store/repositories.ts';
-import { topics } from '../rules/topics.ts';
+import type { Engine } from './settings.ts';
 
 const MiB = 1024 * 1024;
 
@@ -19,9 +18,11 @@ export interface Places {
   blob(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
   /** For an answer that somebody may push on: the link is sure to stay for a while. */
   relyOn(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
+  /** For a blob that turned out to be elsewhere or gone: every process forgets it, and it is asked for anew. */
+  blobAnew(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
 }
 
-export function makePlaces(app: App): Places {
+export function makePlaces({ app, settings }: Engine): Places {
   const repositories = app.caches.make<RepositoryRow>({ max: 20_000 });
   const manifests = app.caches.make<MetaRow>({ max: 50_000 });
   const blobs = app.caches.make<BlobRow>({ max: 50_000 });
@@ -62,11 +63,16 @@ export function makePlaces(app: App): Places {
       if (!blob) return undefined;
       const key = `${repository.id} ${blob.id}`;
       // A touch lasts as long as the delay of garbage collection; renewing it at a tenth of that is early enough.
-      const lastsMs = settingsOf(app).gcDelaySeconds * 100;
+      const lastsMs = settings.gcDelaySeconds * 100;
       if (performance.now() - (touched.get(key) ?? Number.NEGATIVE_INFINITY) < lastsMs) return blob;
       if (!(await app.db.read((tx) => touchLink(tx, repository.id, blob.id)))) return undefined;
       touched.set(key, performance.now());
       return blob;
+    },
+
+    blobAnew: async ({ id }, digest) => {
+      await app.db.write((tx) => app.caches.drop(tx, topics.blob(id, digest)));
+      return app.db.read((tx) => linkedBlob(tx, id, digest));
     },
   };
   return places;

@@ -1,4 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
+import { perApp } from '../../../kernel/per-app.ts';
 
 export interface RegistrySettings {
   /** How long a blob that no image needs stays after somebody was last told that it is here. */
@@ -10,15 +11,18 @@ export interface RegistrySettings {
   idleMs: number;
 }
 
-const changed = new WeakMap<App, Partial<RegistrySettings>>();
-
-export const settingsOf = (app: App): RegistrySettings => ({
-  gcDelaySeconds: app.config.registry_gc_delay_seconds,
-  uploadSeconds: app.config.registry_upload_seconds,
+export const makeSettings = ({ config }: Pick<App, 'config'>): RegistrySettings => ({
+  gcDelaySeconds: config.registry_gc_delay_seconds,
+  uploadSeconds: config.registry_upload_seconds,
   maxManifestBytes: 4 * 1024 * 1024,
   idleMs: 60_000,
-  ...changed.get(app),
 });
 
-/** For one running server: tests have no day to wait for. */
-export const changeSettings = (app: App, some: Partial<RegistrySettings>) => void changed.set(app, { ...changed.get(app), ...some });
+/** One for a running server. */
+export const settingsOf = perApp(makeSettings);
+
+/** What every act on a registry leans on. */
+export interface Engine {
+  app: App;
+  settings: RegistrySettings;
+}

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-
 /** What a data-plane credential may reach: its registries by slug, each with a mode and perhaps some repositories only. */
 export interface Reach {
   registryId: string;
@@ -17,12 +15,11 @@ export interface Access {
   scopes: ReadonlyMap<string, ReadonlySet<Action>> | undefined;
   /** Aborted when the credential may have been revoked. */
   signal: AbortSignal;
+  /** Looks the credential up anew without judging a bearer token's own end: a long transfer outlives a short token. */
+  again?: () => Access | undefined | Promise<Access | undefined>;
 }
 
 export type Action = 'pull' | 'push' | 'delete';
-
-/** Who is asking on /v2. Undefined: nobody we know, which is answered with a challenge. */
-export type Authenticate = (request: IncomingMessage) => Access | undefined | Promise<Access | undefined>;
 
 /** What a key's prefix covers: whole path segments, so `team/app` is not `team/application`. A trailing slash means children only. */
 export const covers = (prefixes: readonly string[], repository: string): boolean =>

@@ -4,5 +4,6 @@ export const topics = {
   repository: (id: number) => `repository ${id}`,
   tag: (repositoryId: number, name: string) => `tag ${repositoryId} ${name}`,
   manifest: (repositoryId: number, digest: string) => `manifest ${repositoryId} ${digest}`,
+  upstream: (registryId: string, host: string) => `upstream ${registryId}/${host}`,
   blob: (repositoryId: number, digest: string) => `blob ${repositoryId} ${digest}`,
 };

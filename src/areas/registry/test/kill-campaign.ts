@@ -15,9 +15,9 @@ import { moveClock } from '../../../kernel/time.ts';
 import { collect } from '../engine/gc/collect.ts';
 import { scrub } from '../engine/gc/scrub.ts';
 import { expireUploads } from '../engine/gc/uploads.ts';
-import { makePullThrough } from '../engine/pull-through/index.ts';
 import { recount } from '../engine/quota.ts';
 import type { CrashPoint } from './crash-points.ts';
+import { engineOf, pullThroughOf } from './engine.ts';
 import { digestOf, type Image, imageOf, pushBlob, putManifest, registryServer, type Send, sender, someBytes } from './registry-server.ts';
 
 const repositories = ['acme/one', 'acme/two'];
@@ -102,7 +102,7 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
     connection,
     dataDir,
     env,
-    cache: makePullThrough,
+    cache: pullThroughOf,
     settings: { gcDelaySeconds: 0 },
   });
   const verify = async () => {
@@ -117,9 +117,9 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   const { signal } = new AbortController();
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
   await expireUploads(app, signal);
-  await collect(app, signal, app.log);
-  await scrub(app, signal, app.log);
-  await collect(app, signal, app.log);
+  await collect(engineOf(app), signal, app.log);
+  await scrub(engineOf(app), signal, app.log);
+  await collect(engineOf(app), signal, app.log);
   await verify();
   const Stored = Type.Object({ digest: Type.String(), storage_key: Type.String(), state: Type.String() });
   const blobs = await app.db.read((tx) => rows(tx, Stored)`select digest, storage_key, state from registry.blob`);

@@ -13,12 +13,14 @@ import { makeLog } from '../../../kernel/log.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access, Reach } from '../rules/access.ts';
-import { ociHandler } from '../planes/oci/index.ts';
-import { registerMetrics } from '../engine/metrics.ts';
+import { metricsOf } from '../engine/metrics.ts';
 import type { PullThrough } from '../engine/pull-through/types.ts';
-import { changeSettings, type RegistrySettings } from '../engine/settings.ts';
+import type { RegistrySettings } from '../engine/settings.ts';
+import { registerMetrics } from '../metrics.ts';
+import { ociHandler } from '../planes/oci/index.ts';
+import type { Access, Reach } from '../rules/access.ts';
 import { tasks } from '../tasks.ts';
+import { engineOf } from './engine.ts';
 
 after(stopOwnServer);
 
@@ -78,11 +80,12 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
     operations: [],
     migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
     raw: (app) => {
-      changeSettings(app, options.settings ?? {});
-      return ociHandler({ app, authenticate, cache: options.cache?.(app) });
+      const engine = engineOf(app);
+      Object.assign(engine.settings, options.settings);
+      return ociHandler({ ...engine, authenticate, cache: options.cache?.(app), metrics: metricsOf(app) });
     },
     tasks,
-    metrics: registerMetrics,
+    metrics: (metrics, app) => registerMetrics(metrics, { app, metrics: metricsOf(app) }),
   });
   const running = await serve({
     config,

@@ -13,13 +13,13 @@ import { keepPostgres } from '../../../kernel/postgres/index.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access } from '../rules/access.ts';
 import { collect } from '../engine/gc/collect.ts';
+import { metricsOf } from '../engine/metrics.ts';
 import { ociHandler } from '../planes/oci/index.ts';
-import { makePullThrough } from '../engine/pull-through/index.ts';
-import { changeSettings } from '../engine/settings.ts';
+import type { Access } from '../rules/access.ts';
 import { tasks } from '../tasks.ts';
 import { type CrashPoint, mortal } from './crash-points.ts';
+import { engineOf, pullThroughOf } from './engine.ts';
 
 const dataDir = process.env['QUARTERDECK_DATA'] ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
 const given = process.env['QUARTERDECK_TEST_CONNECTION'];
@@ -45,8 +45,9 @@ const running = await serve({
       migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
       raw: (app) => {
         const served = mortal(app, 'serve', point ?? undefined);
-        if (point !== undefined) changeSettings(served, { gcDelaySeconds: 0 });
-        return ociHandler({ app: served, authenticate: () => access, cache: makePullThrough(served) });
+        const engine = engineOf(served);
+        if (point !== undefined) engine.settings.gcDelaySeconds = 0;
+        return ociHandler({ ...engine, authenticate: () => access, cache: pullThroughOf(served), metrics: metricsOf(served) });
       },
       tasks: point === undefined ? tasks : [],
     }),
@@ -69,10 +70,11 @@ process.stdin.once('end', async () => {
 });
 
 async function collectAlways(app: App) {
-  changeSettings(app, { gcDelaySeconds: 0 });
+  const engine = engineOf(app);
+  engine.settings.gcDelaySeconds = 0;
   const { signal } = new AbortController();
   for (;;) {
-    await collect(app, signal, app.log, 20).catch(() => {});
+    await collect(engine, signal, app.log, 20).catch(() => {});
     await setTimeout(randomInt(60)); // some pushes must be able to end between two rounds
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 
 /** What a bearer token says: which credential it was given for, and what for. What that credential may do is asked anew every time. */
 export interface Grant {
-  /** The credential's hash; undefined for a login that reaches nothing yet (see planes/oidc). */
+  /** The credential's hash; undefined for a login that reaches nothing yet (see engine/oidc.ts). */
   hash: Buffer | undefined;
   keyId: string;
   scopes: ReadonlyMap<string, ReadonlySet<Action>>;

@@ -1,19 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { makeAttempts, tooMany } from '../../../../identity/attempts.ts';
+import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import type { Ask, Principal, Principals } from '../../../../identity/principal.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
-import type { Access, Authenticate } from '../../rules/access.ts';
+import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
 import { type Bearers, type Grant, makeBearers } from './bearer.ts';
 import type { Clock } from './clock.ts';
 import type { LastUsed } from './last-used.ts';
 import type { Held } from './loader.ts';
 
-/** An Access that a long transfer can ask anew: after a drop, and beyond the life of the bearer token that began it. */
-export interface Renewable extends Access {
-  again(): Access | undefined | Promise<Access | undefined>;
-}
+/** Who is asking on /v2. Undefined: nobody we know, which is answered with a challenge. */
+export type Authenticate = (request: IncomingMessage) => Access | undefined | Promise<Access | undefined>;
 
 /** A login that names no key of ours: `oidc` or `oidc+<slug>` with an ID token as password. */
 export interface ForeignLogin {
@@ -43,22 +41,13 @@ export interface CredentialParts {
   principals: Principals;
   clock: Clock;
   lastUsed: LastUsed;
-  foreign?: ForeignLogin;
+  foreign: ForeignLogin;
 }
 
 export function makeCredentials({ app, principals, clock, lastUsed, foreign }: CredentialParts): Credentials {
   const bearers = makeBearers(app, clock);
   const attempts = makeAttempts(app, (seconds) => tooMany('too many failed logins from this address', seconds));
-
-  const accessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']): Renewable | undefined => {
-    if (!principal) return undefined;
-    lastUsed.used(principal.id);
-    const again = () => {
-      const found = principals.findByHash('reg', hash);
-      return found instanceof Promise ? found.then((p) => accessOf(p, hash, scopes)) : accessOf(found, hash, scopes);
-    };
-    return { ...(principal.access as Held), scopes, signal: principal.signal, again };
-  };
+  const accessOf = makeAccessOf(principals, lastUsed);
 
   const byHash = (hash: Buffer, scopes: Access['scopes']) => {
     const found = principals.findByHash('reg', hash);
@@ -68,35 +57,11 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
   const byGrant = (grant: Grant | undefined) => {
     if (!grant?.hash) return grant && { ...nothing, scopes: grant.scopes, signal: never };
     const access = byHash(grant.hash, grant.scopes);
-    const same = (found: Renewable | undefined) => (found?.keyId === grant.keyId ? found : undefined);
+    const same = (found: Access | undefined) => (found?.keyId === grant.keyId ? found : undefined);
     return access instanceof Promise ? access.then(same) : same(access);
   };
 
-  const openForeign = async (given: Login, slug: string | undefined): Promise<Opened | undefined> => {
-    const hash = await foreign!.open(given, slug);
-    if (hash === undefined) return undefined;
-    if (hash === 'nothing') return { hash: undefined, access: nothing };
-    const principal = await principals.findByHash('reg', hash);
-    return principal && { hash, access: principal.access as Held };
-  };
-
-  const ask =
-    (request: IncomingMessage): Ask =>
-    (secret, lookup) =>
-      attempts.look(request, secret, lookup);
-
-  const login: Credentials['login'] = async (request, given, slug) => {
-    const { username, password } = given;
-    if (foreign?.takes(given)) return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => openForeign(given, slug));
-    const looked = principals.find(password, registryKeys, ask(request));
-    const principal = looked instanceof Promise ? await looked : looked;
-    if (!principal || (username !== undefined && username !== principal.id)) {
-      if (principal || !(looked instanceof Promise)) attempts.failed(request); // a lookup that found nothing was counted before
-      return undefined;
-    }
-    lastUsed.used(principal.id);
-    return { hash: hashKey(password), access: principal.access as Held };
-  };
+  const login = makeLogin({ principals, lastUsed, foreign, attempts });
 
   const withLogin = async (request: IncomingMessage, given: Login): Promise<Access | undefined> => {
     const opened = await login(request, given, slugOfPath(request.url ?? ''));
@@ -107,7 +72,7 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
   /** A key itself may be the bearer: that is what the answer of an OIDC exchange (RFC 8693) is good for. */
   const withKey = (request: IncomingMessage, key: string) => {
     const hash = hashKey(key);
-    const found = principals.findByHash('reg', hash, ask(request));
+    const found = principals.findByHash('reg', hash, asking(attempts, request));
     if (found instanceof Promise) return found.then((p) => accessOf(p, hash, undefined));
     if (!found) attempts.failed(request);
     return accessOf(found, hash, undefined);
@@ -128,6 +93,60 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
       return given && withLogin(request, given);
     },
   };
+}
+
+type AccessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']) => Access | undefined;
+
+/** What a principal may reach; a long transfer can ask for it anew. */
+function makeAccessOf(principals: Principals, lastUsed: LastUsed): AccessOf {
+  const accessOf: AccessOf = (principal, hash, scopes) => {
+    if (!principal) return undefined;
+    lastUsed.used(principal.id);
+    const again = () => {
+      const found = principals.findByHash('reg', hash);
+      return found instanceof Promise ? found.then((p) => accessOf(p, hash, scopes)) : accessOf(found, hash, scopes);
+    };
+    return { ...(principal.access as Held), scopes, signal: principal.signal, again };
+  };
+  return accessOf;
+}
+
+const asking =
+  (attempts: Attempts, request: IncomingMessage): Ask =>
+  (secret, lookup) =>
+    attempts.look(request, secret, lookup);
+
+interface LoginParts extends Pick<CredentialParts, 'principals' | 'lastUsed' | 'foreign'> {
+  attempts: Attempts;
+}
+
+const makeLogin =
+  ({ principals, lastUsed, foreign, attempts }: LoginParts): Credentials['login'] =>
+  async (request, given, slug) => {
+    const { username, password } = given;
+    if (foreign.takes(given))
+      return attempts.look(request, hashText(`${username} ${slug} ${password}`), () => openForeign(principals, foreign, given, slug));
+    const looked = principals.find(password, registryKeys, asking(attempts, request));
+    const principal = looked instanceof Promise ? await looked : looked;
+    if (!principal || (username !== undefined && username !== principal.id)) {
+      if (principal || !(looked instanceof Promise)) attempts.failed(request); // a lookup that found nothing was counted before
+      return undefined;
+    }
+    lastUsed.used(principal.id);
+    return { hash: hashKey(password), access: principal.access as Held };
+  };
+
+async function openForeign(
+  principals: Principals,
+  foreign: ForeignLogin,
+  given: Login,
+  slug: string | undefined,
+): Promise<Opened | undefined> {
+  const hash = await foreign.open(given, slug);
+  if (hash === undefined) return undefined;
+  if (hash === 'nothing') return { hash: undefined, access: nothing };
+  const principal = await principals.findByHash('reg', hash);
+  return principal && { hash, access: principal.access as Held };
 }
 
 /** `/v2/<slug>/…` */

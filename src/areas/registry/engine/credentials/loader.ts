@@ -3,11 +3,11 @@ import { rightsOf } from '../../../../identity/rights.ts';
 import { loadTokenById } from '../../../../identity/store.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import type { Access, Reach } from '../../rules/access.ts';
-import { type KeyBehind, keyByHash } from '../../store/keys.ts';
 import { topics as contentTopics } from '../../rules/topics.ts';
+import { type KeyBehind, keyByHash } from '../../store/keys.ts';
 
 /** What the principal cache keeps of a data-plane credential; a request adds what its bearer token was issued for. */
-export type Held = Omit<Access, 'scopes' | 'signal'>;
+export type Held = Omit<Access, 'scopes' | 'signal' | 'again'>;
 
 /** Keys reach one registry. A login reaches what it was minted for, as far and as long as the token that minted it still does. */
 export const loadKey: Loader = async (tx, hash) => {

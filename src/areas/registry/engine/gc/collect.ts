@@ -1,13 +1,12 @@
-import type { App } from '../../../../kernel/app.ts';
 import { mayRemoveStored } from '../../../../kernel/backup-lock.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { settingsOf } from '../settings.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
-import { backOff, done, nextDue, postpone, type QueuedRow } from '../../store/queue.ts';
-import { unlink } from '../../store/removal.ts';
+import { backOff, dequeue, nextDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { unlinkBlob } from '../removal.ts';
+import type { Engine } from '../settings.ts';
 
 // Garbage collection while everybody pushes and pulls. No lock is wider than one row:
 //   a link    goes when no image of its repository needs it and nobody was told of it lately. Whoever stores a manifest holds the
@@ -18,13 +17,13 @@ import { unlink } from '../../store/removal.ts';
 // A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
 
 /** Works off what is due. Returns how many entries that were. */
-export async function collect(app: App, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
+export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
   let worked = 0;
   while (worked < most && !signal.aborted) {
-    const step = await app.db.write((tx) => reviewNext(tx, app));
+    const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
     if (!step) break;
     worked++;
-    if (step.remove) await removeObject(app, step.entry, step.remove, log);
+    if (step.remove) await removeObject(engine, step.entry, step.remove, log);
   }
   return worked;
 }
@@ -35,22 +34,22 @@ interface Step {
   remove?: { id: number; key: string };
 }
 
-async function reviewNext(tx: Tx, app: App): Promise<Step | undefined> {
+async function reviewNext(tx: Tx, engine: Engine): Promise<Step | undefined> {
   const entry = await nextDue(tx);
   if (!entry) return undefined;
-  return entry.kind === 'link' ? reviewLink(tx, app, entry) : reviewBlob(tx, entry);
+  return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
 }
 
-async function reviewLink(tx: Tx, app: App, entry: QueuedRow): Promise<Step> {
+async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): Promise<Step> {
   const [repositoryId, blobId] = entry.ref.split('/').map(Number) as [number, number];
-  const link = await lockLink(tx, repositoryId, blobId, settingsOf(app).gcDelaySeconds);
-  if (!link || (await isReferenced(tx, repositoryId, link.digest))) await done(tx, entry);
+  const link = await lockLink(tx, repositoryId, blobId, settings.gcDelaySeconds);
+  if (!link || (await isReferenced(tx, repositoryId, link.digest))) await dequeue(tx, entry);
   else if (!link.due && entry.grace_seconds === null) await postpone(tx, entry, link.due_at);
   else {
-    await done(tx, entry);
+    await dequeue(tx, entry);
     // Nobody pushes on what only the cache has.
     if (!link.due && !link.cached) await promiseBlob(tx, link, link.due_at);
-    await unlink(tx, app.caches, link);
+    await unlinkBlob(tx, app.caches, link);
   }
   return { entry };
 }
@@ -63,7 +62,7 @@ async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
     return { entry };
   }
   if (!blob || (blob.linked && blob.state === 'live')) {
-    await done(tx, entry);
+    await dequeue(tx, entry);
     return { entry };
   }
   await markDying(tx, blob.id);
@@ -72,13 +71,13 @@ async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
   return { entry, remove: { id: blob.id, key: blob.storage_key } };
 }
 
-async function removeObject(app: App, entry: QueuedRow, { id, key }: { id: number; key: string }, log: Logger) {
+async function removeObject({ app }: Engine, entry: QueuedRow, { id, key }: { id: number; key: string }, log: Logger) {
   try {
     await app.db.write(async (tx) => {
       if (!(await mayRemoveStored(tx))) return; // a backup may be about to copy it; the entry comes back
       await app.storage.remove(key);
       await deleteDying(tx, id);
-      await done(tx, entry);
+      await dequeue(tx, entry);
     });
   } catch (error) {
     log.warn({ err: error, key }, 'a deleted blob could not be removed from the storage; trying again later');

@@ -1,9 +1,10 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
-import { freeOf, OverQuota, quotaOf } from '../quota.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { evictableBytes, leastUsed, lockCached, looseLinks } from '../../store/eviction.ts';
-import { removeManifest, unlink } from '../../store/removal.ts';
+import { quotaOf } from '../../store/quota.ts';
+import { freeOf, OverQuota } from '../quota.ts';
+import { leavingAtOnce, removeManifest, unlinkBlob } from '../removal.ts';
 
 const batch = 100;
 
@@ -42,7 +43,7 @@ export async function evict(app: App, registryId: string, needed: number, unused
       await db.write(async (tx) => {
         const link = await lockLink(tx, repository_id, blob_id, 0);
         if (link && (!link.cached || (await isReferenced(tx, repository_id, link.digest)))) return;
-        if (link) await unlink(tx, caches, link);
+        if (link) await unlinkBlob(tx, caches, link);
         dropped++;
       });
     }
@@ -54,9 +55,9 @@ export async function evict(app: App, registryId: string, needed: number, unused
     const oldest = await db.read((tx) => leastUsed(tx, registryId, unusedSeconds));
     if (!oldest) break;
     const { digest, ...repository } = oldest;
-    const leaving = { delaySeconds: 0, graceSeconds: 0 } as const;
     // Asked again under its lock: somebody may have pushed it since.
-    const drop = async (tx: Tx) => (await lockCached(tx, repository.id, digest)) && removeManifest(tx, caches, repository, digest, leaving);
+    const drop = async (tx: Tx) =>
+      (await lockCached(tx, repository.id, digest)) && removeManifest(tx, caches, repository, digest, leavingAtOnce);
     if (await db.write(drop)) images++;
   }
   if (images > 0)

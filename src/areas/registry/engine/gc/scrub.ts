@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto';
 import type { App } from '../../../../kernel/app.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { now } from '../../../../kernel/time.ts';
-import { recount } from '../quota.ts';
 import { algorithmOf } from '../../rules/names.ts';
-import { settingsOf } from '../settings.ts';
+import { topics } from '../../rules/topics.ts';
 import { knownBlobIds, lostBlobs, registryIds, sampleBlobs } from '../../store/collect.ts';
 import { review } from '../../store/queue.ts';
 import { dropEmptyRepositories } from '../../store/repositories.ts';
-import { topics } from '../../rules/topics.ts';
+import { recount } from '../quota.ts';
+import type { Engine } from '../settings.ts';
 
 const daySeconds = 86_400;
 const batch = 500;
 const sample = { count: 10, largest: 256 * 1024 * 1024 };
 
 /** Compares what is stored with what the tables say, both ways, slowly. */
-export async function scrub(app: App, signal: AbortSignal, log: Logger): Promise<void> {
+export async function scrub({ app, settings }: Engine, signal: AbortSignal, log: Logger): Promise<void> {
   // Nothing that an upload still waits for is old enough, however long the operator lets it wait.
-  const oldSeconds = daySeconds + Math.max(daySeconds, settingsOf(app).uploadSeconds);
+  const oldSeconds = daySeconds + Math.max(daySeconds, settings.uploadSeconds);
   const since = new Date(Date.parse(await app.db.read(now)) - oldSeconds * 1000);
   const swept = await app.storage.sweep(since);
   const orphans = await removeOrphans(app, since, signal);
@@ -29,7 +29,7 @@ export async function scrub(app: App, signal: AbortSignal, log: Logger): Promise
       lost.map((b) => String(b.id)),
       0,
     );
-    for (const id of await dropEmptyRepositories(tx, settingsOf(app).gcDelaySeconds)) await app.caches.drop(tx, topics.repository(id));
+    for (const id of await dropEmptyRepositories(tx, settings.gcDelaySeconds)) await app.caches.drop(tx, topics.repository(id));
   });
   for (const id of await app.db.read(registryIds)) {
     if (signal.aborted) return;

@@ -1,13 +1,12 @@
-import type { App } from '../../../../kernel/app.ts';
+import type { Target } from '../../clients/upstream/client.ts';
+import { UpstreamAway } from '../../rules/errors.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
 import { isDigest, isTag } from '../../rules/names.ts';
+import { topics } from '../../rules/topics.ts';
 import { bodyOf, manifestByTag } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import { topics } from '../../rules/topics.ts';
-import type { Descriptor, ReferrerPage, TagPage } from './types.ts';
-import type { Away } from '../../clients/upstream/away.ts';
-import { type Target, UpstreamAway, type UpstreamClient } from '../../clients/upstream/client.ts';
 import type { FreshManifest } from './manifests.ts';
+import type { Descriptor, ReferrerPage, TagPage, Upstreams } from './types.ts';
 
 // What a cached repository lists is what its upstream has, not the few images that somebody happened to pull. Pages are the upstream's:
 // whatever its Link says comes back to it unchanged.
@@ -22,7 +21,7 @@ const freshMs = 30_000;
 const maxBodyBytes = 8 * 1024 * 1024;
 const longestQuery = 2_000;
 
-export function makeUpstreamLists(app: App, client: UpstreamClient, away: Away, fresh: FreshManifest): UpstreamLists {
+export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: FreshManifest): UpstreamLists {
   const remembered = app.caches.make<{ page: Page | 'none' }>({
     ttlMs: freshMs,
     bytes: { of: ({ page }) => bytesOf(page), most: 32 * 1024 * 1024 },

@@ -1,5 +1,16 @@
 import type { Readable } from 'node:stream';
+import type { Away } from '../../clients/upstream/away.ts';
+import type { UpstreamClient } from '../../clients/upstream/client.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
+import type { RegistryMetrics } from '../metrics.ts';
+import type { Engine } from '../settings.ts';
+
+/** The way to the upstreams, made once: logins, tokens and who is away are remembered in it. */
+export interface Upstreams extends Engine {
+  client: UpstreamClient;
+  away: Away;
+  metrics: RegistryMetrics;
+}
 
 /** Bytes that are still on their way from an upstream, or have just arrived. */
 export interface ReadableSource {
@@ -35,10 +46,10 @@ export interface Unheard {
 export interface PullThrough {
   /** The catalog host that a repository's name (without the slug) begins with; undefined for an ordinary one. */
   hostOf(repositoryName: string): string | undefined;
-  /** The repository's row, made when the upstream is known and the row is not there yet; throws an OciError otherwise. */
-  repository(slug: string, registryId: string, org: string, name: string): Promise<RepositoryRow>;
-  /** After this the local tables hold what the upstream has, or what is left of it; throws an OciError when there is nothing. */
-  manifest(repository: RepositoryRow, reference: string, options: { head: boolean }): Promise<{ warning?: string } | undefined>;
+  /** The repository's row, made when the upstream is known and the row is not there yet; throws a RegistryError otherwise. */
+  repository(slug: string, registryId: string, name: string): Promise<RepositoryRow>;
+  /** After this the local tables hold what the upstream has, or what is left of it; throws a RegistryError when there is nothing. */
+  manifest(repository: RepositoryRow, reference: string): Promise<{ warning?: string } | undefined>;
   /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
   blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
   /** How large such a blob is, without fetching it. Undefined: the upstream has none either. */

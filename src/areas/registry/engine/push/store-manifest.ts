@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
+import type { App } from '../../../../kernel/app.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
 import type { Tx } from '../../../../kernel/db.ts';
-import { tell } from '../../events.ts';
-import { book } from '../quota.ts';
+import { RegistryError } from '../../rules/errors.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { indexBounds, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
-import { type BlobRow, holdLinks, linkBlob, linkedElsewhere } from '../../store/blobs.ts';
-import { holdListed, insertTag, keepListed, ledTo, lockTag, manifestElsewhere, moveTag, putManifest } from '../../store/manifests.ts';
-import { redeemPromises } from '../../store/promises.ts';
-import type { RepositoryRow } from '../../store/repositories.ts';
-import { forgetChecked } from '../../store/upstreams.ts';
 import { topics } from '../../rules/topics.ts';
-import { OciError } from '../../planes/oci/errors.ts';
+import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
+import { insertTag, keepListed, ledTo, lockTag, manifestElsewhere, moveTag, putManifest, shareListed } from '../../store/manifests.ts';
+import { redeemPromises } from '../../store/promises.ts';
+import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
+import { forgetChecked } from '../../store/upstreams.ts';
+import { withRoom } from '../gc/evict.ts';
+import { bookBytes } from '../quota.ts';
 
 export interface Pushed {
   repository: RepositoryRow;
@@ -27,6 +28,17 @@ export interface Pushed {
 
 export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${createHash(algorithm).update(body).digest('hex')}`;
 
+/** A manifest that somebody pushes: its repository is made when it is not there, and cached images make room. Undefined: the registry
+ *  is gone. */
+export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>) =>
+  withRoom(app, place.registryId, () =>
+    app.db.write(async (tx) => {
+      const repository = await ensureRepository(tx, place);
+      if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
+      return repository;
+    }),
+  );
+
 /** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
 export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Promise<{ id: number }> {
   const { repository, digest, body, parsed, by, cached = false } = pushed;
@@ -40,38 +52,35 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
 
   const tags = [...new Set(pushed.tags)].sort();
   for (const tag of tags) await setTag(tx, caches, repository, tag, { id, cached });
-  await tell(tx, {
-    kind: 'push',
-    org: repository.org_id,
-    registryId: repository.registry_id,
-    slug: repository.slug,
-    repository: repository.name,
-    digest,
-    by,
-    mediaType,
-    tags,
-  });
   const { id: repositoryId, registry_id } = repository;
   for (const blob of linked)
-    await book(tx, registry_id, { size: blob.size, sign: 1, elsewhere: () => linkedElsewhere(tx, registry_id, repositoryId, blob.id) });
+    await bookBytes(tx, registry_id, {
+      size: blob.size,
+      sign: 1,
+      elsewhere: () => linkedElsewhere(tx, registry_id, repositoryId, blob.id),
+    });
   if (fresh)
-    await book(tx, registry_id, { size: body.length, sign: 1, elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest) });
+    await bookBytes(tx, registry_id, {
+      size: body.length,
+      sign: 1,
+      elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest),
+    });
   return { id };
 }
 
-/** What the index leads to is held for it, and is the cache's no more. */
+/** What the index leads to stays for it, and is the cache's no more. */
 async function keepWhatIsListed(tx: Tx, repository: RepositoryRow, indexId: number, by: string) {
   const { manifests, depth } = indexBounds;
   const listed = await ledTo(tx, indexId, { most: manifests + 1, depth: depth + 1 });
   if (listed.length > manifests)
-    throw new OciError(
+    throw new RegistryError(
       'MANIFEST_INVALID',
       `the index leads to more than ${manifests} manifests by way of the indexes in it; list fewer, or push them under indexes of their own`,
     );
   if (listed.some((m) => m.depth > depth))
-    throw new OciError('MANIFEST_INVALID', `the index leads to indexes more than ${depth} deep; list what those lead to instead`);
+    throw new RegistryError('MANIFEST_INVALID', `the index leads to indexes more than ${depth} deep; list what those lead to instead`);
   const ids = [...new Set(listed.map((m) => m.id))].filter((id) => id !== null);
-  await holdListed(tx, ids);
+  await shareListed(tx, ids);
   if (repository.upstream_host !== null) await keepListed(tx, ids, by);
 }
 
@@ -79,7 +88,7 @@ async function keepWhatIsListed(tx: Tx, repository: RepositoryRow, indexId: numb
  *  and digest they have, however immutable. */
 function refuseRetyped(mediaType: string, parsed: Manifest) {
   if (mediaType !== parsed.mediaType)
-    throw new OciError(
+    throw new RegistryError(
       'MANIFEST_INVALID',
       `the repository has this manifest as ${mediaType}, not as ${parsed.mediaType}; push it with that Content-Type, or name the type in its mediaType`,
     );
@@ -96,18 +105,21 @@ async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: st
     }
     if (before.manifest_id === id || (cached && !before.fetched)) return;
     if (isImmutable(repository.immutable_tags, repository.name, tag)) {
-      throw new OciError('DENIED', `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`);
+      throw new RegistryError(
+        'DENIED',
+        `the tag ${tag} is immutable in this registry and stands for ${before.digest}; push under another tag`,
+      );
     }
     await moveTag(tx, repository.id, tag, id);
     return caches.drop(tx, topics.tag(repository.id, tag));
   }
 }
 
-/** Holds the links of what the image needs. What was promised to a push is linked again: those are returned, to be booked last. */
+/** Shares the links of what the image needs. What was promised to a push is linked again: those are returned, to be booked last. */
 async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manifest): Promise<BlobRow[]> {
   const held = new Set(
     (
-      await holdLinks(
+      await shareLinks(
         tx,
         repository.id,
         blobs.map((b) => b.digest),
@@ -123,7 +135,7 @@ async function requireBlobs(tx: Tx, repository: RepositoryRow, { blobs }: Manife
   }
   const missing = blobs.filter((b) => !b.elsewhere && !held.has(b.digest)).map((b) => b.digest);
   if (missing.length > 0) {
-    throw new OciError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, {
+    throw new RegistryError('MANIFEST_BLOB_UNKNOWN', `the repository lacks ${missing.length} blob(s) of the image; push them first`, {
       detail: missing.slice(0, 20).map((digest) => ({ digest })),
     });
   }

@@ -4,10 +4,12 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
+import { ImmutableTag } from '../../engine/deletion.ts';
 import { OverQuota } from '../../engine/quota.ts';
+import { type ErrorCode, RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { ManifestInvalid } from '../../rules/manifest.ts';
 
-const statuses = {
+const statuses: Record<ErrorCode, number> = {
   BLOB_UNKNOWN: 404,
   BLOB_UPLOAD_INVALID: 400,
   BLOB_UPLOAD_UNKNOWN: 404,
@@ -24,12 +26,11 @@ const statuses = {
   UNSUPPORTED: 405,
   TOOMANYREQUESTS: 429,
   UNAVAILABLE: 503,
-} as const;
-export type OciCode = keyof typeof statuses;
+};
 
 /** A refusal in the words that registry clients understand. */
 export class OciError extends Error {
-  readonly code: OciCode;
+  readonly code: ErrorCode;
   readonly status: number;
   readonly detail: unknown;
   readonly headers: Record<string, string>;
@@ -37,7 +38,7 @@ export class OciError extends Error {
   readonly logged: boolean;
 
   constructor(
-    code: OciCode,
+    code: ErrorCode,
     sentence: string,
     options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown; logged?: boolean } = {},
   ) {
@@ -51,12 +52,28 @@ export class OciError extends Error {
   }
 }
 
-const codes: Record<number, OciCode> = { 401: 'UNAUTHORIZED', 403: 'DENIED', 413: 'SIZE_INVALID', 429: 'TOOMANYREQUESTS' };
-const soon = { 'Retry-After': '2' };
+const codes: Record<number, ErrorCode> = { 401: 'UNAUTHORIZED', 403: 'DENIED', 413: 'SIZE_INVALID', 429: 'TOOMANYREQUESTS' };
+const retryAfter = (seconds: number) => ({ 'Retry-After': String(Math.ceil(seconds)) });
+const soon = retryAfter(2);
 
 /** What went wrong, in the protocol's words. Undefined: nobody foresaw it. */
 export function asOciError(error: unknown): OciError | undefined {
   if (error instanceof OciError) return error;
+  if (error instanceof RegistryError)
+    return new OciError(error.code, error.message, {
+      detail: error.detail,
+      cause: error,
+      ...(error.retrySeconds === undefined ? {} : { headers: retryAfter(error.retrySeconds) }),
+    });
+  // 429 stays 429, so that clients wait.
+  if (error instanceof UpstreamAway)
+    return new OciError(error.limited ? 'TOOMANYREQUESTS' : 'UNAVAILABLE', error.message, {
+      status: error.limited ? 429 : 502,
+      headers: retryAfter(error.retrySeconds),
+      cause: error,
+      logged: true,
+    });
+  if (error instanceof ImmutableTag) return new OciError('DENIED', error.message);
   if (error instanceof OverQuota) return new OciError('DENIED', error.message, { detail: error.detail });
   if (error instanceof ManifestInvalid) return new OciError('MANIFEST_INVALID', error.message);
   if (error instanceof DigestMismatch) return new OciError('DIGEST_INVALID', error.message);

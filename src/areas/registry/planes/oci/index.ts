@@ -1,55 +1,51 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { App } from '../../../../kernel/app.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
-import type { Action, Authenticate } from '../../rules/access.ts';
+import type { Authenticate } from '../../engine/credentials/index.ts';
+import type { RegistryMetrics } from '../../engine/metrics.ts';
+import { rememberNode } from '../../engine/node.ts';
+import { makePlaces } from '../../engine/places.ts';
+import { makePullMarks } from '../../engine/pull-marks.ts';
+import type { PullThrough } from '../../engine/pull-through/types.ts';
+import { makeHashes } from '../../engine/push/hashes.ts';
+import { patiently } from '../../engine/push/patience.ts';
+import type { Engine } from '../../engine/settings.ts';
+import type { Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
-import { settingsOf } from '../../engine/settings.ts';
-import { markPulled } from '../../store/manifests.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
 import { type Call, nothing, type Plane, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
 import { asOciError, OciError, sendError } from './errors.ts';
-import { makeHashes } from '../../engine/push/hashes.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
-import { metricsOf } from '../../engine/metrics.ts';
-import { nodeOf } from '../../engine/node.ts';
-import { patiently } from '../../engine/push/patience.ts';
-import { makePlaces } from '../../engine/places.ts';
-import { ClientGone } from './send.ts';
+import { ClientGone, makeBuffers } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
-import type { PullThrough } from '../../engine/pull-through/types.ts';
 
-export interface OciOptions {
-  app: App;
+export interface OciParts extends Engine {
   authenticate: Authenticate;
   cache?: PullThrough | undefined;
+  metrics: RegistryMetrics;
 }
 
 /** The OCI distribution API: takes every URL at and below /v2. */
-export function ociHandler({ app, authenticate, cache }: OciOptions): RawHandler {
-  let node: Promise<string> | undefined;
+export function ociHandler({ app, settings, authenticate, cache, metrics }: OciParts): RawHandler {
   const plane: Plane = {
     app,
+    settings,
     authenticate,
     cache,
-    places: makePlaces(app),
+    places: makePlaces({ app, settings }),
     hashes: makeHashes(),
-    metrics: metricsOf(app),
+    metrics,
+    buffers: makeBuffers(),
     small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-    node: () =>
-      (node ??= nodeOf(app).catch((error) => {
-        node = undefined;
-        throw error;
-      })),
-    idleMs: () => settingsOf(app).idleMs,
-    pulled: pullMarks(app),
+    node: rememberNode(app),
+    pulled: makePullMarks(app),
   };
   return (request, response) => {
     const url = request.url ?? '';
     if (!url.startsWith('/v2') || (url.length > 3 && url[3] !== '/' && url[3] !== '?')) return false;
-    answer(plane, request, response, url).catch((error) => {
+    answerRequest(plane, request, response, url).catch((error) => {
       if (error instanceof ClientGone || error?.code === 'ERR_STREAM_PREMATURE_CLOSE') return response.destroy();
       plane.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
       sendError(request, response, error, app.log);
@@ -58,7 +54,7 @@ export function ociHandler({ app, authenticate, cache }: OciOptions): RawHandler
   };
 }
 
-async function answer(plane: Plane, request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
+async function answerRequest(plane: Plane, request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
   response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
   response.setHeader('X-Content-Type-Options', 'nosniff');
   const mark = url.indexOf('?');
@@ -140,21 +136,4 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
   const own = scopeOf(route.name, actions);
   const from = query.get('from');
   return from && isName(from) ? `${own} ${scopeOf(from, ['pull'])}` : own;
-}
-
-/** At most one note a manifest and minute, many in one statement: retention asks for days. */
-function pullMarks(app: App) {
-  const noted = app.caches.make<{ pulled: true }>();
-  const waiting = new Set<number>();
-  const flush = () => {
-    const ids = [...waiting];
-    waiting.clear();
-    app.db.read((tx) => markPulled(tx, ids)).catch(() => {}); // a lost note costs nothing; the next pull leaves another
-  };
-  return (id: number) => {
-    if (noted.peek(String(id))) return;
-    void noted.get(String(id), async () => ({ value: { pulled: true }, topics: [] }));
-    if (waiting.size === 0) setTimeout(flush, 1_000).unref();
-    waiting.add(id);
-  };
 }

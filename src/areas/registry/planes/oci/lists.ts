@@ -1,12 +1,13 @@
+import type { Descriptor, Unheard } from '../../engine/pull-through/types.ts';
 import { covers, may } from '../../rules/access.ts';
 import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
 import { isDigest } from '../../rules/names.ts';
+import { catalogScope } from '../../rules/scope.ts';
 import { referrersOf, tagNames } from '../../store/manifests.ts';
 import { catalogOf } from '../../store/repositories.ts';
 import { type Call, knownRepository, permit, repositoryAt, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { Descriptor, Unheard } from '../../engine/pull-through/types.ts';
 
 const most = 10_000;
 const referrersPage = { most: 500, mostBytes: 4 * 1024 * 1024 };
@@ -104,7 +105,7 @@ export async function listReferrers(call: Call, name: string, digest: string): P
 /** Only what the credential may pull. Names come registry by registry, which is the order of whole names, since slugs are sorted. */
 export async function listCatalog(call: Call): Promise<void> {
   const { plane, access } = call;
-  if (access.scopes && !access.scopes.has('registry:catalog')) throw challenge(plane.app, 'registry:catalog:*', true);
+  if (access.scopes && !access.scopes.has(catalogScope)) throw challenge(plane.app, `${catalogScope}:*`, true);
   const { n, last } = pageOf(call);
   const whole = { ...access, scopes: undefined };
   const names: string[] = [];

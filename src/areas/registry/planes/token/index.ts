@@ -5,8 +5,8 @@ import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
 import type { RawHandler } from '../../../../kernel/http/server.ts';
-import { basicLogin, type Login } from '../../rules/authorization.ts';
 import type { Credentials } from '../../engine/credentials/index.ts';
+import { basicLogin, type Login } from '../../rules/authorization.ts';
 import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
 
 // The token service of the distribution project: GET with Basic (docker, skopeo, podman), POST as an OAuth 2.0 form (containerd).
@@ -22,13 +22,13 @@ export function tokenHandler(app: App, credentials: Credentials): RawHandler {
   return (request, response) => {
     const path = request.url ?? '';
     if (path !== '/token' && !path.startsWith('/token?')) return false;
-    answer(request, response, credentials).catch((error) => refuse(app, request, response, error));
+    answerRequest(request, response, credentials).catch((error) => sendRefusal(app, request, response, error));
     return true;
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
-  const { login, scopes: texts, offline } = await asked(request);
+async function answerRequest(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
+  const { login, scopes: texts, offline } = await readAsked(request);
   const scopes = parseScopes(texts);
   const opened = login && (await credentials.login(request, login, slugOf(scopes)));
   if (!opened)
@@ -51,7 +51,7 @@ const isForeign = ({ username = '' }: Login) => username === 'oidc' || username.
 const wrongLogin = 'the user name and password are wrong, expired or revoked; mint a new registry key or log in again';
 const noLogin = 'log in first: every registry here needs a login, also for pulling';
 
-async function asked(request: IncomingMessage): Promise<Asked> {
+async function readAsked(request: IncomingMessage): Promise<Asked> {
   if (request.method === 'GET') {
     const query = new URL(request.url!, 'http://here').searchParams;
     return {
@@ -88,7 +88,7 @@ function send(response: ServerResponse, status: number, body: unknown, headers: 
 }
 
 /** GET clients read `errors`, OAuth clients `error` and `error_description`: each finds its own. */
-function refuse(app: App, request: IncomingMessage, response: ServerResponse, error: unknown) {
+function sendRefusal(app: App, request: IncomingMessage, response: ServerResponse, error: unknown) {
   if (response.headersSent || response.destroyed) return response.destroy();
   const refusal =
     error instanceof Refusal

@@ -5,6 +5,7 @@ import { readConfig } from '../../../../kernel/config.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { expireUploads } from '../../engine/gc/uploads.ts';
 import { cached } from '../cached.ts';
+import { engineOf } from '../engine.ts';
 import { digestOf } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -30,10 +31,10 @@ test('the operator sets the quota of new registries, the delay of garbage collec
   assert.equal(await expireUploads(app, signal), 1);
 
   const blob = `own/app/blobs/${digestOf(layer)}`;
-  await collect(app, signal, app.log);
+  await collect(engineOf(app), signal, app.log);
   assert.ok(await isThere(blob));
   await clock.advance('10m');
-  await collect(app, signal, app.log);
+  await collect(engineOf(app), signal, app.log);
   assert.ok(!(await isThere(blob)));
 
   // A delay of nothing would collect layers while their image is still being pushed.

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oidcIssuer } from '../../../../../test/fakes/oidc-issuer.ts';
-import type { App } from '../../../../kernel/app.ts';
 import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { makeLog } from '../../../../kernel/log.ts';
-import { BadToken, IssuerAway, makeIssuers } from '../../clients/issuers.ts';
+import { BadToken, IssuerAway, type IssuerParts, makeIssuers } from '../../clients/issuers.ts';
 
 const at = Date.parse('2026-11-15T12:00:00Z');
 const clock = async () => at;
 
-function issuersWith(limits: Parameters<typeof makeIssuers>[3]) {
-  const app = { guard: makeGuard({ allow: parseAllow('oidc=127.0.0.0/8') }), log: makeLog('silent') } as unknown as App;
-  return makeIssuers(app, clock, () => true, limits);
+function issuersWith(limits: Partial<IssuerParts>) {
+  const guard = makeGuard({ allow: parseAllow('oidc=127.0.0.0/8') });
+  return makeIssuers({ guard, log: makeLog('silent'), clock, mayBePlain: () => true, ...limits });
 }
 
 test('an issuer’s new keys are fetched when a token names them, and not before', async (t) => {

@@ -3,17 +3,18 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { row, run } from '../../../../kernel/db.ts';
 import { collect } from '../../engine/gc/collect.ts';
+import { purgeManifest } from '../../engine/removal.ts';
 import { lockLink } from '../../store/blobs.ts';
 import { promiseBlob } from '../../store/promises.ts';
-import { purgeManifest } from '../../store/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
+import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, type Image, imageOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('a promise ends when its layer is pushed again, or deleted', async (t) => {
   const { send, app } = await registryServer(t);
-  const work = () => collect(app, signal, app.log);
+  const work = () => collect(engineOf(app), signal, app.log);
   const stored = async () => (await Array.fromAsync(app.storage.list(''))).length;
   const promises = () => app.db.read((tx) => run(tx)`select from registry.promised_blob`);
   const pushAndPurge = async (image: Image) => {

@@ -4,6 +4,7 @@ import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
 import { ensureRepository } from '../../store/repositories.ts';
+import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { registryServer } from '../registry-server.ts';
 
@@ -18,7 +19,7 @@ test('a repository that somebody pushes to this moment is not empty', async (t) 
     (tx) => run(tx)`
       insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, created_at, expires_at)
       values ('up', 'org_test', ${id}, 'up', 'here', 'key', kernel.now(), kernel.now() + interval '1 day')`,
-    () => scrub(app, new AbortController().signal, app.log),
+    () => scrub(engineOf(app), new AbortController().signal, app.log),
   );
   const left = await app.db.read((tx) => run(tx)`select from registry.repository r join registry.upload u on u.repository_id = r.id`);
   assert.equal(left, 1);

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
+import type { App } from '../../../../kernel/app.ts';
 import { run, type Tx } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
-import { listeners, type RegistryEvent } from '../../events.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { storeManifest } from '../../engine/push/store-manifest.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { registryIds } from '../../store/collect.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { basic } from '../credentials.ts';
+import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
 
@@ -27,14 +28,14 @@ test('what is pushed while retention looks stays', async (t) => {
     app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
   const onDelete = async (act: () => Promise<unknown>) => {
     let first = true;
-    const listen = async (_: Tx, event: RegistryEvent) => {
-      if (event.kind !== 'delete' || !first) return;
+    // What is deleted is dropped from the caches in the same transaction.
+    const drop: App['caches']['drop'] = async (tx, topic) => {
+      await app.caches.drop(tx, topic);
+      if (!first) return;
       first = false;
       await act();
     };
-    listeners.push(listen);
-    await retain(app, signal, app.log);
-    listeners.splice(listeners.indexOf(listen), 1);
+    await retain({ ...engineOf(app), app: { ...app, caches: { ...app.caches, drop } } }, signal, app.log);
     assert.equal(first, false);
   };
   const digestAt = async (name: string, reference: string) =>
@@ -53,7 +54,7 @@ test('what is pushed while retention looks stays', async (t) => {
   await govern({ untaggedDays: 1 });
   await pushImage(send, 'acme/b', image(3).digest, image(3));
   await app.db.write((tx) => moveClock(tx, 2 * 86_400));
-  await overtaken(app, holdImage(image(3).digest), () => retain(app, signal, app.log), tagImage(image(3).digest, 'new'));
+  await overtaken(app, holdImage(image(3).digest), () => retain(engineOf(app), signal, app.log), tagImage(image(3).digest, 'new'));
   assert.equal(await digestAt('acme/b', 'new'), image(3).digest, 'an image that was tagged');
 });
 

@@ -12,6 +12,7 @@ import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { rows } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
+import { engineOf } from '../engine.ts';
 import { digestOf, type Image, imageOf, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
 
 test('a server killed at any moment keeps what it acknowledged', async (t) => {
@@ -59,7 +60,7 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
   }
   // What the crashes left lying around goes, and nothing else.
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
-  await scrub(app, new AbortController().signal, app.log);
+  await scrub(engineOf(app), new AbortController().signal, app.log);
   const keys = await app.db.read(
     (tx) => rows(tx, Type.Object({ storage_key: Type.String() }))`select storage_key from registry.blob order by storage_key collate "C"`,
   );
@@ -98,7 +99,7 @@ async function pushOne(
 }
 
 async function startServer(dataDir: string, connection: unknown): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'stand-alone.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../stand-alone.ts')], {
     env: { ...process.env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

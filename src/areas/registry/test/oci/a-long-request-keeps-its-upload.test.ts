@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { row, run } from '../../../../kernel/db.ts';
-import { changeSettings } from '../../engine/settings.ts';
+import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, registryServer } from '../registry-server.ts';
 
 test('an upload does not expire while one long request fills it', async (t) => {
   const { send, app } = await registryServer(t, { settings: { uploadSeconds: 1000 } });
+  const { settings } = engineOf(app);
   const expiry = async () =>
     (await app.db.read((tx) => row(tx, Type.Object({ at: Type.String() }))`select expires_at as at from registry.upload`))!.at;
 
@@ -21,9 +22,9 @@ test('an upload does not expire while one long request fills it', async (t) => {
       yield piece;
       await sleep(10);
     }
-    changeSettings(app, { uploadSeconds: 1000 });
+    settings.uploadSeconds = 1000;
   }
-  changeSettings(app, { uploadSeconds: 0.3 });
+  settings.uploadSeconds = 0.3;
   assert.equal((await send('PATCH', location, { body: slowly() })).status, 202);
   assert.equal((await send('PUT', `${location}?digest=${digestOf(Buffer.concat(sent))}`)).status, 201);
 });

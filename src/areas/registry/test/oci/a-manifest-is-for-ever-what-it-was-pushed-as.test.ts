@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { collect } from '../../engine/gc/collect.ts';
+import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, imageOf, indexOf, pushBlob, pushImage, registryServer, someBytes } from '../registry-server.ts';
 
 const artifact = 'application/vnd.oci.artifact.manifest.v1+json';
@@ -34,7 +35,7 @@ test('bytes that name no type are for ever what they were pushed as', async (t) 
     assert.equal((await put(tag, body, type)).status, 201, 'the same again is no change');
   }
   await app.db.write((tx) => moveClock(tx, 90 * 86_400));
-  await collect(app, new AbortController().signal, app.log);
+  await collect(engineOf(app), new AbortController().signal, app.log);
   for (const blob of [...child.blobs, ...image.blobs])
     assert.equal((await send('HEAD', `/v2/acme/app/blobs/${digestOf(blob)}`)).status, 200);
 });

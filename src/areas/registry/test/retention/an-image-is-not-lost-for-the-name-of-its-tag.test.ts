@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
+import { engineOf } from '../engine.ts';
 import { codeOf, type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -24,7 +25,7 @@ test('an image is not lost for the name of its tag', async (t) => {
   const retainAfterDays = async (days: number, retention: object) => {
     await app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
     await app.db.write((tx) => moveClock(tx, days * 86_400));
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
   };
   const tags = async (name: string) => ((await send('GET', `/v2/${name}/tags/list`)).json() as { tags: string[] }).tags;
   const strange = image('in another registry');

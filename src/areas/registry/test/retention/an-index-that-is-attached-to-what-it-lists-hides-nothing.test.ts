@@ -5,6 +5,7 @@ import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { knotsOf } from '../../rules/knots.ts';
+import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const about = (subject: Image) => ({ subject: { mediaType: subject.type, digest: subject.digest, size: subject.body.length } });
@@ -40,7 +41,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
 
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1}'`);
   await app.db.write((tx) => moveClock(tx, 30 * 86_400));
-  await retain(app, new AbortController().signal, app.log);
+  await retain(engineOf(app), new AbortController().signal, app.log);
   assert.deepEqual(await here('acme/direct', x, direct), [false, false]);
   assert.deepEqual(await here('acme/below', y, signature, below), [false, false, false]);
   assert.deepEqual(await here('acme/nested', z, inner, outer), [false, false, false]);
@@ -48,7 +49,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
   assert.deepEqual(await here('acme/kept', b, kept), [true, true]);
 
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1, "rules": [{"keepDays": 1}]}'`);
-  await retain(app, new AbortController().signal, app.log);
+  await retain(engineOf(app), new AbortController().signal, app.log);
   assert.deepEqual(await here('acme/tagged', a, tagged), [false, false], 'its tag is a tag as any other');
   assert.deepEqual(await here('acme/kept', b, kept), [false, false]);
 });

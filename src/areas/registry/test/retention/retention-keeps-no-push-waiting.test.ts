@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
+import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { imageOf, pushImage, registryServer } from '../registry-server.ts';
 
@@ -22,7 +23,7 @@ test('retention keeps no push waiting for more than one image', async (t) => {
   await overtaken(
     app,
     (tx) => run(tx)`select from registry.manifest where digest = ${images[1]!.digest} for key share`,
-    () => retain(app, new AbortController().signal, app.log),
+    () => retain(engineOf(app), new AbortController().signal, app.log),
     async (tx) => {
       await run(tx)`select from registry.registry for no key update nowait`;
       assert.deepEqual(await here(), [false, true, true]);

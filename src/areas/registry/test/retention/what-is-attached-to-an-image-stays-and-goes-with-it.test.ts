@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { purgeManifest } from '../../store/removal.ts';
+import { purgeManifest } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
+import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -47,7 +48,7 @@ test('what is attached to an image stays and goes with it', async (t) => {
     const all = [index, child, whole, part, deep, deeper];
     await later(90);
     await govern({ untaggedDays: 1, rules: [{ keepLast: 1 }] });
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
     assert.deepEqual(await here('acme/multi', ...all), Array(6).fill(true));
     await purge('multi', index);
     assert.deepEqual(await here('acme/multi', ...all), Array(6).fill(false), 'a purge takes all of them');
@@ -80,7 +81,7 @@ test('what is attached to an image stays and goes with it', async (t) => {
     await later(30);
     await govern({ untaggedDays: 1 });
     await send('DELETE', `/v2/acme/lists/manifests/${tagOf(subject)}`);
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
     assert.deepEqual(await here('acme/lists', subject, referrer, old, young), [true, true, false, false]);
   });
 
@@ -99,13 +100,13 @@ test('what is attached to an image stays and goes with it', async (t) => {
     const orphans = [tagged, referring, yin, yang];
     await later(30);
     await govern({ rules: [{ keepLast: 1 }] });
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), Array(5).fill(true), 'nobody said how long untagged ones stay');
     await govern({ untaggedDays: 31 });
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), Array(5).fill(true), 'not yet');
     await later(2);
-    await retain(app, signal, app.log);
+    await retain(engineOf(app), signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), [true, false, false, false, true], 'a tag keeps what it stands for');
   });
 });

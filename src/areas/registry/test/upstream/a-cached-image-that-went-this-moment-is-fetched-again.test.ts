@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { storeManifest } from '../../engine/push/store-manifest.ts';
+import { removeManifest } from '../../engine/removal.ts';
 import { parseManifest } from '../../rules/manifest.ts';
-import { removeManifest } from '../../store/removal.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { imageOf, registryServer, someBytes } from '../registry-server.ts';
 
@@ -22,7 +22,7 @@ test('a cached image that made room this moment is fetched again', async (t) => 
       };
       return {
         hostOf: (name) => (name.startsWith('up.test/') ? 'up.test' : undefined),
-        repository: async (_slug, registryId, _org, name) =>
+        repository: async (_slug, registryId, name) =>
           (await app.db.write((tx) => ensureRepository(tx, { registryId, name, upstreamHost: 'up.test' })))!,
         manifest: fetch,
         blob: unasked,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db.ts';
-import { upstreamMetricsOf } from '../../engine/upstream-metrics.ts';
+import { metricsOf } from '../../engine/metrics.ts';
 import { openSpool } from '../../engine/pull-through/spool.ts';
 import { cached } from '../cached.ts';
 
@@ -21,7 +21,7 @@ test('a layer that cannot be kept is still served whole, also to who reads slowl
     return commit(...args);
   };
   const slow = await pull(`up.test/team/app/blobs/${image.layers[0]}`);
-  await eventually(async () => (await upstreamMetricsOf(app).blobs.get()).values.some((v) => v.labels.result === 'failed'));
+  await eventually(async () => (await metricsOf(app).cacheFills.get()).values.some((v) => v.labels.result === 'failed'));
   assert.ok(Buffer.from(await slow.arrayBuffer()).equals(layer));
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { upstreamMetricsOf } from '../../engine/upstream-metrics.ts';
+import { metricsOf } from '../../engine/metrics.ts';
 import { cached } from '../cached.ts';
 
 test('the cache outlives what goes wrong upstream', async (t) => {
@@ -55,10 +55,10 @@ test('the cache outlives what goes wrong upstream', async (t) => {
 
   await t.test('and what happened can be counted', async () => {
     const counted = new Map(
-      (await upstreamMetricsOf(app).manifests.get()).values.map((v) => [`${v.labels.upstream} ${v.labels.result}`, v.value]),
+      (await metricsOf(app).cacheManifests.get()).values.map((v) => [`${v.labels.upstream} ${v.labels.result}`, v.value]),
     );
     assert.deepEqual([counted.get('up.test stale'), counted.get('up.test away'), counted.get('gone.test away')], [2, 1, 1]);
-    const fills = new Map((await upstreamMetricsOf(app).blobs.get()).values.map((v) => [v.labels.result, v.value]));
+    const fills = new Map((await metricsOf(app).cacheFills.get()).values.map((v) => [v.labels.result, v.value]));
     assert.deepEqual([fills.get('whole'), fills.get('failed')], [3, 1]);
   });
 });

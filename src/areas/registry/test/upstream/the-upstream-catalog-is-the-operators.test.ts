@@ -24,9 +24,9 @@ test('the upstream catalog is the operator’s', async (t) => {
       host,
     );
   }
-  assert.equal(hostOf(app, 'docker.io/library/alpine'), 'docker.io');
-  assert.equal(hostOf(app, 'docker.io'), undefined, 'a host alone names nothing');
-  assert.equal(hostOf(app, 'team/docker.io/alpine'), undefined);
+  assert.equal(hostOf(app.config.registry_upstreams, 'docker.io/library/alpine'), 'docker.io');
+  assert.equal(hostOf(app.config.registry_upstreams, 'docker.io'), undefined, 'a host alone names nothing');
+  assert.equal(hostOf(app.config.registry_upstreams, 'team/docker.io/alpine'), undefined);
   assert.equal(upstreamPath('docker.io', 'docker.io/alpine'), 'library/alpine');
   assert.equal(upstreamPath('docker.io', 'docker.io/grafana/grafana'), 'grafana/grafana');
   assert.equal(upstreamPath('quay.io', 'quay.io/podman'), 'podman');

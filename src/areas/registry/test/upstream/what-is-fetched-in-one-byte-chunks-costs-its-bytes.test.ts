@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { assertCostsItsBytes, oneByteServer } from '../../../../../test/harness/one-byte-chunks.ts';
-import type { App } from '../../../../kernel/app.ts';
 import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { makeLog } from '../../../../kernel/log.ts';
 import { makeIssuers } from '../../clients/issuers.ts';
@@ -41,14 +40,9 @@ test('an issuer’s documents in one-byte chunks cost their bytes, and are under
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
   // One document is both: where the keys are, and the keys.
   const issuer = await oneByteServer(t, (url) => JSON.stringify({ issuer: url, jwks_uri: `${url}/keys`, keys: [key] }) + padding);
-  const app = { guard: makeGuard({ allow: parseAllow('oidc=127.0.0.0/8') }), log: makeLog('silent') } as unknown as App;
+  const guard = makeGuard({ allow: parseAllow('oidc=127.0.0.0/8') });
   const timeouts = { connectMs: 60_000, headersMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
-  const issuers = makeIssuers(
-    app,
-    async () => Date.now(),
-    () => true,
-    { timeouts },
-  );
+  const issuers = makeIssuers({ guard, log: makeLog('silent'), clock: async () => Date.now(), mayBePlain: () => true, timeouts });
   const claims = new SignJWT({ sub: 'me', aud: 'us' }).setProtectedHeader({ alg: 'ES256', kid: 'one' });
   const token = await claims.setIssuer(issuer.url).setIssuedAt().setExpirationTime('5m').sign(privateKey);
 

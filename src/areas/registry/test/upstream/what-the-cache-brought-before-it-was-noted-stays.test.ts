@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
+import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -31,7 +32,7 @@ test('what the cache brought before anybody noted it is no rule’s to take, unt
   );
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1, "rules": [{"keepLast": 2}]}'`);
   await later(3 * 86_400);
-  await retain(app, signal, app.log);
+  await retain(engineOf(app), signal, app.log);
   assert.deepEqual(await tags(), ['mine-1', 'mine-2', 'up-1', 'up-2', 'up-3'], 'neither counted nor taken');
   assert.deepEqual([await here(byDigest), await here(child)], [true, true]);
 
@@ -39,7 +40,7 @@ test('what the cache brought before anybody noted it is no rule’s to take, unt
   await put('', byDigest);
   const index = await put('', indexOf([child]));
   await later(3 * 86_400);
-  await retain(app, signal, app.log);
+  await retain(engineOf(app), signal, app.log);
   assert.deepEqual([await here(byDigest), await here(child), await here(index)], [false, false, false]);
   assert.deepEqual(await tags(), ['mine-1', 'mine-2', 'up-1', 'up-2', 'up-3']);
 });
