@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { RawHandler } from '../../../../kernel/http/server.ts';
+import type { RawHandler } from '../../../../kernel/http/plane.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
 import { rememberNode } from '../../engine/node.ts';

@@ -4,7 +4,7 @@ import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import type { RawHandler } from '../../../../kernel/http/server.ts';
+import type { RawHandler } from '../../../../kernel/http/plane.ts';
 import type { Credentials } from '../../engine/credentials/index.ts';
 import { basicLogin, type Login } from '../../rules/authorization.ts';
 import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
