@@ -1,14 +1,6 @@
-import type { App } from '../../kernel/app.ts';
 import { defineArea } from '../area.ts';
-import { makeClock } from './engine/credentials/clock.ts';
-import { makeCredentials } from './engine/credentials/index.ts';
-import { type LastUsed, makeLastUsed } from './engine/credentials/last-used.ts';
 import { loadKey } from './engine/credentials/loader.ts';
-import { metricsOf } from './engine/metrics.ts';
-import { oidcOf } from './engine/oidc.ts';
-import { makePullThrough, upstreamsOf } from './engine/pull-through/index.ts';
-import { settingsOf } from './engine/settings.ts';
-import { registerMetrics } from './metrics.ts';
+import { openRegistry } from './open.ts';
 import { createRegistry } from './operations/create-registry.ts';
 import { createRegistryKey } from './operations/create-registry-key.ts';
 import { createRegistryLogin } from './operations/create-registry-login.ts';
@@ -33,14 +25,9 @@ import { revokeRegistryKey } from './operations/revoke-registry-key.ts';
 import { revokeRegistryLogin } from './operations/revoke-registry-login.ts';
 import { setRegistryUpstreamCredential } from './operations/set-registry-upstream-credential.ts';
 import { updateRegistry } from './operations/update-registry.ts';
-import { ociHandler } from './planes/oci/index.ts';
-import { tokenHandler } from './planes/token/index.ts';
 import { liveKeys } from './store/blobs.ts';
 import { registriesOf } from './store/registries.ts';
 import { tasks } from './tasks.ts';
-
-/** What the data plane of a running process began and must end. */
-const running = new WeakMap<App, LastUsed>();
 
 export const registry = defineArea({
   name: 'registry',
@@ -85,20 +72,5 @@ export const registry = defineArea({
   ],
   loaders: { reg: loadKey },
   tasks,
-  raw: (app, principals) => {
-    const lastUsed = makeLastUsed(app);
-    running.set(app, lastUsed);
-    const credentials = makeCredentials({ app, principals, clock: makeClock(app), lastUsed, foreign: oidcOf(app).login });
-    const token = tokenHandler(app, credentials);
-    const oci = ociHandler({
-      app,
-      settings: settingsOf(app),
-      authenticate: credentials.authenticate,
-      cache: makePullThrough(upstreamsOf(app)),
-      metrics: metricsOf(app),
-    });
-    return (request, response) => oci(request, response) || token(request, response);
-  },
-  metrics: (metrics, app) => registerMetrics(metrics, { app, metrics: metricsOf(app) }),
-  start: async (app) => ({ stop: async () => running.get(app)?.stop() }),
+  open: openRegistry,
 });

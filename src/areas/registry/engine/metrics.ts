@@ -1,5 +1,4 @@
 import { Counter, Gauge } from 'prom-client';
-import { perApp } from '../../../kernel/per-app.ts';
 
 /** What the registry counts, from the first request on. */
 export interface RegistryMetrics {
@@ -37,6 +36,3 @@ export const makeRegistryMetrics = (): RegistryMetrics => ({
     registers: [],
   }),
 });
-
-/** One for a running server. */
-export const metricsOf = perApp(makeRegistryMetrics);

@@ -7,12 +7,11 @@ import { atMost } from '../../../kernel/at-most.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
-import { perApp } from '../../../kernel/per-app.ts';
 import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
 import { type CandidateRow, candidatePage, candidates, shareRule } from '../store/rules.ts';
-import { makeClock } from './credentials/clock.ts';
+import type { Clock } from './credentials/clock.ts';
 import type { ForeignLogin } from './credentials/index.ts';
 
 /** What a job is given for its ID token. */
@@ -44,11 +43,11 @@ const refuse = (): never => {
 };
 
 /** Issuers' keys are remembered in it. */
-export function makeOidc(app: App): Oidc {
+export function makeOidc(app: App, clock: Clock): Oidc {
   // Beyond loopback and what the operator opened by its address, a token's issuer is only as good as its TLS.
   const [allowed, nothing] = [parseAllow(app.config.allow_private_cidrs), parseAllow('')];
   const mayBePlain = (host: string) => decide(allowed, 'oidc', host).allowed && !decide(nothing, 'oidc', host).allowed;
-  const issuers = makeIssuers({ guard: app.guard, log: app.log, clock: makeClock(app), mayBePlain });
+  const issuers = makeIssuers({ guard: app.guard, log: app.log, clock, mayBePlain });
 
   const exchange: Oidc['exchange'] = async (token, slug, keyHash, mode, requestId) => {
     const { rule, subject } = await matchRule(app, issuers, token, slug, mode);
@@ -57,9 +56,6 @@ export function makeOidc(app: App): Oidc {
   const check = async (token: string) => void (await matchRule(app, issuers, token, undefined, undefined));
   return { exchange, login: loginByToken(app, exchange, check), mayBePlain };
 }
-
-/** One for a running server. */
-export const oidcOf = perApp(makeOidc);
 
 /** An ID token used as a password stands for one key: coming back with it within the hour finds that key again, also when the token
  *  itself is over by then (GitHub's lives 5 minutes, a build longer), and also when it was revoked. */

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import { perApp } from '../../../kernel/per-app.ts';
+import type { Config } from '../../../kernel/config.ts';
 
 export interface RegistrySettings {
   /** How long a blob that no image needs stays after somebody was last told that it is here. */
@@ -11,15 +11,12 @@ export interface RegistrySettings {
   idleMs: number;
 }
 
-export const makeSettings = ({ config }: Pick<App, 'config'>): RegistrySettings => ({
+export const makeSettings = (config: Config): RegistrySettings => ({
   gcDelaySeconds: config.registry_gc_delay_seconds,
   uploadSeconds: config.registry_upload_seconds,
   maxManifestBytes: 4 * 1024 * 1024,
   idleMs: 60_000,
 });
-
-/** One for a running server. */
-export const settingsOf = perApp(makeSettings);
 
 /** What every act on a registry leans on. */
 export interface Engine {

@@ -5,14 +5,14 @@ import { invalid } from '../../../kernel/errors.ts';
 import { checkPrefixes } from '../engine/credentials/check-prefixes.ts';
 import { createRule } from '../engine/credentials/keys.ts';
 import { shareRegistry } from '../engine/find-registry.ts';
-import { oidcOf } from '../engine/oidc.ts';
+import type { OpenRegistry } from '../open.ts';
 import { badIssuer } from '../rules/issuer.ts';
 import { strangersAllowed } from '../rules/subject-pattern.ts';
 import { ruleView } from '../views/oidc-rule.ts';
 
-export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }) => {
+export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }, { oidc }: OpenRegistry) => {
   const { issuer, audience, subjectPattern, mode, name = subjectPattern.slice(0, 100) } = body;
-  const wrong = badIssuer(issuer, oidcOf(ctx.app).mayBePlain);
+  const wrong = badIssuer(issuer, oidc.mayBePlain);
   if (wrong) invalid(wrong);
   ctx.app.guard.checkUrl('oidc', issuer);
   const strangers = strangersAllowed(issuer, subjectPattern);

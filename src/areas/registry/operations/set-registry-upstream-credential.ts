@@ -3,21 +3,24 @@ import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { findRegistry, shareRegistry } from '../engine/find-registry.ts';
-import { upstreamsOf } from '../engine/pull-through/index.ts';
 import { setUpstreamLogin, tryLogin } from '../engine/upstream-credentials.ts';
+import type { OpenRegistry } from '../open.ts';
 import { upstreamAt } from '../rules/upstreams.ts';
 
-export const setRegistryUpstreamCredential = operation(registry.setRegistryUpstreamCredential, async ({ ctx, params, body }) => {
-  const { app } = ctx;
-  await ctx.read((tx) => findRegistry(tx, ctx, params.slug));
-  const upstream =
-    upstreamAt(app.config.registry_upstreams, params.host) ?? notFound('upstream; GET /api/v1/registry/upstreams lists them');
-  await tryLogin(upstreamsOf(app).client, upstream, body);
+export const setRegistryUpstreamCredential = operation(
+  registry.setRegistryUpstreamCredential,
+  async ({ ctx, params, body }, { upstreams }: OpenRegistry) => {
+    const { app } = ctx;
+    await ctx.read((tx) => findRegistry(tx, ctx, params.slug));
+    const upstream =
+      upstreamAt(app.config.registry_upstreams, params.host) ?? notFound('upstream; GET /api/v1/registry/upstreams lists them');
+    await tryLogin(upstreams.client, upstream, body);
 
-  return ctx.write(async (tx) => {
-    const found = await shareRegistry(tx, ctx, params.slug);
-    await setUpstreamLogin(tx, app, ctx.org, found.id, upstream.host, body);
-    await audit(tx, ctx, 'registry.upstream.set', found, { slug: found.slug, upstream: upstream.host, username: body.username });
-    return ok({ upstream: upstream.host, username: body.username });
-  });
-});
+    return ctx.write(async (tx) => {
+      const found = await shareRegistry(tx, ctx, params.slug);
+      await setUpstreamLogin(tx, app, ctx.org, found.id, upstream.host, body);
+      await audit(tx, ctx, 'registry.upstream.set', found, { slug: found.slug, upstream: upstream.host, username: body.username });
+      return ok({ upstream: upstream.host, username: body.username });
+    });
+  },
+);

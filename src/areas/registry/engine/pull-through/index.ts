@@ -1,12 +1,11 @@
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
-import { perApp } from '../../../../kernel/per-app.ts';
 import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { hostOf, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
-import { metricsOf, type RegistryMetrics } from '../metrics.ts';
-import { type Engine, settingsOf } from '../settings.ts';
+import type { RegistryMetrics } from '../metrics.ts';
+import type { Engine } from '../settings.ts';
 import { makeUpstreamLogins } from '../upstream-credentials.ts';
 import { makeBlobFetcher } from './blobs.ts';
 import { makeUpstreamLists, NoList } from './lists.ts';
@@ -24,9 +23,6 @@ export function makeUpstreams(engine: Engine, metrics: RegistryMetrics): Upstrea
     away: makeAway({ log: app.log, whoAsks, count: (upstream, result) => metrics.cacheManifests.inc({ upstream, result }) }),
   };
 }
-
-/** One for a running server. */
-export const upstreamsOf = perApp((app) => makeUpstreams({ app, settings: settingsOf(app) }, metricsOf(app)));
 
 /** The pull-through cache: `<slug>/<catalog host>/<path>` is filled from that host as it is pulled. */
 export function makePullThrough(upstreams: Upstreams): PullThrough {

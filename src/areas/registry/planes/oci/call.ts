@@ -14,7 +14,7 @@ import { OciError } from './errors.ts';
 import type { Buffers } from './send.ts';
 
 /** What every handler leans on, made once for a process. */
-export interface Plane extends Engine {
+export interface DataPlane extends Engine {
   authenticate: Authenticate;
   cache: PullThrough | undefined;
   places: Places;
@@ -31,7 +31,7 @@ export interface Plane extends Engine {
 
 /** One request. */
 export interface Call {
-  plane: Plane;
+  plane: DataPlane;
   request: IncomingMessage;
   response: ServerResponse;
   method: string;
@@ -50,7 +50,7 @@ export interface Place {
 export const nothing = new URLSearchParams();
 
 /** The caller's right to a repository; refused in the way that makes clients fetch a better token, if a better one can be had. */
-export function permit(plane: Plane, access: Access, name: string, actions: readonly Action[]): Place {
+export function permit(plane: DataPlane, access: Access, name: string, actions: readonly Action[]): Place {
   const parts = splitName(name);
   if (!parts)
     throw new OciError(

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import type { Logger } from '../../../../kernel/log.ts';
+import { refusalFor } from '../../../../kernel/http/plane.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { ImmutableTag } from '../../engine/deletion.ts';
 import { OverQuota } from '../../engine/quota.ts';
@@ -28,27 +27,22 @@ const statuses: Record<ErrorCode, number> = {
   UNAVAILABLE: 503,
 };
 
+/** How clients tell a registry from any other server. */
+export const setApiVersion = (response: ServerResponse) => response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
+
 /** A refusal in the words that registry clients understand. */
-export class OciError extends Error {
-  readonly code: ErrorCode;
-  readonly status: number;
+export class OciError extends Refusal {
+  declare readonly code: ErrorCode;
   readonly detail: unknown;
-  readonly headers: Record<string, string>;
-  /** Whoever noticed it has told the operator already. */
-  readonly logged: boolean;
 
   constructor(
     code: ErrorCode,
     sentence: string,
-    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown; logged?: boolean } = {},
+    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    super(sentence, { cause: options.cause });
+    super(options.status ?? statuses[code], code, sentence, options);
     this.name = 'OciError';
-    this.code = code;
-    this.status = options.status ?? statuses[code];
     this.detail = options.detail;
-    this.headers = options.headers ?? {};
-    this.logged = options.logged ?? false;
   }
 }
 
@@ -71,7 +65,6 @@ export function asOciError(error: unknown): OciError | undefined {
       status: error.limited ? 429 : 502,
       headers: retryAfter(error.retrySeconds),
       cause: error,
-      logged: true,
     });
   if (error instanceof ImmutableTag) return new OciError('DENIED', error.message);
   if (error instanceof OverQuota) return new OciError('DENIED', error.message, { detail: error.detail });
@@ -92,36 +85,16 @@ export function asOciError(error: unknown): OciError | undefined {
   return undefined;
 }
 
-/** A sender that has been refused is heard out a little, so that it reads the answer instead of a reset; then the line is cut. */
-const patience = { bytes: 1024 * 1024, ms: 5_000 };
-
-export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown, log: Logger) {
-  const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', 'something went wrong on our side; try again', { cause: thrown });
-  if (error.status >= 500 && !error.logged)
-    log.error(
-      { err: thrown, requestId: request.requestId, method: request.method, url: request.url?.split('?')[0] },
-      'registry request failed',
-    );
-  if (response.headersSent || response.destroyed) return void response.destroy();
+/** Says no in the words of the distribution specification. */
+export function sendError(request: IncomingMessage, response: ServerResponse, thrown: unknown) {
+  const error = asOciError(thrown) ?? new OciError('UNAVAILABLE', refusalFor(thrown, request).message, { cause: thrown });
   const body = JSON.stringify({
     errors: [{ code: error.code, message: error.message, ...(error.detail === undefined ? {} : { detail: error.detail }) }],
   });
   response.statusCode = error.status;
-  for (const [name, value] of Object.entries({ ...requestIdHeader(request), ...error.headers })) response.setHeader(name, value);
+  setApiVersion(response);
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
-  if (!request.complete) hearOut(request, response);
   response.end(request.method === 'HEAD' ? undefined : body);
-}
-
-function hearOut(request: IncomingMessage, response: ServerResponse) {
-  response.setHeader('Connection', 'close');
-  let left = patience.bytes;
-  const cut = setTimeout(() => request.destroy(), patience.ms);
-  cut.unref();
-  request.once('close', () => clearTimeout(cut));
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
-  });
 }

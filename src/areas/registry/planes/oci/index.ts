@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { RawHandler } from '../../../../kernel/http/plane.ts';
+import type { Plane } from '../../../../kernel/http/plane.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
 import { rememberNode } from '../../engine/node.ts';
@@ -13,12 +13,12 @@ import type { Engine } from '../../engine/settings.ts';
 import type { Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
-import { type Call, nothing, type Plane, scopeOf } from './call.ts';
+import { type Call, type DataPlane, nothing, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
-import { asOciError, OciError, sendError } from './errors.ts';
+import { asOciError, OciError, sendError, setApiVersion } from './errors.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
-import { ClientGone, makeBuffers } from './send.ts';
+import { makeBuffers } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
 
 export interface OciParts extends Engine {
@@ -27,51 +27,57 @@ export interface OciParts extends Engine {
   metrics: RegistryMetrics;
 }
 
-/** The OCI distribution API: takes every URL at and below /v2. */
-export function ociHandler({ app, settings, authenticate, cache, metrics }: OciParts): RawHandler {
-  const plane: Plane = {
-    app,
-    settings,
-    authenticate,
-    cache,
-    places: makePlaces({ app, settings }),
-    hashes: makeHashes(),
-    metrics,
-    buffers: makeBuffers(),
-    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-    node: rememberNode(app),
-    pulled: makePullMarks(app),
-  };
-  return (request, response) => {
-    const url = request.url ?? '';
-    if (!url.startsWith('/v2') || (url.length > 3 && url[3] !== '/' && url[3] !== '?')) return false;
-    answerRequest(plane, request, response, url).catch((error) => {
-      if (error instanceof ClientGone || error?.code === 'ERR_STREAM_PREMATURE_CLOSE') return response.destroy();
-      plane.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
-      sendError(request, response, error, app.log);
-    });
-    return true;
-  };
-}
+/** The OCI distribution API: every URL at and below /v2. */
+export const ociPlane = (parts: OciParts): Plane => ({
+  name: 'oci',
+  role: 'registry',
+  owns: ({ url = '' }) => url.startsWith('/v2') && (url.length === 3 || url[3] === '/' || url[3] === '?'),
+  open: () => {
+    const plane = makeDataPlane(parts);
+    return (request, response) => answerRequest(plane, request, response);
+  },
+  refuse: (request, response, error) => {
+    parts.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
+    sendError(request, response, error);
+  },
+});
 
-async function answerRequest(plane: Plane, request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
-  response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane => ({
+  app,
+  settings,
+  authenticate,
+  cache,
+  places: makePlaces({ app, settings }),
+  hashes: makeHashes(),
+  metrics,
+  buffers: makeBuffers(),
+  small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+  node: rememberNode(app),
+  pulled: makePullMarks(app),
+});
+
+async function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  setApiVersion(response);
+  const url = request.url ?? '';
   const mark = url.indexOf('?');
   const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
   const method = request.method ?? 'GET';
   const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
-
-  // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
-  const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
-  const access = found instanceof Promise ? await found : found;
-  if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
-  if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
-  await handle({ plane, request, response, method, query, access }, route);
+  try {
+    // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
+    const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
+    const access = found instanceof Promise ? await found : found;
+    if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
+    if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
+    await handle({ plane, request, response, method, query, access }, route);
+  } catch (error) {
+    // What the frame is given says by itself whether anybody foresaw it.
+    throw asOciError(error) ?? error;
+  }
 }
 
 /** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
-function mirrored(plane: Plane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
+function mirrored(plane: DataPlane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
   const host = query.get('ns');
   if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return route;
   const parts = splitName(route.name);

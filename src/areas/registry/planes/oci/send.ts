@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { CallerGone } from '../../../../kernel/http/plane.ts';
 
 const MiB = 1024 * 1024;
 const bufferSize = MiB;
@@ -34,7 +35,7 @@ export async function sendStream(stream: Readable, length: number, response: Ser
 
 async function sendInTurns(fd: number, start: number, length: number, response: ServerResponse, { borrow, giveBack }: Buffers) {
   const gone = new Promise<never>((_, reject) => {
-    const leave = () => reject(new ClientGone());
+    const leave = () => reject(new CallerGone());
     if (response.destroyed) leave();
     else response.once('close', leave);
   });
@@ -58,12 +59,6 @@ async function sendInTurns(fd: number, start: number, length: number, response: 
     for (const buffer of buffers) giveBack(buffer);
   } finally {
     await reading?.catch(() => {}); // a buffer and a file that are being read from stay until that has ended
-  }
-}
-
-export class ClientGone extends Error {
-  constructor() {
-    super('the client went away');
   }
 }
 

@@ -1,10 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { App } from '../../../../kernel/app.ts';
-import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
-import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import type { RawHandler } from '../../../../kernel/http/plane.ts';
+import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import type { Credentials } from '../../engine/credentials/index.ts';
 import { basicLogin, type Login } from '../../rules/authorization.ts';
 import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
@@ -18,14 +15,14 @@ interface Asked {
   offline: boolean;
 }
 
-export function tokenHandler(app: App, credentials: Credentials): RawHandler {
-  return (request, response) => {
-    const path = request.url ?? '';
-    if (path !== '/token' && !path.startsWith('/token?')) return false;
-    answerRequest(request, response, credentials).catch((error) => sendRefusal(app, request, response, error));
-    return true;
-  };
-}
+/** The token service, at /token. */
+export const tokenPlane = (credentials: Credentials): Plane => ({
+  name: 'token',
+  role: 'registry',
+  owns: ({ url = '' }) => url === '/token' || url.startsWith('/token?'),
+  open: () => (request, response) => answerRequest(request, response, credentials),
+  refuse: sendRefusal,
+});
 
 async function answerRequest(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
   const { login, scopes: texts, offline } = await readAsked(request);
@@ -81,29 +78,20 @@ function send(response: ServerResponse, status: number, body: unknown, headers: 
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
     ...headers,
   });
   response.end(text);
 }
 
 /** GET clients read `errors`, OAuth clients `error` and `error_description`: each finds its own. */
-function sendRefusal(app: App, request: IncomingMessage, response: ServerResponse, error: unknown) {
-  if (response.headersSent || response.destroyed) return response.destroy();
-  const refusal =
-    error instanceof Refusal
-      ? error
-      : error instanceof DatabaseAway
-        ? new Refusal(503, 'UNAVAILABLE', 'the database is away; try again in a moment', { headers: { 'retry-after': '2' } })
-        : new Refusal(503, 'UNAVAILABLE', 'something went wrong on our side; try again');
-  if (refusal.status >= 500) app.log.error({ err: error, requestId: request.requestId, path: '/token' }, 'request failed');
-  if (!request.complete) response.setHeader('connection', 'close');
+function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
+  const refusal = refusalFor(error, request);
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
   const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
   send(
     response,
     refusal.status,
     { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message },
-    { ...refusal.headers, ...requestIdHeader(request) },
+    refusal.headers,
   );
 }

@@ -5,13 +5,12 @@ import { readConfig } from '../../../../kernel/config.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { expireUploads } from '../../engine/gc/uploads.ts';
 import { cached } from '../cached.ts';
-import { engineOf } from '../engine.ts';
 import { digestOf } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('the operator sets the quota of new registries, the delay of garbage collection and the lifetime of uploads', async (t) => {
-  const { owner, pull, app, clock } = await cached(t, {
+  const { owner, pull, app, engine, clock } = await cached(t, {
     QUARTERDECK_REGISTRY_QUOTA_BYTES: '5000000',
     QUARTERDECK_REGISTRY_GC_DELAY_SECONDS: '600',
     QUARTERDECK_REGISTRY_UPLOAD_SECONDS: '120',
@@ -31,10 +30,10 @@ test('the operator sets the quota of new registries, the delay of garbage collec
   assert.equal(await expireUploads(app, signal), 1);
 
   const blob = `own/app/blobs/${digestOf(layer)}`;
-  await collect(engineOf(app), signal, app.log);
+  await collect(engine, signal, app.log);
   assert.ok(await isThere(blob));
   await clock.advance('10m');
-  await collect(engineOf(app), signal, app.log);
+  await collect(engine, signal, app.log);
   assert.ok(!(await isThere(blob)));
 
   // A delay of nothing would collect layers while their image is still being pushed.

@@ -7,14 +7,13 @@ import { purgeManifest } from '../../engine/removal.ts';
 import { lockLink } from '../../store/blobs.ts';
 import { promiseBlob } from '../../store/promises.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, type Image, imageOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('a promise ends when its layer is pushed again, or deleted', async (t) => {
-  const { send, app } = await registryServer(t);
-  const work = () => collect(engineOf(app), signal, app.log);
+  const { send, app, engine } = await registryServer(t);
+  const work = () => collect(engine, signal, app.log);
   const stored = async () => (await Array.fromAsync(app.storage.list(''))).length;
   const promises = () => app.db.read((tx) => run(tx)`select from registry.promised_blob`);
   const pushAndPurge = async (image: Image) => {

@@ -8,7 +8,6 @@ import { scrub } from '../../engine/gc/scrub.ts';
 import { recount } from '../../engine/quota.ts';
 import { purgeManifest } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import {
   codeOf,
@@ -63,17 +62,17 @@ test('what a push was told is here is there for its image, whatever is purged me
     await pushBlob(two.send, name, next.blobs[0]!);
     await tell(name);
     await purge(one, repository, old);
-    for (const { app } of servers) await collect(engineOf(app), signal, app.log);
+    for (const { app, engine } of servers) await collect(engine, signal, app.log);
     assert.equal(await used(one), before, 'the room is free at once');
     await addsUp(one);
     assert.equal((await one.send('GET', `/v2/${name}/blobs/${digestOf(layer)}`)).status, 404, 'and nobody sees it');
     await one.app.db.write((tx) => moveClock(tx, 20 * hour));
-    for (const { app } of servers) await collect(engineOf(app), signal, app.log);
-    await scrub(engineOf(one.app), signal, one.app.log);
+    for (const { app, engine } of servers) await collect(engine, signal, app.log);
+    await scrub(one.engine, signal, one.app.log);
 
     const put = await putManifest(two.send, name, 'next', next);
     assert.equal(put.status, 201, `told ${how}: ${put.body}`);
-    for (const { app } of servers) await collect(engineOf(app), signal, app.log);
+    for (const { app, engine } of servers) await collect(engine, signal, app.log);
     for (const { send } of servers)
       for (const blob of next.blobs) assert.ok((await send('GET', `/v2/${name}/blobs/${digestOf(blob)}`)).body.equals(blob));
     assert.equal(await used(one), before + next.body.length, 'what the registry has elsewhere counts once');
@@ -83,9 +82,9 @@ test('what a push was told is here is there for its image, whatever is purged me
 
 test('a promise counts nothing, ends with the delay, and is not made beyond the quota', async (t) => {
   const server = await registryServer(t);
-  const { send, app } = server;
+  const { send, app, engine } = server;
   const later = (seconds: number) => app.db.write((tx) => moveClock(tx, seconds));
-  const work = () => collect(engineOf(app), signal, app.log);
+  const work = () => collect(engine, signal, app.log);
   const image = (bytes: number) => imageOf([someBytes(bytes)]);
 
   // Nobody was told of it for a day: it goes with the purge.
@@ -110,7 +109,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
   assert.equal(await stored(server), 0);
   const put = await putManifest(send, 'acme/app', 'v1', young);
   assert.deepEqual([put.status, codeOf(put)], [404, 'MANIFEST_BLOB_UNKNOWN']);
-  await scrub(engineOf(app), signal, app.log);
+  await scrub(engine, signal, app.log);
   assert.equal(await app.db.read((tx) => run(tx)`select from registry.promised_blob`), 0);
 
   // Room that was given to others meanwhile is not there any more, and the push is told so.
@@ -140,7 +139,7 @@ test('a promise counts nothing, ends with the delay, and is not made beyond the 
 
 test('a purge and the image that needs the same layer do not overtake each other', async (t) => {
   const server = await registryServer(t);
-  const { send, app } = server;
+  const { send, app, engine } = server;
   const layer = someBytes(100);
   const [old, next] = [imageOf([layer]), imageOf([layer], { annotations: { next: '1' } })];
   await pushImage(send, 'acme/app', 'old', old);
@@ -153,7 +152,7 @@ test('a purge and the image that needs the same layer do not overtake each other
                select org_id, id, ${next.digest}, ${next.type}, ${next.body}, ${next.body.length}, kernel.now() from registry.repository
                returning id, repository_id)
     insert into registry.manifest_blob select m.id, m.repository_id, d, 1 from m, unnest(${next.blobs.map((b) => digestOf(b))}::text[]) d`;
-  await overtaken(app, holdLinks, () => collect(engineOf(app), signal, app.log), store);
+  await overtaken(app, holdLinks, () => collect(engine, signal, app.log), store);
   for (const blob of next.blobs) assert.equal((await send('GET', `/v2/acme/app/blobs/${digestOf(blob)}`)).status, 200);
 
   // The other way round the image waits for garbage collection, and is refused rather than stored without its layer.

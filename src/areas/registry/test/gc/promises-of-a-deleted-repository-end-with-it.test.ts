@@ -3,14 +3,13 @@ import { test } from 'node:test';
 import { collect } from '../../engine/gc/collect.ts';
 import { purgeManifest, removeRepository } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { engineOf } from '../engine.ts';
 import { imageOf, pushImage, registryServer, someBytes } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('promises of a deleted repository end with it, and its bytes go at once', async (t) => {
-  const { send, app } = await registryServer(t);
-  const work = () => collect(engineOf(app), signal, app.log);
+  const { send, app, engine } = await registryServer(t);
+  const work = () => collect(engine, signal, app.log);
   const stored = async () => (await Array.fromAsync(app.storage.list(''))).length;
   const purge = (repository: string, digest: string) =>
     app.db.write(async (tx) =>

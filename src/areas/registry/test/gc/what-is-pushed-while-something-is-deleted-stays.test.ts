@@ -10,7 +10,6 @@ import { parseManifest } from '../../rules/manifest.ts';
 import { registryIds } from '../../store/collect.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { basic } from '../credentials.ts';
-import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
 
@@ -23,7 +22,7 @@ const tagImage = (digest: string, tag: string) => (tx: Tx) =>
   run(tx)`insert into registry.tag select repository_id, ${tag}, id, kernel.now() from registry.manifest where digest = ${digest}`;
 
 test('what is pushed while retention looks stays', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const govern = (retention: object) =>
     app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
   const onDelete = async (act: () => Promise<unknown>) => {
@@ -35,7 +34,7 @@ test('what is pushed while retention looks stays', async (t) => {
       first = false;
       await act();
     };
-    await retain({ ...engineOf(app), app: { ...app, caches: { ...app.caches, drop } } }, signal, app.log);
+    await retain({ ...engine, app: { ...app, caches: { ...app.caches, drop } } }, signal, app.log);
     assert.equal(first, false);
   };
   const digestAt = async (name: string, reference: string) =>
@@ -54,7 +53,7 @@ test('what is pushed while retention looks stays', async (t) => {
   await govern({ untaggedDays: 1 });
   await pushImage(send, 'acme/b', image(3).digest, image(3));
   await app.db.write((tx) => moveClock(tx, 2 * 86_400));
-  await overtaken(app, holdImage(image(3).digest), () => retain(engineOf(app), signal, app.log), tagImage(image(3).digest, 'new'));
+  await overtaken(app, holdImage(image(3).digest), () => retain(engine, signal, app.log), tagImage(image(3).digest, 'new'));
   assert.equal(await digestAt('acme/b', 'new'), image(3).digest, 'an image that was tagged');
 });
 

@@ -7,22 +7,21 @@ import { collect } from '../../engine/gc/collect.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
 import { purgeManifest, removeRepository } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { engineOf } from '../engine.ts';
 import { digestOf, imageOf, indexOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('what nobody needs goes after the delay, and nothing before', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const later = (seconds: number) => app.db.write((tx) => moveClock(tx, seconds));
-  const work = () => collect(engineOf(app), signal, app.log);
+  const work = () => collect(engine, signal, app.log);
   const stored = async () => (await Array.fromAsync(app.storage.list(''))).length;
   const has = async (name: string, digest: string) => (await send('HEAD', `/v2/${name}/blobs/${digest}`)).status === 200;
   const hour = 3_600;
 
   const orphan = `sha256/aa/${'a'.repeat(64)}.999999`;
   await app.storage.put(orphan, someBytes(5));
-  await scrub(engineOf(app), signal, app.log);
+  await scrub(engine, signal, app.log);
   assert.equal(await stored(), 1, 'a young object may still get its row');
   await app.storage.remove(orphan);
 
@@ -91,7 +90,7 @@ test('what nobody needs goes after the delay, and nothing before', async (t) => 
   assert.equal(await stored(), 2);
   await later(25 * hour);
   await app.db.write((tx) => run(tx)`delete from registry.upload`);
-  await scrub(engineOf(app), signal, app.log);
+  await scrub(engine, signal, app.log);
   assert.equal(await stored(), 1);
   assert.ok(await has('acme/app', kept));
   const figures = await app.db.read(

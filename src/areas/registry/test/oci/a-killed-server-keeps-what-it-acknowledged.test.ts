@@ -12,7 +12,6 @@ import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { rows } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
-import { engineOf } from '../engine.ts';
 import { digestOf, type Image, imageOf, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
 
 test('a server killed at any moment keeps what it acknowledged', async (t) => {
@@ -41,7 +40,7 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
   }
   assert.ok(blobs.size > 5 && images.length > 1, `only ${blobs.size} blobs and ${images.length} images were pushed`);
 
-  const { send, app, stop } = await registryServer(t, { connection, dataDir });
+  const { send, app, engine, stop } = await registryServer(t, { connection, dataDir });
   const verify = async () => {
     for (const [digest, bytes] of blobs) assert.ok((await send('GET', `/v2/acme/app/blobs/${digest}`)).body.equals(bytes), digest);
     for (const image of images) assert.ok((await send('GET', `/v2/acme/app/manifests/${image.digest}`)).body.equals(image.body));
@@ -60,7 +59,7 @@ test('a server killed at any moment keeps what it acknowledged', async (t) => {
   }
   // What the crashes left lying around goes, and nothing else.
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
-  await scrub(engineOf(app), new AbortController().signal, app.log);
+  await scrub(engine, new AbortController().signal, app.log);
   const keys = await app.db.read(
     (tx) => rows(tx, Type.Object({ storage_key: Type.String() }))`select storage_key from registry.blob order by storage_key collate "C"`,
   );

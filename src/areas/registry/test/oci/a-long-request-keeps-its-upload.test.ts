@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { row, run } from '../../../../kernel/db.ts';
-import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, registryServer } from '../registry-server.ts';
 
 test('an upload does not expire while one long request fills it', async (t) => {
-  const { send, app } = await registryServer(t, { settings: { uploadSeconds: 1000 } });
-  const { settings } = engineOf(app);
+  const { send, app, engine } = await registryServer(t, { settings: { uploadSeconds: 1000 } });
+  const { settings } = engine;
   const expiry = async () =>
     (await app.db.read((tx) => row(tx, Type.Object({ at: Type.String() }))`select expires_at as at from registry.upload`))!.at;
 

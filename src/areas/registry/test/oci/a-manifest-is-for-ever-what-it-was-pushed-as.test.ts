@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { collect } from '../../engine/gc/collect.ts';
-import { engineOf } from '../engine.ts';
 import { codeOf, digestOf, imageOf, indexOf, pushBlob, pushImage, registryServer, someBytes } from '../registry-server.ts';
 
 const artifact = 'application/vnd.oci.artifact.manifest.v1+json';
@@ -11,7 +10,7 @@ const dockerList = 'application/vnd.docker.distribution.manifest.list.v2+json';
 const untyped = (body: Buffer) => Buffer.from(JSON.stringify({ ...JSON.parse(body.toString()), mediaType: undefined }));
 
 test('bytes that name no type are for ever what they were pushed as', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   await app.db.write((tx) => run(tx)`update registry.registry set immutable_tags = ${['v*']} where slug = 'acme'`);
   const child = imageOf([someBytes(100)]);
   await pushImage(send, 'acme/app', child.digest, child);
@@ -35,7 +34,7 @@ test('bytes that name no type are for ever what they were pushed as', async (t) 
     assert.equal((await put(tag, body, type)).status, 201, 'the same again is no change');
   }
   await app.db.write((tx) => moveClock(tx, 90 * 86_400));
-  await collect(engineOf(app), new AbortController().signal, app.log);
+  await collect(engine, new AbortController().signal, app.log);
   for (const blob of [...child.blobs, ...image.blobs])
     assert.equal((await send('HEAD', `/v2/acme/app/blobs/${digestOf(blob)}`)).status, 200);
 });

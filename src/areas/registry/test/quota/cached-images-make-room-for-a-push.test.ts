@@ -7,13 +7,12 @@ import { rows } from '../../../../kernel/db.ts';
 import { eventually } from '../../../../kernel/jobs/test/support.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { cached } from '../cached.ts';
-import { engineOf } from '../engine.ts';
 import { type Image, imageOf } from '../registry-server.ts';
 
 const MiB = 1024 * 1024;
 
 test('cached images make room for a push, the least recently used first', async (t) => {
-  const { upstream, pull, bytes, owner, clock, app } = await cached(t, { QUARTERDECK_REGISTRY_QUOTA_BYTES: String(10 * MiB) });
+  const { upstream, pull, bytes, owner, clock, app, engine } = await cached(t, { QUARTERDECK_REGISTRY_QUOTA_BYTES: String(10 * MiB) });
   const used = async () => (await owner.get('/registry/registries/acme')).body.usedBytes as number;
   const cache = async (name: string, layers: Buffer[]) => {
     const image = upstream.image(name, 'v1', layers);
@@ -60,7 +59,7 @@ test('cached images make room for a push, the least recently used first', async 
   // 4 MiB do not fit beside 7: the oldest goes, and is enough.
   const first = imageOf([randomBytes(4 * MiB)]);
   assert.equal((await push('own/app', first)).status, 201);
-  await collect(engineOf(app), new AbortController().signal, app.log);
+  await collect(engine, new AbortController().signal, app.log);
   let before = fetches();
   assert.equal((await bytes(`up.test/team/busy/blobs/${busy.layers[0]}`)).length, 2 * MiB);
   assert.equal((await bytes(`up.test/team/young/blobs/${young.layers[0]}`)).length, 2 * MiB);

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { engineOf } from '../engine.ts';
 import { codeOf, type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -15,7 +14,7 @@ const image = (text: string, subject?: Image) =>
 const tagOf = ({ digest }: Image, kind = '') => digest.replace(':', '-') + kind;
 
 test('an image is not lost for the name of its tag', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const put = async (name: string, reference: string, what: Image) => {
     for (const blob of what.blobs) await pushBlob(send, name, blob);
     const answer = await putManifest(send, name, reference, what);
@@ -25,7 +24,7 @@ test('an image is not lost for the name of its tag', async (t) => {
   const retainAfterDays = async (days: number, retention: object) => {
     await app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
     await app.db.write((tx) => moveClock(tx, days * 86_400));
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
   };
   const tags = async (name: string) => ((await send('GET', `/v2/${name}/tags/list`)).json() as { tags: string[] }).tags;
   const strange = image('in another registry');

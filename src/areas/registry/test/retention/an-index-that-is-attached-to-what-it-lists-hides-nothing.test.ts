@@ -5,14 +5,13 @@ import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { knotsOf } from '../../rules/knots.ts';
-import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const about = (subject: Image) => ({ subject: { mediaType: subject.type, digest: subject.digest, size: subject.body.length } });
 const image = (text: string, more = {}) => imageOf([], { annotations: { text }, ...more });
 
 test('an index that is attached to what it lists hides nothing from retention', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const put = async (name: string, reference: string, what: Image) => {
     for (const blob of what.blobs) await pushBlob(send, name, blob);
     assert.equal((await putManifest(send, name, reference || what.digest, what)).status, 201);
@@ -41,7 +40,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
 
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1}'`);
   await app.db.write((tx) => moveClock(tx, 30 * 86_400));
-  await retain(engineOf(app), new AbortController().signal, app.log);
+  await retain(engine, new AbortController().signal, app.log);
   assert.deepEqual(await here('acme/direct', x, direct), [false, false]);
   assert.deepEqual(await here('acme/below', y, signature, below), [false, false, false]);
   assert.deepEqual(await here('acme/nested', z, inner, outer), [false, false, false]);
@@ -49,7 +48,7 @@ test('an index that is attached to what it lists hides nothing from retention', 
   assert.deepEqual(await here('acme/kept', b, kept), [true, true]);
 
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1, "rules": [{"keepDays": 1}]}'`);
-  await retain(engineOf(app), new AbortController().signal, app.log);
+  await retain(engine, new AbortController().signal, app.log);
   assert.deepEqual(await here('acme/tagged', a, tagged), [false, false], 'its tag is a tag as any other');
   assert.deepEqual(await here('acme/kept', b, kept), [false, false]);
 });

@@ -8,13 +8,12 @@ import { retain } from '../../engine/gc/retain.ts';
 import { attachedBy, nameInTags } from '../../rules/attachments.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
 import { judge, type ManifestState, type Retention } from '../../rules/retention.ts';
-import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer, type Send } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
 test('signatures of both kinds take no place among the images that are kept', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   await pushBlobs(send, 'acme/app');
   const images = [0, 1, 2, 3, 4].map((i) => imageOf([], { annotations: { i: String(i) } }));
   for (const [i, image] of images.entries()) {
@@ -28,7 +27,7 @@ test('signatures of both kinds take no place among the images that are kept', as
   const rules = (retention: Retention) =>
     app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
   await rules({ untaggedDays: 1, rules: [{ keepLast: 3 }] });
-  await retain(engineOf(app), signal, app.log);
+  await retain(engine, signal, app.log);
   const { tags } = (await send('GET', '/v2/acme/app/tags/list')).json() as { tags: string[] };
   const kept = images.slice(2);
   assert.deepEqual(
@@ -149,7 +148,7 @@ const note = (image: Image, what: string, subject?: Image) =>
   });
 
 test('and so it is on a server, attachments of attachments and indexes included', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const later = (days: number) => app.db.write((tx) => moveClock(tx, days * 86_400));
   let repositories = 0;
   /** Pushes a repository of this shape; returns its images, and for each attachment what it belongs to. */
@@ -208,7 +207,7 @@ test('and so it is on a server, attachments of attachments and indexes included'
             and g.repository_id = (select id from registry.repository where 'acme/' || name = ${signed})`,
       );
       await app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(rulesOf(s))}::jsonb`);
-      await retain(engineOf(app), signal, app.log);
+      await retain(engine, signal, app.log);
       for (const [i, { digest }] of images.entries())
         assert.equal(await isHere(signed, digest), await isHere(plain, bare.images[i]!.digest), `image ${i}`);
       for (const [digest, image] of belongs)

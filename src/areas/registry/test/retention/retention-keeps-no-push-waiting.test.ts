@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { engineOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { imageOf, pushImage, registryServer } from '../registry-server.ts';
 
 test('retention keeps no push waiting for more than one image', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const images = ['one', 'two', 'three'].map((text) => imageOf([], { annotations: { text } }));
   for (const image of images) await pushImage(send, 'acme/app', image.digest, image);
   const here = async () => {
@@ -23,7 +22,7 @@ test('retention keeps no push waiting for more than one image', async (t) => {
   await overtaken(
     app,
     (tx) => run(tx)`select from registry.manifest where digest = ${images[1]!.digest} for key share`,
-    () => retain(engineOf(app), new AbortController().signal, app.log),
+    () => retain(engine, new AbortController().signal, app.log),
     async (tx) => {
       await run(tx)`select from registry.registry for no key update nowait`;
       assert.deepEqual(await here(), [false, true, true]);

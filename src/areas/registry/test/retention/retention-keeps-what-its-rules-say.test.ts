@@ -5,11 +5,10 @@ import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { isOutdatedUntagged, outdatedTags, type TagState } from '../../rules/retention.ts';
-import { engineOf } from '../engine.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 test('retention keeps what its rules say', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const later = (days: number) => app.db.write((tx) => moveClock(tx, days * 86_400));
   const layer = someBytes(10);
   const image = (i: number) => imageOf([layer], { annotations: { i: String(i) } });
@@ -32,12 +31,12 @@ test('retention keeps what its rules say', async (t) => {
   await later(6);
   const tags = async () => ((await send('GET', '/v2/acme/app/tags/list')).json() as { tags: string[] }).tags;
   assert.deepEqual(await tags(), ['all', 'ci-0', 'ci-1', 'ci-2', 'ci-3', 'release']);
-  await retain(engineOf(app), new AbortController().signal, app.log);
+  await retain(engine, new AbortController().signal, app.log);
   assert.deepEqual(await tags(), ['all', 'ci-2', 'ci-3', 'release']);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(9).digest}`)).status, 200, 'untagged, but only for 6 days');
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(0).digest}`)).status, 200, 'another tag keeps it');
   await later(2);
-  await retain(engineOf(app), new AbortController().signal, app.log);
+  await retain(engine, new AbortController().signal, app.log);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(9).digest}`)).status, 404);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${image(1).digest}`)).status, 404);
   assert.equal((await send('HEAD', `/v2/acme/app/manifests/${child.digest}`)).status, 200, 'an index needs it');

@@ -5,7 +5,6 @@ import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { purgeManifest } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
@@ -17,7 +16,7 @@ const image = (text: string, subject?: Image) =>
 const tagOf = ({ digest }: Image, kind = '') => digest.replace(':', '-') + kind;
 
 test('what is attached to an image stays and goes with it', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const later = (days: number) => app.db.write((tx) => moveClock(tx, days * 86_400));
   const govern = (retention: object, immutable: string[] = []) =>
     app.db.write(
@@ -48,7 +47,7 @@ test('what is attached to an image stays and goes with it', async (t) => {
     const all = [index, child, whole, part, deep, deeper];
     await later(90);
     await govern({ untaggedDays: 1, rules: [{ keepLast: 1 }] });
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
     assert.deepEqual(await here('acme/multi', ...all), Array(6).fill(true));
     await purge('multi', index);
     assert.deepEqual(await here('acme/multi', ...all), Array(6).fill(false), 'a purge takes all of them');
@@ -81,7 +80,7 @@ test('what is attached to an image stays and goes with it', async (t) => {
     await later(30);
     await govern({ untaggedDays: 1 });
     await send('DELETE', `/v2/acme/lists/manifests/${tagOf(subject)}`);
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
     assert.deepEqual(await here('acme/lists', subject, referrer, old, young), [true, true, false, false]);
   });
 
@@ -100,13 +99,13 @@ test('what is attached to an image stays and goes with it', async (t) => {
     const orphans = [tagged, referring, yin, yang];
     await later(30);
     await govern({ rules: [{ keepLast: 1 }] });
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), Array(5).fill(true), 'nobody said how long untagged ones stay');
     await govern({ untaggedDays: 31 });
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), Array(5).fill(true), 'not yet');
     await later(2);
-    await retain(engineOf(app), signal, app.log);
+    await retain(engine, signal, app.log);
     assert.deepEqual(await here('acme/orphans', ...orphans, apart), [true, false, false, false, true], 'a tag keeps what it stands for');
   });
 });

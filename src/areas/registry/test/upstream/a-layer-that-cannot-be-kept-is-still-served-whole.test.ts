@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db.ts';
-import { metricsOf } from '../../engine/metrics.ts';
 import { openSpool } from '../../engine/pull-through/spool.ts';
 import { cached } from '../cached.ts';
 
 test('a layer that cannot be kept is still served whole, also to who reads slowly', async (t) => {
-  const { upstream, pull, app } = await cached(t);
+  const { upstream, pull, app, engine } = await cached(t);
   const layer = randomBytes(24 * 1024 * 1024); // more than the sockets between us take
   const image = upstream.image('team/app', 'v1', [layer]);
   await pull('up.test/team/app/manifests/v1');
@@ -21,7 +20,7 @@ test('a layer that cannot be kept is still served whole, also to who reads slowl
     return commit(...args);
   };
   const slow = await pull(`up.test/team/app/blobs/${image.layers[0]}`);
-  await eventually(async () => (await metricsOf(app).cacheFills.get()).values.some((v) => v.labels.result === 'failed'));
+  await eventually(async () => (await engine.metrics.cacheFills.get()).values.some((v) => v.labels.result === 'failed'));
   assert.ok(Buffer.from(await slow.arrayBuffer()).equals(layer));
 });
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { metricsOf } from '../../engine/metrics.ts';
 import { cached } from '../cached.ts';
 
 test('the cache outlives what goes wrong upstream', async (t) => {
-  const { upstream, pull, bytes, clock, app } = await cached(t);
+  const { upstream, pull, bytes, clock, engine } = await cached(t);
   const layer = randomBytes(500_000);
   const image = upstream.image('team/app', 'v1', [layer, randomBytes(400_000), randomBytes(10_000)]);
   const [whole, wrong, limited] = image.layers as [string, string, string];
@@ -55,10 +54,10 @@ test('the cache outlives what goes wrong upstream', async (t) => {
 
   await t.test('and what happened can be counted', async () => {
     const counted = new Map(
-      (await metricsOf(app).cacheManifests.get()).values.map((v) => [`${v.labels.upstream} ${v.labels.result}`, v.value]),
+      (await engine.metrics.cacheManifests.get()).values.map((v) => [`${v.labels.upstream} ${v.labels.result}`, v.value]),
     );
     assert.deepEqual([counted.get('up.test stale'), counted.get('up.test away'), counted.get('gone.test away')], [2, 1, 1]);
-    const fills = new Map((await metricsOf(app).cacheFills.get()).values.map((v) => [v.labels.result, v.value]));
+    const fills = new Map((await engine.metrics.cacheFills.get()).values.map((v) => [v.labels.result, v.value]));
     assert.deepEqual([fills.get('whole'), fills.get('failed')], [3, 1]);
   });
 });

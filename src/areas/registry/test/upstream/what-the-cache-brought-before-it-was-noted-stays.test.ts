@@ -3,14 +3,13 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { engineOf } from '../engine.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 
 const { signal } = new AbortController();
 const image = (text: string) => imageOf([], { annotations: { text } });
 
 test('what the cache brought before anybody noted it is no rule’s to take, until somebody pushes it', async (t) => {
-  const { send, app } = await registryServer(t);
+  const { send, app, engine } = await registryServer(t);
   const put = async (reference: string, what: Image) => {
     for (const blob of what.blobs) await pushBlob(send, 'acme/mixed', blob);
     assert.equal((await putManifest(send, 'acme/mixed', reference || what.digest, what)).status, 201);
@@ -32,7 +31,7 @@ test('what the cache brought before anybody noted it is no rule’s to take, unt
   );
   await app.db.write((tx) => run(tx)`update registry.registry set retention = '{"untaggedDays": 1, "rules": [{"keepLast": 2}]}'`);
   await later(3 * 86_400);
-  await retain(engineOf(app), signal, app.log);
+  await retain(engine, signal, app.log);
   assert.deepEqual(await tags(), ['mine-1', 'mine-2', 'up-1', 'up-2', 'up-3'], 'neither counted nor taken');
   assert.deepEqual([await here(byDigest), await here(child)], [true, true]);
 
@@ -40,7 +39,7 @@ test('what the cache brought before anybody noted it is no rule’s to take, unt
   await put('', byDigest);
   const index = await put('', indexOf([child]));
   await later(3 * 86_400);
-  await retain(engineOf(app), signal, app.log);
+  await retain(engine, signal, app.log);
   assert.deepEqual([await here(byDigest), await here(child), await here(index)], [false, false, false]);
   assert.deepEqual(await tags(), ['mine-1', 'mine-2', 'up-1', 'up-2', 'up-3']);
 });

@@ -10,8 +10,9 @@ import { run, type Tx } from '../../../../kernel/db.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { evict } from '../../engine/gc/evict.ts';
 import { retain } from '../../engine/gc/retain.ts';
+import { makeRegistryMetrics } from '../../engine/metrics.ts';
+import { makePullThrough, makeUpstreams } from '../../engine/pull-through/index.ts';
 import { evictableBytes } from '../../store/eviction.ts';
-import { engineOf, pullThroughOf } from '../engine.ts';
 import { overtaken } from '../held.ts';
 import { digestOf, imageOf, pushBlob, pushImage, putManifest, registryServer, someBytes, type TestRegistry } from '../registry-server.ts';
 
@@ -30,7 +31,7 @@ async function store(t: TestContext) {
     registryServer(t, {
       connection,
       dataDir,
-      cache: pullThroughOf,
+      cache: (engine) => makePullThrough(makeUpstreams(engine, makeRegistryMetrics())),
       env: {
         QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8',
         QUARTERDECK_REGISTRY_UPSTREAMS: catalog === 'with' ? `up.test=${upstream.url}` : `other.test=${upstream.url}`,
@@ -53,10 +54,10 @@ const pullWhole = async ({ send, app }: TestRegistry, name: string, image: { lay
 };
 
 /** Everything that can go does. */
-const evictAll = async ({ app }: TestRegistry) => {
+const evictAll = async ({ app, engine }: TestRegistry) => {
   await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = used_bytes`);
   await evict(app, 'reg_acme', await app.db.read((tx) => evictableBytes(tx, 'reg_acme', 0)));
-  await collect(engineOf(app), signal, app.log);
+  await collect(engine, signal, app.log);
   await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = 1000000000`);
 };
 
@@ -136,7 +137,7 @@ test('what was pushed before a cache was there is not evicted, and rules hold fo
   for (const blob of images[0]!.blobs)
     assert.equal((await caching.send('HEAD', `/v2/acme/up.test/team/app/blobs/${digestOf(blob)}`)).status, 200);
   await caching.app.db.write((tx) => run(tx)`update registry.registry set retention = '{"rules":[{"keepLast":1}]}'`);
-  await retain(engineOf(caching.app), signal, caching.app.log);
+  await retain(caching.engine, signal, caching.app.log);
   assert.deepEqual([await digestAt('v0'), await digestAt('v1')], [undefined, images[1]!.digest]);
 });
 
