@@ -47,7 +47,7 @@ export interface Place {
   repository: string;
 }
 
-export const nothing = new URLSearchParams();
+export const noQuery = new URLSearchParams();
 
 /** The caller's right to a repository; refused in the way that makes clients fetch a better token, if a better one can be had. */
 export function permit(plane: DataPlane, access: Access, name: string, actions: readonly Action[]): Place {

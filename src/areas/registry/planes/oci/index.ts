@@ -13,7 +13,7 @@ import type { Engine } from '../../engine/settings.ts';
 import type { Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
-import { type Call, type DataPlane, nothing, scopeOf } from './call.ts';
+import { type Call, type DataPlane, noQuery, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
 import { asOciError, OciError, sendError, setApiVersion } from './errors.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
@@ -60,7 +60,7 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
   setApiVersion(response);
   const url = request.url ?? '';
   const mark = url.indexOf('?');
-  const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
+  const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   const method = request.method ?? 'GET';
   const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
   try {
