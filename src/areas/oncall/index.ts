@@ -1,5 +1,5 @@
 import { defineArea } from '../area.ts';
-import { pageJob, stepJob } from './engine/index.ts';
+import { pageJob, stepJob } from './engine/page-reports.ts';
 import { measure } from './metrics.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
@@ -33,13 +33,13 @@ import { setServicePolicy, updateOncallService } from './operations/set-service-
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
 import { pages } from './planes/index.ts';
-import { references } from './references.ts';
-import { loadSource } from './sources.ts';
+import { references } from './engine/service-references.ts';
+import { loadSource } from './engine/sources.ts';
 import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
-export { type MonitorAlert, receiveMonitorAlert } from './monitor-alerts.ts';
-export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './public-incidents.ts';
+export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
+export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
 
 export const oncall = defineArea({
   name: 'oncall',

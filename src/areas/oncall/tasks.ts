@@ -1,5 +1,5 @@
 import { enqueueMany, task } from '../../kernel/jobs/index.ts';
-import { pageJob, stepJob } from './engine/index.ts';
+import { pageJob, stepJob } from './engine/page-reports.ts';
 import { takeStale } from './store/alerts.ts';
 import { lag } from './store/figures.ts';
 import { overdueWalks } from './store/incidents.ts';

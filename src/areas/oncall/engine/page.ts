@@ -1,9 +1,9 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../../kernel/jobs/index.ts';
-import { ackUrl } from '../ack-link.ts';
-import { type ChannelName, PageFailed, type PageToSend, type Sent } from '../channels/channel.ts';
-import { channels } from '../channels/index.ts';
+import { ackUrl } from './ack-link.ts';
+import { type ChannelName, PageFailed, type PageToSend, type Sent } from '../clients/channels/channel.ts';
+import { channels } from '../clients/channels/index.ts';
 import { retryAfter } from '../rules/walk.ts';
 import { holdStatus } from '../store/incidents.ts';
 import * as pages from '../store/pages.ts';

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db.ts';
-import { tellPublic } from '../public-incidents.ts';
+import { tellPublic } from './public-incidents.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
-import { checkPerson } from '../people.ts';
+import { checkPerson } from '../engine/check-people.ts';
 import * as store from '../store/schedules.ts';
 
 /** Somebody who asks for the shifts of a year, or subscribes to them, gets all of this in one answer. */

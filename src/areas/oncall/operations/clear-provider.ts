@@ -1,7 +1,7 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { accountsTopic } from '../provider-account.ts';
+import { accountsTopic } from '../engine/provider.ts';
 import { clearProvider as clear } from '../store/provider.ts';
 
 export const clearProvider = operation(oncall.clearProvider, async ({ ctx }) =>

@@ -2,7 +2,7 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { mintKey } from '../../../identity/token-format.ts';
-import { findService } from '../find-service.ts';
+import { findService } from '../engine/find-service.ts';
 import { insertSource } from '../store/sources.ts';
 
 export const createAlertSource = operation(oncall.createAlertSource, async ({ ctx, body }) =>

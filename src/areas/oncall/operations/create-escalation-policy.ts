@@ -1,10 +1,10 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { checkSteps, checkWaits } from '../checked-steps.ts';
-import { labelsFor } from '../policy-labels.ts';
+import { checkSteps, checkWaits } from '../engine/check-steps.ts';
+import { labelsFor } from '../views/policies.ts';
 import { insertPolicy } from '../store/policies.ts';
-import { policyView } from '../view.ts';
+import { policyView } from '../views/incidents.ts';
 
 export const createEscalationPolicy = operation(oncall.createEscalationPolicy, async ({ ctx, body }) => {
   checkWaits(body.repeat, body.steps);

@@ -1,6 +1,6 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { providerView } from '../provider-view.ts';
+import { providerView } from '../views/provider.ts';
 import { provider } from '../store/provider.ts';
 
 export const getProvider = operation(oncall.getProvider, async ({ ctx }) =>

@@ -1,8 +1,8 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { labelsFor } from '../policy-labels.ts';
+import { labelsFor } from '../views/policies.ts';
 import { policies } from '../store/policies.ts';
-import { policyView } from '../view.ts';
+import { policyView } from '../views/incidents.ts';
 
 export const listEscalationPolicies = operation(oncall.listEscalationPolicies, async ({ ctx }) =>
   ctx.read(async (tx) => {

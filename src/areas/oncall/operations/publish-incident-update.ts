@@ -4,10 +4,10 @@ import { created, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
-import { actorOf, findIncident } from '../find-incident.ts';
+import { actorOf, findIncident } from '../engine/find-incident.ts';
 import { note } from '../store/timeline.ts';
 import { insertUpdate } from '../store/updates.ts';
-import { updateView } from '../view.ts';
+import { updateView } from '../views/incidents.ts';
 
 export const publishIncidentUpdate = operation(oncall.publishIncidentUpdate, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

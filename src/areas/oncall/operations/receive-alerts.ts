@@ -1,6 +1,6 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { receiveDelivery } from '../receive-delivery.ts';
+import { receiveDelivery } from '../engine/receive-delivery.ts';
 import { fromAlertmanager } from '../rules/alerts.ts';
 
 export const receiveAlerts = operation(oncall.receiveAlerts, async ({ ctx, params, body }) =>

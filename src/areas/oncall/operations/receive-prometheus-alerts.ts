@@ -1,6 +1,6 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { receiveDelivery } from '../receive-delivery.ts';
+import { receiveDelivery } from '../engine/receive-delivery.ts';
 import { fromPrometheus } from '../rules/alerts.ts';
 
 export const receivePrometheusAlerts = operation(oncall.receivePrometheusAlerts, async ({ ctx, params, body }) =>

@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { publicChanged } from '../../services/index.ts';
-import { actorOf, findIncident } from '../find-incident.ts';
+import { actorOf, findIncident } from '../engine/find-incident.ts';
 import { note } from '../store/timeline.ts';
 import { deleteUpdate } from '../store/updates.ts';
 

@@ -2,9 +2,9 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid, rejected, unreachable } from '../../../kernel/errors.ts';
-import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../planes/twilio/client.ts';
-import { accountsTopic } from '../provider-account.ts';
-import { providerView } from '../provider-view.ts';
+import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../clients/twilio/client.ts';
+import { accountsTopic } from '../engine/provider.ts';
+import { providerView } from '../views/provider.ts';
 import { isPhone } from '../rules/phones.ts';
 import * as store from '../store/provider.ts';
 

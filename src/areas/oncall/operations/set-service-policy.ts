@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { findService } from '../find-service.ts';
+import { findService } from '../engine/find-service.ts';
 import { attachedPolicies, attachPolicy, detachPolicy } from '../store/policies.ts';
 
 /** For incidents that open from now on: those under way have their copy. */

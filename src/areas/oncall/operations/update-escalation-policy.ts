@@ -2,10 +2,10 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { checkSteps, checkWaits } from '../checked-steps.ts';
-import { labelsFor } from '../policy-labels.ts';
+import { checkSteps, checkWaits } from '../engine/check-steps.ts';
+import { labelsFor } from '../views/policies.ts';
 import { lockPolicy, updatePolicy } from '../store/policies.ts';
-import { policyView } from '../view.ts';
+import { policyView } from '../views/incidents.ts';
 
 export const updateEscalationPolicy = operation(oncall.updateEscalationPolicy, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

@@ -4,9 +4,9 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { invalid, notFound } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
-import { checkParticipants } from '../people.ts';
+import { checkParticipants } from '../engine/check-people.ts';
 import { reanchored } from '../rules/rotation.ts';
-import { scheduleView } from '../schedule-view.ts';
+import { scheduleView } from '../views/schedules.ts';
 import * as store from '../store/schedules.ts';
 
 export const updateSchedule = operation(oncall.updateSchedule, async ({ ctx, params, body }) =>

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { App } from '../../../kernel/app.ts';
 import { escaped, sendPage } from '../../../kernel/http/html.ts';
-import { readAckLink } from '../ack-link.ts';
-import { acknowledge, pageConfirmed } from '../engine/index.ts';
+import { readAckLink } from '../engine/ack-link.ts';
+import { acknowledge, pageConfirmed } from '../engine/page-reports.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
 

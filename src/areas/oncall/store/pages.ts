@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import type { ChannelName } from '../channels/channel.ts';
+import type { ChannelName } from '../clients/channels/channel.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: ['email', 'sms', 'voice'] });
