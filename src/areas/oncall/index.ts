@@ -1,5 +1,7 @@
 import { defineArea } from '../area.ts';
-import { pageJob, stepJob } from './engine/page-reports.ts';
+import { serviceReferences } from './engine/service-references.ts';
+import { loadSource } from './engine/sources.ts';
+import { pageJob, stepJob } from './jobs.ts';
 import { measure } from './metrics.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
@@ -33,13 +35,13 @@ import { setServicePolicy, updateOncallService } from './operations/set-service-
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
 import { pages } from './planes/index.ts';
-import { references } from './engine/service-references.ts';
-import { loadSource } from './engine/sources.ts';
 import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
+export { serviceReferences } from './engine/service-references.ts';
+export { attachedPolicies as policiesOf } from './store/policies.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -81,7 +83,7 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  references: [references],
+  references: [serviceReferences],
   ports: { policiesOf: attachedPolicies },
   jobs: [stepJob, pageJob],
   tasks: [staleAlerts, findLostWork, heartbeat],

@@ -1,8 +1,8 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { now } from '../../../kernel/time.ts';
 import { shareService } from '../../services/index.ts';
-import { ingest } from './ingest.ts';
 import { lockDeliveries } from '../store/alerts.ts';
+import { ingest } from './ingest.ts';
 
 /** A monitor's word about its service: a built-in alert source, whose one alert has the monitor's id as its fingerprint. */
 export interface MonitorAlert {

@@ -1,11 +1,14 @@
 import type { OpenCtx } from '../../../identity/context.ts';
 import { Refusal, unavailable } from '../../../kernel/errors.ts';
+import { perApp } from '../../../kernel/per-app.ts';
 import { shareService } from '../../services/index.ts';
-import { ingest } from './ingest.ts';
 import type { Delivery } from '../rules/alerts.ts';
-import type { SourceAccess } from './sources.ts';
 import { delivering } from '../store/sources.ts';
-import { inTurn } from './turns.ts';
+import { ingest } from './ingest.ts';
+import type { SourceAccess } from './sources.ts';
+import { makeTurns } from './turns.ts';
+
+const turnsOf = perApp(makeTurns);
 
 /** An unknown source, another one's token and a revoked one look the same. */
 const unknown = (): never => {
@@ -43,5 +46,5 @@ export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now
       );
       return { accepted: delivery.alerts.length, firing, resolved };
     });
-  return inTurn(ctx.app, access.serviceId, store);
+  return turnsOf(ctx.app)(access.serviceId, store);
 }

@@ -1,8 +1,6 @@
 import type { AlertRow } from '../store/alerts.ts';
 import type { IncidentRow } from '../store/incidents.ts';
 import type { PageRow } from '../store/pages.ts';
-import type { PolicyRow } from '../store/policies.ts';
-import type { SourceRow } from '../store/sources.ts';
 import type { EntryRow } from '../store/timeline.ts';
 import type { UpdateRow } from '../store/updates.ts';
 
@@ -79,27 +77,4 @@ export const updateView = (u: UpdateRow) => ({
   body: u.body,
   byLabel: u.by_label,
   ...(u.kind === 'update' ? {} : { kind: u.kind }),
-});
-
-export const sourceView = (s: SourceRow) => ({
-  id: s.id,
-  name: s.name,
-  serviceId: s.service_id,
-  createdAt: s.created_at,
-  lastEventAt: s.last_event_at,
-});
-
-/** How targets without a label of their own are called now. */
-export type Labels = (target: { kind: 'schedule' | 'user'; id: string }) => string | undefined;
-
-export const policyView = (p: PolicyRow, labels: Labels) => ({
-  id: p.id,
-  name: p.name,
-  repeat: p.repeat,
-  steps: p.steps.map(({ target, waitSeconds }) => ({
-    target: { kind: target.kind, id: target.id, label: target.label || (labels(target) ?? target.id) },
-    waitSeconds,
-  })),
-  services: p.services,
-  createdAt: p.created_at,
 });

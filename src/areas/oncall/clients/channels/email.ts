@@ -1,13 +1,12 @@
-import { NotDelivered } from '../../../../kernel/mail.ts';
+import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
 import { type Channel, PageFailed } from './channel.ts';
 
 /** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
-export const email: Channel = {
-  send: async (app, page) => {
-    const { incident, user, ackUrl } = page;
-    if (!page.address) throw new PageFailed(`${user.label} has no email address`, true);
+export const makeEmail = (mail: Mail): Channel => ({
+  send: async (page) => {
+    const { incident, ackUrl } = page;
     try {
-      await app.mail.deliver({
+      await mail.deliver({
         id: `page-${page.id}`,
         to: page.address,
         subject: `[${incident.serviceName}] ${incident.title}`,
@@ -29,4 +28,4 @@ export const email: Channel = {
     }
   },
   find: async () => undefined,
-};
+});

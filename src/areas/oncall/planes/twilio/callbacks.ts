@@ -2,17 +2,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { callbackUrl } from '../../clients/channels/phone.ts';
-import { acknowledge, pageConfirmed, pageDelivered, pageFailed, resolve, type Settled } from '../../engine/page-reports.ts';
-import { signersOf } from '../../engine/provider.ts';
+import { perApp } from '../../../../kernel/per-app.ts';
+import { confirmPage, endUndelivered, markDelivered } from '../../engine/page-reports.ts';
+import { makeSigners } from '../../engine/provider.ts';
+import { heedStop } from '../../engine/settings.ts';
+import { acknowledge, resolve, type Settled } from '../../engine/settle.ts';
+import { callbackUrl } from '../../rules/callback-url.ts';
+import { callReport, messageReport } from '../../rules/provider-reports.ts';
 import { readReply } from '../../rules/sms-reply.ts';
+import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
 import { pagesTo } from '../../store/provider.ts';
-import { setStopped } from '../../store/settings.ts';
-import { callReport, messageReport } from '../../clients/twilio/outcome.ts';
 import { isSigned } from './signature.ts';
-import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
+
+const signersOf = perApp(makeSigners);
 
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
@@ -56,11 +60,11 @@ async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields>
 async function report(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
   const code = Number(fields.ErrorCode) || undefined;
   const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
-  if (outcome.is === 'delivered') await pageDelivered(tx, org, page);
+  if (outcome.is === 'delivered') await markDelivered(tx, org, page);
   if (outcome.is !== 'failed') return;
   // A call that was answered with a key has ended well, whatever the line says afterwards.
   const known = await pageById(tx, org, page);
-  if (known && known.state !== 'confirmed') await pageFailed(tx, org, page, outcome);
+  if (known && known.state !== 'confirmed') await endUndelivered(tx, org, page, outcome);
 }
 
 async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
@@ -68,8 +72,8 @@ async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], dig
   const incident = page && (await incidentById(tx, org, page.incident_id));
   if (!page || !incident) return sayAndEnd('This alert is not known any more.');
   if (digits !== '1' && digits !== '2')
-    return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app, { org, id }, 'gather'));
-  await pageConfirmed(tx, org, id);
+    return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app.publicUrl(), { org, id }, 'gather'));
+  await confirmPage(tx, org, id);
   const actor = { kind: 'user', id: page.user_id, label: page.label };
   const settled = await (digits === '1' ? acknowledge : resolve)(tx, org, incident.id, actor);
   return sayAndEnd(`${told(settled)} Goodbye.`);
@@ -88,7 +92,7 @@ const told = (settled: Settled | undefined): string => {
 async function texted(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
   const said = readReply(text);
   if (said.act === 'stop' || said.act === 'start') {
-    await setStopped(tx, org, from, said.act === 'stop');
+    await heedStop(tx, org, from, said.act === 'stop');
     return undefined; // the provider answers these two words itself
   }
   const waiting = await pagesTo(tx, org, from);
@@ -100,7 +104,7 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
   const page = said.code ? waiting.find((p) => p.code === said.code) : waiting[0];
   if (!page) return `There is no open incident with the code ${said.code}.`;
 
-  await pageConfirmed(tx, org, page.id);
+  await confirmPage(tx, org, page.id);
   return told(
     await (said.act === 'resolve' ? resolve : acknowledge)(tx, org, page.incident_id, {
       kind: 'user',

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { cancel, wake } from '../../../../kernel/jobs/index.ts';
-import { stepJob } from '../../engine/page-reports.ts';
+import { stepJob } from '../../engine/step.ts';
 import { heartbeat } from '../../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from '../support.ts';
 
