@@ -2,6 +2,7 @@ import type { Tx } from '../../../kernel/db.ts';
 import { now } from '../../../kernel/time.ts';
 import { shareService } from '../../services/index.ts';
 import { lockDeliveries } from '../store/alerts.ts';
+import { hasEnded, rememberEarlyEnd } from '../store/early-ends.ts';
 import { ingest } from './ingest.ts';
 
 /** A monitor's word about its service: a built-in alert source, whose one alert has the monitor's id as its fingerprint. */
@@ -20,10 +21,17 @@ export interface MonitorAlert {
   endedBecause?: string;
 }
 
-/** In the transaction of the monitor's transition: both happen or neither. False: the service is gone, so there is nobody to tell. */
+/**
+ * Takes in what a monitor says. False: the service is gone, so there is nobody to tell.
+ *
+ * Safe to repeat, and safe in any order: `serviceId`, `monitorId` and `startsAt` name one occurrence, which begins once and ends once.
+ * One that has ended never fires again, and an end that arrives before its beginning is remembered, so that the beginning then does
+ * nothing. An outage that goes on after its alert was ended must be told with a new `startsAt`.
+ */
 export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAlert): Promise<boolean> {
   const [service, , at] = await Promise.all([shareService(tx, org, alert.serviceId), lockDeliveries(tx, org, alert.serviceId), now(tx)]);
   if (!service) return false;
+  if (alert.status === 'firing' && (await hasEnded(tx, org, alert))) return true;
   const { monitorId, monitorName, status, startsAt } = alert;
   await ingest(
     tx,
@@ -58,5 +66,6 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
       description: alert.summary,
     },
   );
+  if (status === 'resolved') await rememberEarlyEnd(tx, org, alert);
   return true;
 }
