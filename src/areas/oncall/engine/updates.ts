@@ -1,10 +1,13 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { wake } from '../../../kernel/jobs/index.ts';
+import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import type { Actor, IncidentRow } from '../store/incidents.ts';
 import { note } from '../store/timeline.ts';
 import { deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
+
+/** Woken when an update was published: whoever tells subscribers of status pages listens, and also looks by the clock. */
+export const updatePublished = channelNamed('status.announce');
 
 /** From now on the public may know of the incident. */
 export async function publishUpdate(
@@ -24,7 +27,7 @@ export async function publishUpdate(
     data: { updateId: update.id },
   });
   await publicChanged(tx, org);
-  wake(tx, 'status.announce'); // subscribers of status pages are told: an area of its own, which looks for what is new
+  wake(tx, updatePublished);
   return update;
 }
 
