@@ -2,7 +2,7 @@ import { defineArea } from '../area.ts';
 import { serviceReferences } from './engine/service-references.ts';
 import { loadSource } from './engine/sources.ts';
 import { pageJob, stepJob } from './jobs.ts';
-import { measure } from './metrics.ts';
+import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
@@ -34,7 +34,6 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { pages } from './planes/index.ts';
 import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
@@ -83,10 +82,9 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  references: [serviceReferences],
-  ports: { policiesOf: attachedPolicies },
   jobs: [stepJob, pageJob],
   tasks: [staleAlerts, findLostWork, heartbeat],
-  metrics: measure,
-  pages,
+  references: [serviceReferences],
+  ports: { policiesOf: attachedPolicies },
+  open: openOncall,
 });

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
-import { makeChannels } from '../clients/channels/index.ts';
+import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
 import { retryAfter } from '../rules/walk.ts';
 import { shareStatus } from '../store/incidents.ts';
@@ -14,25 +14,25 @@ import { findSent, sendPage, Unsure } from './send-page.ts';
  * that was handed over before is looked up at the provider before it is sent again. Whether it should still go out is the
  * ledger's to say, not the queue's: a job whose page was canceled ends without a word.
  */
-export const pageJob: Job = job(
+export const pageJob: Job<unknown, { channels: Channels }> = job(
   'oncall.page',
   { lane: 'page', maxAttempts: 10_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
-  async (run) => {
+  async (run, { channels }: { channels: Channels }) => {
     const org = run.org!;
-    const page = await run.app.db.write(async (tx) => {
+    const page = await run.db.write(async (tx) => {
       const [, begun] = await Promise.all([run.fence(tx), pages.beginSending(tx, org, run.key)]);
       return begun;
     });
     if (!page) return;
 
-    const channels = makeChannels(run.app);
+    const sender = { app: run.app, db: run.db, channels };
     let sent: Sent | undefined;
     try {
-      sent = page.attempts > 1 ? await findSent(run.app, channels, org, page) : undefined;
+      sent = page.attempts > 1 ? await findSent(sender, org, page) : undefined;
       if (!sent) {
         if (page.was === 'sending' && (await isGivenUp(run, org, page))) return;
         run.signal.throwIfAborted();
-        sent = await sendPage(run.app, channels, org, page);
+        sent = await sendPage(sender, org, page);
       }
     } catch (error) {
       if (run.signal.aborted) throw error;
@@ -53,7 +53,7 @@ export const pageJob: Job = job(
 
 /** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
 const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
-  run.app.db.write(async (tx) => {
+  run.db.write(async (tx) => {
     await run.fence(tx);
     if ((await shareStatus(tx, org, page.incident_id)) === 'open') return false;
     await pages.cancelPage(tx, org, page.id);
@@ -68,7 +68,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
     await run.finishWith((tx) => failPage(tx, org, page.id, sentence));
     return;
   }
-  const open = await run.app.db.write(async (tx) => {
+  const open = await run.db.write(async (tx) => {
     await run.fence(tx);
     if ((await shareStatus(tx, org, page.incident_id)) !== 'open' && !(error instanceof Unsure)) {
       await pages.cancelPage(tx, org, page.id);

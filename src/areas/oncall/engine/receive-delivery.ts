@@ -1,14 +1,11 @@
 import type { OpenCtx } from '../../../identity/context.ts';
 import { Refusal, unavailable } from '../../../kernel/errors.ts';
-import { perApp } from '../../../kernel/per-app.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
 import { delivering } from '../store/sources.ts';
 import { ingest } from './ingest.ts';
 import type { SourceAccess } from './sources.ts';
-import { makeTurns } from './turns.ts';
-
-const turnsOf = perApp(makeTurns);
+import type { Turns } from './turns.ts';
 
 /** An unknown source, another one's token and a revoked one look the same. */
 const unknown = (): never => {
@@ -16,7 +13,7 @@ const unknown = (): never => {
 };
 
 /** Both protocols end here: everything of the delivery is stored before it is answered, or nothing is and the sender tries again. */
-export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now: string) => Delivery) {
+export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: string, read: (now: string) => Delivery) {
   const access = ctx.principal?.access as SourceAccess | undefined;
   const org = ctx.principal?.org.id;
   if (!access || !org || access.sourceId !== sourceId) return unknown();
@@ -46,5 +43,5 @@ export async function receiveDelivery(ctx: OpenCtx, sourceId: string, read: (now
       );
       return { accepted: delivery.alerts.length, firing, resolved };
     });
-  return turnsOf(ctx.app)(access.serviceId, store);
+  return inTurn(access.serviceId, store);
 }

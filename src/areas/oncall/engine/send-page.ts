@@ -1,4 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
+import type { Db } from '../../../kernel/db.ts';
 import { PageFailed, type PageToSend, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { failureOf, type Reach } from '../rules/channels.ts';
@@ -31,10 +32,17 @@ function checkWay(page: SendingRow, reach: Reach): void {
   if (missing) throw new PageFailed(missing, true);
 }
 
-export async function sendPage(app: App, channels: Channels, org: string, page: SendingRow): Promise<Sent> {
-  const { reach, means } = await findWay(app.db, app, org, page);
+/** What sends: `db` is the connections of the lane that pages have to themselves. */
+export interface Sender {
+  app: App;
+  db: Db;
+  channels: Channels;
+}
+
+export async function sendPage({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent> {
+  const { reach, means } = await findWay(db, app, org, page);
   checkWay(page, reach);
-  const record = (why: string | null) => app.db.write((tx) => markBroken(tx, org, why)).catch(() => {});
+  const record = (why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
   try {
     const sent = await channels[page.channel].send(toSend(app, org, page), means);
     if (reach.provider === 'broken') await record(null);
@@ -48,9 +56,9 @@ export async function sendPage(app: App, channels: Channels, org: string, page: 
 /** Not known whether an earlier attempt handed it over: the provider says, or we ask again later. */
 export class Unsure extends Error {}
 
-export async function findSent(app: App, channels: Channels, org: string, page: SendingRow): Promise<Sent | undefined> {
+export async function findSent({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent | undefined> {
   try {
-    const { reach, means } = await findWay(app.db, app, org, page);
+    const { reach, means } = await findWay(db, app, org, page);
     checkWay(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
     return await channels[page.channel].find(toSend(app, org, page), means);
   } catch (error) {

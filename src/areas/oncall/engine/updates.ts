@@ -7,7 +7,7 @@ import { note } from '../store/timeline.ts';
 import { deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
 /** Woken when an update was published: whoever tells subscribers of status pages listens, and also looks by the clock. */
-export const updatePublished = channelNamed('status.announce');
+const updatePublished = channelNamed('status.announce');
 
 /** From now on the public may know of the incident. */
 export async function publishUpdate(

@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { perApp } from '../../../../kernel/per-app.ts';
 import { confirmPage, endUndelivered, markDelivered } from '../../engine/page-reports.ts';
-import { makeSigners } from '../../engine/provider.ts';
+import type { Signers } from '../../engine/provider.ts';
 import { heedStop } from '../../engine/settings.ts';
 import { acknowledge, resolve, type Settled } from '../../engine/settle.ts';
 import { callbackUrl } from '../../rules/callback-url.ts';
@@ -16,26 +15,25 @@ import { pageById } from '../../store/pages.ts';
 import { pagesTo } from '../../store/provider.ts';
 import { isSigned } from './signature.ts';
 
-const signersOf = perApp(makeSigners);
-
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
 
 /** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
-export function twilioCallbacks(server: FastifyInstance, app: App) {
+export function twilioCallbacks(server: FastifyInstance, app: App, signers: Signers) {
+  const signed = (request: FastifyRequest<Route>) => readSigned(app, signers, request);
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     await app.db.write((tx) => report(tx, request.params, fields));
     return answer.code(204).send();
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/gather', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     return twiml(answer, await app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? '')));
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/sms', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     return twiml(answer, reply(await app.db.write((tx) => texted(tx, request.params.org, fields.From ?? '', fields.Body ?? ''))));
   });
 }
@@ -43,10 +41,10 @@ export function twilioCallbacks(server: FastifyInstance, app: App) {
 const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
 
 /** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
-async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields> {
+async function readSigned(app: App, signers: Signers, request: FastifyRequest<Route>): Promise<Fields> {
   const fields = (request.body ?? {}) as Fields;
   const given = request.headers['x-twilio-signature'];
-  const token = typeof given === 'string' ? await signersOf(app)(request.params.org) : undefined;
+  const token = typeof given === 'string' ? await signers(request.params.org) : undefined;
   if (token === undefined || !isSigned(token, app.publicUrl() + request.url, fields, given as string)) {
     throw new Refusal(
       403,
