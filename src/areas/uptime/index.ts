@@ -1,8 +1,9 @@
 import { defineArea } from '../area.ts';
-import { loadExportToken } from './export-tokens.ts';
+import { loadExportToken } from './engine/export-tokens.ts';
+import { observedOf } from './engine/observed.ts';
+import { references } from './engine/references.ts';
 import { jobs } from './jobs.ts';
 import { measure } from './metrics.ts';
-import { observedOf } from './observed.ts';
 import { createExportToken } from './operations/create-export-token.ts';
 import { createMaintenance } from './operations/create-maintenance.ts';
 import { createMonitor } from './operations/create-monitor.ts';
@@ -22,14 +23,13 @@ import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
 import { agents } from './planes/agents/index.ts';
+import { startLocal } from './planes/agents/local/index.ts';
 import { negotiated } from './planes/export/index.ts';
-import { startLocal } from './planes/local/index.ts';
-import { references } from './references.ts';
 import { planned } from './store/maintenance.ts';
 import { monitorCounts, namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
-export * as agentRegistry from './agent-registry.ts';
+export * as agentRegistry from './engine/agent-registry.ts';
 
 export const uptime = defineArea({
   name: 'uptime',

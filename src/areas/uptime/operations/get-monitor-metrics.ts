@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findMonitor } from '../find-monitor.ts';
-import { metricsAway, metricsStore } from '../metrics-view.ts';
+import { findMonitor } from '../engine/find-monitor.ts';
+import { metricsAway, metricsStore } from '../engine/metrics-away.ts';
 import { metricsOf, spanOf } from '../rules/windows.ts';
 
 export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ctx, params, query }) => {
