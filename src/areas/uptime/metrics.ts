@@ -4,7 +4,7 @@ import { perApp } from '../../kernel/per-app.ts';
 import type { Taken } from './engine/take-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 
-interface Metrics {
+export interface Metrics {
   batches: Counter<'vantage' | 'is'>;
   results: Counter<'vantage' | 'outcome'>;
   transitions: Counter<'vantage'>;

@@ -1,8 +1,9 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { findMonitor } from '../engine/find-monitor.ts';
-import { metricsAway, metricsStore } from '../engine/metrics-away.ts';
+import { metricsAway } from '../engine/metrics-away.ts';
 import { metricsOf, spanOf } from '../rules/windows.ts';
+import { metricsStore } from '../store/metrics-store.ts';
 
 export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ctx, params, query }) => {
   const { window = '24h' } = query;

@@ -4,8 +4,8 @@ import { caller } from '../../../../../test/harness/index.ts';
 import { DatabaseAway, run } from '../../../../kernel/db.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
-import { metricsStore } from '../../engine/metrics-away.ts';
 import { metricsOf, percent, spanOf } from '../../rules/windows.ts';
+import { metricsStore } from '../../store/metrics-store.ts';
 import { insertResults, type StoredResult } from '../../store/results.ts';
 import { desk, made, monitor, roadTo } from '../desk.ts';
 

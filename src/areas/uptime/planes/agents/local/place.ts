@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { App } from '../../../../../kernel/app.ts';
-import { lockPlaces } from '../../../store/instances.ts';
+import { lockPlaces } from '../../../engine/sessions.ts';
 
 export interface Place {
   /** What the prober could not deliver yet survives both of us here; whoever starts next goes on with it. */
