@@ -40,157 +40,209 @@ export interface Outbox {
   finish(withinMs: number): Promise<void>;
 }
 
-export function makeOutbox({ clock, log, spool, isDegraded, send, onUnknown }: OutboxOptions): Outbox {
-  let collected: { result: Omit<Result, 'ageMs'>; at: number }[] = [];
-  let collectedBytes = 0;
-  let seq = spool.lastSeq;
-  let inMemory: { batch: TimedBatch; cutAt: number }[] = [];
-  let beingWritten = 0;
-  let hasBegun = false;
-  let isStopped = false;
-  let failures = 0;
-  let wake = () => {};
+/** Everything that an outbox knows of what is on its way. */
+interface Sending extends OutboxOptions {
+  /** Not yet a batch. */
+  collected: { readonly result: Omit<Result, 'ageMs'>; readonly at: number }[];
+  collectedBytes: number;
+  /** The newest number that a batch was given. */
+  seq: number;
+  inMemory: { readonly batch: TimedBatch; readonly cutAt: number }[];
+  /** How many batches are on their way to the disk. */
+  beingWritten: number;
+  /** The server has said what it has. */
+  hasBegun: boolean;
+  isStopped: boolean;
+  /** In a row. */
+  failures: number;
+  /** Ends the sender's wait for a batch. */
+  wake: () => void;
+  /** End pauses before their time. */
+  readonly pauses: Set<() => void>;
+  cancelBeat: () => void;
+}
 
-  const isSpooling = () => beingWritten > 0 || !spool.isEmpty;
-
-  async function write(batch: TimedBatch) {
-    beingWritten++;
-    try {
-      await spool.append(batch);
-    } catch (err) {
-      log.error({ err, results: batch.results.length }, 'results cannot be written to the disk; they are lost');
-    } finally {
-      beingWritten--;
-      wake();
-    }
-  }
-
-  /** In order: whatever is cut from now on is written after these. */
-  async function spill() {
-    const batches = inMemory;
-    inMemory = [];
-    await Promise.all(batches.map(({ batch }) => write(batch)));
-  }
-
-  function cut() {
-    if (collected.length === 0) return;
-    const sinceBoot = clock.sinceBoot();
-    const now = clock.now();
-    const results = collected.map(({ result, at }) => ({ ...result, at: sinceBoot - (now - at) }));
-    collected = [];
-    collectedBytes = 0;
-    const batch = { seq: ++seq, degraded: isDegraded(), results };
-    if (isSpooling()) return void write(batch);
-    inMemory.push({ batch, cutAt: now });
-    if (inMemory.length > mostInMemory) inMemory.shift();
-    wake();
-  }
-
-  /** Sooner or later, whatever the sender is waiting for. */
-  let cancelBeat = () => {};
-  const beat = () => {
-    cut();
-    if (inMemory[0] !== undefined && clock.now() - inMemory[0].cutAt >= patienceMs) void spill();
-    cancelBeat = clock.at(clock.now() + everyMs, beat);
+export function makeOutbox(options: OutboxOptions): Outbox {
+  const outbox: Sending = {
+    ...options,
+    collected: [],
+    collectedBytes: 0,
+    seq: options.spool.lastSeq,
+    inMemory: [],
+    beingWritten: 0,
+    hasBegun: false,
+    isStopped: false,
+    failures: 0,
+    wake: () => {},
+    pauses: new Set(),
+    cancelBeat: () => {},
   };
-  cancelBeat = clock.at(clock.now() + everyMs, beat);
-
-  const next = async (): Promise<TimedBatch | undefined> => {
-    if (!spool.isEmpty) return spool.first();
-    return beingWritten > 0 ? undefined : inMemory[0]?.batch;
-  };
-  const arrived = async (upTo: number) => {
-    inMemory = inMemory.filter(({ batch }) => batch.seq > upTo);
-    await spool.delivered(upTo);
-  };
-
-  async function sendAll() {
-    while (!isStopped) {
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      const batch = hasBegun ? await next() : undefined;
-      if (batch === undefined) {
-        await woken;
-        continue;
-      }
-      const waitMs = await deliver(batch);
-      if (waitMs > 0) await until(waitMs);
-    }
-  }
-
-  /** How long to wait before the next one. */
-  async function deliver(batch: TimedBatch): Promise<number> {
-    try {
-      await send(batch);
-      if (failures > 0) log.info({ batch: batch.seq }, 'the server takes results again');
-      failures = 0;
-      await arrived(batch.seq);
-      return 0;
-    } catch (err) {
-      const status = err instanceof ServerRefusal ? err.status : 0;
-      if (isPoison(status)) {
-        log.error({ err, batch: batch.seq, results: batch.results.length }, 'the server refuses a batch for good; it is left out');
-        await arrived(batch.seq);
-        return 0;
-      }
-      if (failures++ === 0) log.warn({ err }, 'the server does not take results; checks go on, and are kept until it does');
-      if (status === 404 || status === 409 || status === 410) onUnknown();
-      return retryDelayMs(failures, status);
-    }
-  }
-
-  const waiting = new Set<() => void>();
-  const until = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        cancel();
-        waiting.delete(end);
-        resolve();
-      };
-      const cancel = clock.at(clock.now() + ms, end);
-      waiting.add(end);
-    });
-  const stopWaiting = () => {
-    for (const end of waiting) end();
-  };
-  void sendAll();
-
+  scheduleBeat(outbox);
+  void sendAll(outbox);
   return {
-    add(result, at) {
-      collected.push({ result, at });
-      collectedBytes += 200 + (result.snippet?.length ?? 0) + (result.errorDetail?.length ?? 0);
-      if (collected.length >= mostResults || collectedBytes >= mostBatchBytes) cut();
-    },
-    async begin(stored) {
-      await spool.delivered(stored);
-      seq = Math.max(seq, stored);
-      hasBegun = true;
-      stopWaiting();
-      wake();
-    },
-    async forget() {
-      collected = [];
-      inMemory = [];
-      await spool.clear();
-    },
-    async finish(withinMs) {
-      cancelBeat();
-      const deadline = clock.now() + withinMs;
-      // Checks that nobody waits for any more may still end meanwhile.
-      const isLeft = () => {
-        cut();
-        return inMemory.length > 0 || isSpooling();
-      };
-      while (isLeft() && clock.now() < deadline && failures === 0 && hasBegun) await until(20);
-      isStopped = true;
-      stopWaiting();
-      wake();
-      await spill();
-      await spool.close();
-    },
+    add: (result, at) => collect(outbox, result, at),
+    begin: (stored) => begin(outbox, stored),
+    forget: () => forget(outbox),
+    finish: (withinMs) => finish(outbox, withinMs),
   };
+}
+
+// What is seen becomes batches
+
+function collect(outbox: Sending, result: Omit<Result, 'ageMs'>, at: number) {
+  outbox.collected.push({ result, at });
+  outbox.collectedBytes += 200 + (result.snippet?.length ?? 0) + (result.errorDetail?.length ?? 0);
+  if (outbox.collected.length >= mostResults || outbox.collectedBytes >= mostBatchBytes) cut(outbox);
+}
+
+function cut(outbox: Sending) {
+  const { clock, collected, inMemory } = outbox;
+  if (collected.length === 0) return;
+  const sinceBoot = clock.sinceBoot();
+  const now = clock.now();
+  const results = collected.map(({ result, at }) => ({ ...result, at: sinceBoot - (now - at) }));
+  outbox.collected = [];
+  outbox.collectedBytes = 0;
+  const batch = { seq: ++outbox.seq, degraded: outbox.isDegraded(), results };
+  if (isSpooling(outbox)) return void write(outbox, batch);
+  inMemory.push({ batch, cutAt: now });
+  if (inMemory.length > mostInMemory) inMemory.shift();
+  outbox.wake();
+}
+
+/** Sooner or later, whatever the sender is waiting for. */
+function beat(outbox: Sending) {
+  const { clock } = outbox;
+  cut(outbox);
+  const [oldest] = outbox.inMemory;
+  if (oldest !== undefined && clock.now() - oldest.cutAt >= patienceMs) void spill(outbox);
+  scheduleBeat(outbox);
+}
+
+function scheduleBeat(outbox: Sending) {
+  const { clock } = outbox;
+  outbox.cancelBeat = clock.at(clock.now() + everyMs, () => beat(outbox));
+}
+
+// Batches that the server does not take go to the disk
+
+const isSpooling = ({ beingWritten, spool }: Sending) => beingWritten > 0 || !spool.isEmpty;
+
+/** In order: whatever is cut from now on is written after these. */
+async function spill(outbox: Sending) {
+  const batches = outbox.inMemory;
+  outbox.inMemory = [];
+  await Promise.all(batches.map(({ batch }) => write(outbox, batch)));
+}
+
+async function write(outbox: Sending, batch: TimedBatch) {
+  outbox.beingWritten++;
+  try {
+    await outbox.spool.append(batch);
+  } catch (err) {
+    outbox.log.error({ err, results: batch.results.length }, 'results cannot be written to the disk; they are lost');
+  } finally {
+    outbox.beingWritten--;
+    outbox.wake();
+  }
+}
+
+// Batches go to the server, the oldest first
+
+async function sendAll(outbox: Sending) {
+  while (!outbox.isStopped) {
+    const woken = new Promise<void>((resolve) => {
+      outbox.wake = resolve;
+    });
+    const batch = outbox.hasBegun ? await nextBatch(outbox) : undefined;
+    if (batch === undefined) {
+      await woken;
+      continue;
+    }
+    const waitMs = await deliver(outbox, batch);
+    if (waitMs > 0) await pause(outbox, waitMs);
+  }
+}
+
+async function nextBatch({ spool, beingWritten, inMemory }: Sending): Promise<TimedBatch | undefined> {
+  if (!spool.isEmpty) return spool.first();
+  return beingWritten > 0 ? undefined : inMemory[0]?.batch;
+}
+
+/** How long to wait before the next one. */
+async function deliver(outbox: Sending, batch: TimedBatch): Promise<number> {
+  const { log } = outbox;
+  try {
+    await outbox.send(batch);
+    if (outbox.failures > 0) log.info({ batch: batch.seq }, 'the server takes results again');
+    outbox.failures = 0;
+    await forgetDelivered(outbox, batch.seq);
+    return 0;
+  } catch (err) {
+    const status = err instanceof ServerRefusal ? err.status : 0;
+    if (isPoison(status)) {
+      log.error({ err, batch: batch.seq, results: batch.results.length }, 'the server refuses a batch for good; it is left out');
+      await forgetDelivered(outbox, batch.seq);
+      return 0;
+    }
+    if (outbox.failures++ === 0) log.warn({ err }, 'the server does not take results; checks go on, and are kept until it does');
+    if (status === 404 || status === 409 || status === 410) outbox.onUnknown();
+    return retryDelayMs(outbox.failures, status);
+  }
+}
+
+async function forgetDelivered(outbox: Sending, upTo: number) {
+  outbox.inMemory = outbox.inMemory.filter(({ batch }) => batch.seq > upTo);
+  await outbox.spool.delivered(upTo);
 }
 
 /** Sent again it would be refused again, and everything behind it would wait for ever. */
 const isPoison = (status: number) => status >= 400 && status < 500 && ![401, 403, 404, 408, 409, 410, 425, 429].includes(status);
+
+const pause = ({ clock, pauses }: Sending, ms: number) =>
+  new Promise<void>((resolve) => {
+    const end = () => {
+      cancel();
+      pauses.delete(end);
+      resolve();
+    };
+    const cancel = clock.at(clock.now() + ms, end);
+    pauses.add(end);
+  });
+
+/** Whatever the sender waits for, it looks again now. */
+function stopWaiting(outbox: Sending) {
+  for (const end of outbox.pauses) end();
+  outbox.wake();
+}
+
+// Its beginning and its end
+
+async function begin(outbox: Sending, stored: number) {
+  await outbox.spool.delivered(stored);
+  outbox.seq = Math.max(outbox.seq, stored);
+  outbox.hasBegun = true;
+  stopWaiting(outbox);
+}
+
+async function forget(outbox: Sending) {
+  outbox.collected = [];
+  outbox.inMemory = [];
+  await outbox.spool.clear();
+}
+
+async function finish(outbox: Sending, withinMs: number) {
+  const { clock, spool } = outbox;
+  outbox.cancelBeat();
+  const deadline = clock.now() + withinMs;
+  // Checks that nobody waits for any more may still end meanwhile.
+  const isLeft = () => {
+    cut(outbox);
+    return outbox.inMemory.length > 0 || isSpooling(outbox);
+  };
+  while (isLeft() && clock.now() < deadline && outbox.failures === 0 && outbox.hasBegun) await pause(outbox, 20);
+  outbox.isStopped = true;
+  stopWaiting(outbox);
+  await spill(outbox);
+  await spool.close();
+}

@@ -36,91 +36,25 @@ interface Segment {
   lastSeq: number;
 }
 
+/** The ring of files as it is now. */
+interface Ring extends Required<SpoolOptions> {
+  /** Oldest first. */
+  readonly segments: Segment[];
+  /** The newest segment, when this process has begun it. */
+  writing: FileHandle | undefined;
+  /** How far the first segment was delivered, and what is in it as far as it was read. */
+  cursor: number;
+  content: Buffer;
+}
+
 const suffix = '.batches';
 
-export async function openSpool({ dir, log, stamp, mostBytes, mostAgeMs, segmentBytes = 2 ** 20 }: SpoolOptions): Promise<Spool> {
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { dir, log } = options;
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const segments = await found(dir, log);
-  let writing: FileHandle | undefined;
-  /** Into the first segment, and what is in it. */
-  let cursor = 0;
-  let content = Buffer.alloc(0);
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = turn.then(work);
-    turn = done.catch(() => {});
-    return done;
-  };
-
-  const giveUp = async (segment: Segment) => {
-    segments.splice(segments.indexOf(segment), 1);
-    cursor = 0;
-    content = Buffer.alloc(0);
-    if (segments.length === 0) {
-      await writing?.close();
-      writing = undefined;
-    }
-    await rm(segment.path, { force: true });
-  };
-  const makeRoom = async (bytes: number) => {
-    while (segments.length > 0 && segments.reduce((sum, each) => sum + each.bytes, bytes) > mostBytes) {
-      log.warn({ upToBatch: segments[0]!.lastSeq }, 'the buffer is full; its oldest results are given up');
-      await giveUp(segments[0]!);
-    }
-  };
-
-  async function append(batch: TimedBatch) {
-    const bytes = await encode({ ...batch, stamp: stamp() });
-    await makeRoom(bytes.length);
-    let last = segments.at(-1);
-    if (writing === undefined || last === undefined || last.bytes + bytes.length > segmentBytes) {
-      await writing?.close();
-      last = { path: join(dir, `${String(batch.seq).padStart(16, '0')}${suffix}`), bytes: 0, lastSeq: batch.seq };
-      writing = await open(last.path, 'w', 0o600);
-      segments.push(last);
-    }
-    // At its place and not at the end: what a full disk made of the record before stands there.
-    await writing.write(bytes, 0, bytes.length, last.bytes);
-    await writing.datasync();
-    last.bytes += bytes.length;
-    last.lastSeq = batch.seq;
-  }
-
-  /** The first segment is read once for all its records, and again only when there are more of them. */
-  const firstRecord = async (segment: Segment) => {
-    if (content.length < segment.bytes) content = (await readFile(segment.path)).subarray(0, segment.bytes);
-    return recordAt(content, cursor);
-  };
-
-  async function first(): Promise<TimedBatch | undefined> {
-    for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
-      const at = await firstRecord(segment);
-      if (at === null) {
-        await giveUp(segment);
-        continue;
-      }
-      const record = await decode(content.subarray(at.offset, at.offset + at.length));
-      const now = stamp();
-      const added = shift(record.stamp, now);
-      const results = record.results
-        .map((each) => ({ ...each, at: each.at + added }))
-        .filter(({ at: was }) => now.sinceBoot - was <= mostAgeMs);
-      if (results.length > 0) return { seq: record.seq, degraded: record.degraded, results };
-      cursor += at.length;
-    }
-    return undefined;
-  }
-
-  async function delivered(seq: number) {
-    for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
-      if (segment.lastSeq > seq) {
-        for (let at = await firstRecord(segment); at !== null && at.seq <= seq; at = await firstRecord(segment)) cursor += at.length;
-        return;
-      }
-      await giveUp(segment);
-    }
-  }
-
+  const segments = await findSegments(dir, log);
+  const ring: Ring = { segmentBytes: 2 ** 20, ...options, segments, writing: undefined, cursor: 0, content: Buffer.alloc(0) };
+  const inTurn = makeTurns();
   return {
     get lastSeq() {
       return segments.at(-1)?.lastSeq ?? 0;
@@ -128,20 +62,109 @@ export async function openSpool({ dir, log, stamp, mostBytes, mostAgeMs, segment
     get isEmpty() {
       return segments.length === 0;
     },
-    append: (batch) => inTurn(() => append(batch)),
-    first: () => inTurn(first),
-    delivered: (seq) => inTurn(() => delivered(seq)),
-    clear: () => inTurn(() => delivered(Number.POSITIVE_INFINITY)),
-    close: () =>
-      inTurn(async () => {
-        await writing?.close();
-        writing = undefined;
-      }),
+    append: (batch) => inTurn(() => append(ring, batch)),
+    first: () => inTurn(() => firstBatch(ring)),
+    delivered: (seq) => inTurn(() => forgetUpTo(ring, seq)),
+    clear: () => inTurn(() => forgetUpTo(ring, Number.POSITIVE_INFINITY)),
+    close: () => inTurn(() => closeFile(ring)),
   };
 }
 
+/** One thing at a time, in the order asked for. */
+function makeTurns() {
+  let turn: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = turn.then(work);
+    turn = done.catch(() => {});
+    return done;
+  };
+}
+
+async function append(ring: Ring, batch: TimedBatch) {
+  const bytes = await encode({ ...batch, stamp: ring.stamp() });
+  await makeRoom(ring, bytes.length);
+  const { file, segment } = await fileFor(ring, batch.seq, bytes.length);
+  // At its place and not at the end: what a full disk made of the record before stands there.
+  await file.write(bytes, 0, bytes.length, segment.bytes);
+  await file.datasync();
+  segment.bytes += bytes.length;
+  segment.lastSeq = batch.seq;
+}
+
+async function makeRoom(ring: Ring, bytes: number) {
+  const { segments, mostBytes, log } = ring;
+  while (segments.length > 0 && segments.reduce((sum, each) => sum + each.bytes, bytes) > mostBytes) {
+    log.warn({ upToBatch: segments[0]!.lastSeq }, 'the buffer is full; its oldest results are given up');
+    await giveUp(ring, segments[0]!);
+  }
+}
+
+/** The segment that is being written, or a new one when it is full. */
+async function fileFor(ring: Ring, seq: number, bytes: number): Promise<{ file: FileHandle; segment: Segment }> {
+  const last = ring.segments.at(-1);
+  if (ring.writing !== undefined && last !== undefined && last.bytes + bytes <= ring.segmentBytes)
+    return { file: ring.writing, segment: last };
+  await ring.writing?.close();
+  const segment = { path: join(ring.dir, `${String(seq).padStart(16, '0')}${suffix}`), bytes: 0, lastSeq: seq };
+  const file = await open(segment.path, 'w', 0o600);
+  ring.writing = file;
+  ring.segments.push(segment);
+  return { file, segment };
+}
+
+async function firstBatch(ring: Ring): Promise<TimedBatch | undefined> {
+  const { segments, mostAgeMs } = ring;
+  for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
+    const at = await firstRecord(ring, segment);
+    if (at === null) {
+      await giveUp(ring, segment);
+      continue;
+    }
+    const record = await decode(ring.content.subarray(at.offset, at.offset + at.length));
+    const now = ring.stamp();
+    const added = shift(record.stamp, now);
+    const results = record.results
+      .map((each) => ({ ...each, at: each.at + added }))
+      .filter(({ at: was }) => now.sinceBoot - was <= mostAgeMs);
+    if (results.length > 0) return { seq: record.seq, degraded: record.degraded, results };
+    ring.cursor += at.length;
+  }
+  return undefined;
+}
+
+async function forgetUpTo(ring: Ring, seq: number) {
+  const { segments } = ring;
+  for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
+    if (segment.lastSeq > seq) {
+      for (let at = await firstRecord(ring, segment); at !== null && at.seq <= seq; at = await firstRecord(ring, segment))
+        ring.cursor += at.length;
+      return;
+    }
+    await giveUp(ring, segment);
+  }
+}
+
+/** The first segment is read once for all its records, and again only when there are more of them. */
+async function firstRecord(ring: Ring, segment: Segment) {
+  if (ring.content.length < segment.bytes) ring.content = (await readFile(segment.path)).subarray(0, segment.bytes);
+  return recordAt(ring.content, ring.cursor);
+}
+
+async function giveUp(ring: Ring, segment: Segment) {
+  ring.segments.splice(ring.segments.indexOf(segment), 1);
+  ring.cursor = 0;
+  ring.content = Buffer.alloc(0);
+  if (ring.segments.length === 0) await closeFile(ring);
+  await rm(segment.path, { force: true });
+}
+
+async function closeFile(ring: Ring) {
+  await ring.writing?.close();
+  ring.writing = undefined;
+}
+
 /** What an earlier process left behind, as far as it is whole. It is not written to again. */
-async function found(dir: string, log: Logger): Promise<Segment[]> {
+async function findSegments(dir: string, log: Logger): Promise<Segment[]> {
   const segments: Segment[] = [];
   const names = (await readdir(dir)).filter((name) => name.endsWith(suffix)).sort();
   for (const name of names) {
