@@ -2,8 +2,8 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
+import { version } from '../kernel/version.ts';
 import { environmentOf, proberProgram } from '../protocols/prober-settings.ts';
-import { version } from './version.ts';
 
 interface ProbeOptions {
   server?: string;

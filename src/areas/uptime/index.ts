@@ -3,7 +3,7 @@ import { loadExportToken } from './engine/export-tokens.ts';
 import { observedOf } from './engine/observed.ts';
 import { references } from './engine/references.ts';
 import { jobs } from './jobs.ts';
-import { measure } from './metrics.ts';
+import { openUptime } from './open.ts';
 import { createExportToken } from './operations/create-export-token.ts';
 import { createMaintenance } from './operations/create-maintenance.ts';
 import { createMonitor } from './operations/create-monitor.ts';
@@ -22,9 +22,6 @@ import { pingUptime } from './operations/ping-uptime.ts';
 import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
-import { agents } from './planes/agents/index.ts';
-import { startLocal } from './planes/agents/local/index.ts';
-import { negotiated } from './planes/export/index.ts';
 import { planned } from './store/maintenance.ts';
 import { monitorCounts, namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
@@ -61,8 +58,5 @@ export const uptime = defineArea({
   sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,
   tasks,
-  metrics: measure,
-  raw: agents,
-  start: startLocal,
-  pages: negotiated,
+  open: openUptime,
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../../../../kernel/app.ts';
 import { DatabaseAway } from '../../../../kernel/db.ts';
-import type { RawHandler } from '../../../../kernel/http/server.ts';
+import type { RawHandler } from '../../../../kernel/http/plane.ts';
 import { lasting } from '../../render/words.ts';
 import type { Forms } from '../forms/index.ts';
 import { logoSender } from './logo.ts';

@@ -3,32 +3,41 @@ import type { Server, Socket } from 'node:net';
 import type { Static } from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid } from '../../../../kernel/errors.ts';
+import { untilCallerLeaves } from '../../../../kernel/http/plane.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
-import type { Partitions } from '../../engine/partitions.ts';
+import { makePartitionMemory, type Partitions } from '../../engine/partitions.ts';
 import { fittingClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
 import { takeBatch } from '../../engine/take-batch.ts';
-import { count, type Metrics } from '../../metrics.ts';
+import { type Counters, countBatch } from '../../metrics.ts';
 import { newsFor } from './assign.ts';
-import type { Changes } from './changes.ts';
+import { type Changes, followChanges } from './changes.ts';
 import { type Identify, type Identity, refused } from './identify.ts';
-import type { Opener } from './opener.ts';
+import { makeOpener, type Opener } from './opener.ts';
 import { readJson } from './read-json.ts';
 
-/** What it takes to answer probers. */
+/** What it takes to answer probers, from elsewhere and from this machine. */
 export interface Desk {
   app: App;
-  identify: Identify;
   changes: Changes;
   opener: Opener;
   partitions: Partitions;
-  metrics: Metrics;
+  counters: Counters;
 }
+
+export const openDesk = (app: App, counters: Counters): Desk => ({
+  app,
+  changes: followChanges(app),
+  opener: makeOpener(app),
+  partitions: makePartitionMemory(),
+  counters,
+});
 
 export interface Call {
   request: IncomingMessage;
   response: ServerResponse;
   by: Identity;
+  identify: Identify;
   query: URLSearchParams;
 }
 
@@ -47,16 +56,15 @@ export async function answerSession({ app }: Desk, { request, by }: Call): Promi
   };
 }
 
-/** Waits until there is something new for this instance. Undefined: whoever asked is gone. */
-export async function answerAssignments({ app, identify, changes, opener }: Desk, { request, response, by, query }: Call) {
+/** Waits until there is something new for this instance. */
+export async function answerAssignments({ app, changes, opener }: Desk, { request, response, by, identify, query }: Call) {
   const instance = query.get('instance') ?? '';
   if (!isInstance.test(instance)) invalid('instance must be the id that the session was opened with');
   await app.db.read((tx) => refreshSession(tx, by.vantage, instance));
   const since = query.get('since');
   const until = performance.now() + pollSeconds * 1000;
-  const gone = new AbortController();
-  response.once('close', () => gone.abort()); // not the socket's: many questions come by one
-  let over = AbortSignal.any([by.signal, gone.signal]);
+  const gone = untilCallerLeaves(response); // not the socket's end: many questions come by one
+  let over = AbortSignal.any([by.signal, gone]);
   for (;;) {
     const seen = changes.count();
     const news = await app.db.read((tx) => newsFor(tx, opener, by.vantage, instance, since ?? undefined));
@@ -66,12 +74,12 @@ export async function answerAssignments({ app, identify, changes, opener }: Desk
       if (left <= 0 || isClosing(request)) return { cursor: since, full: false, assignments: [], removed: [] };
       await changes.after(seen, Math.min(left, closingEveryMs), over);
     }
-    if (gone.signal.aborted) return undefined;
-    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone.signal]); // it may only have been forgotten
+    gone.throwIfAborted();
+    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // it may only have been forgotten
   }
 }
 
-export async function answerResults({ app, partitions, metrics }: Desk, { request, by }: Call): Promise<Static<typeof BatchResponse>> {
+export async function answerResults({ app, partitions, counters }: Desk, { request, by }: Call): Promise<Static<typeof BatchResponse>> {
   const batch = checkBatch(await readJson(request)) as Batch;
   const given = { ...batch, now: fittingClock(batch.now) };
   const taken = await takeBatch(app, partitions, by, given).catch((error) => {
@@ -82,7 +90,7 @@ export async function answerResults({ app, partitions, metrics }: Desk, { reques
   });
   if (taken.is === 'revoked') throw refused();
   if (taken.is === 'no session') noSession();
-  count(metrics, by.vantage, taken);
+  countBatch(counters, by.vantage, taken);
   return { seq: batch.seq };
 }
 

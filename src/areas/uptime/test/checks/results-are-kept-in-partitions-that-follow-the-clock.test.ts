@@ -6,9 +6,6 @@ import { rows, run } from '../../../../kernel/db.ts';
 import { forgetOld, keepPartitions } from '../../tasks.ts';
 import { agent, eventually, failuresOf, history, made, watched } from '../support.ts';
 
-const perform = (qd: Quarterdeck, task: typeof keepPartitions) =>
-  task.run({ app: qd.app, signal: new AbortController().signal, log: qd.app.log });
-
 const partitions = ({ app }: Quarterdeck, parent: string) =>
   app.db.read(async (tx) =>
     (
@@ -26,7 +23,7 @@ test('days are made ahead and on demand, and dropped whole when they are outlive
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } }); // no worker: tasks run when the test says so
   const { agents, monitor } = await watched(qd, ['tokyo']);
   const tokyo = agents[0]!;
-  await perform(qd, keepPartitions);
+  await qd.perform(keepPartitions);
   assert.ok((await partitions(qd, 'check_result')).length >= 4, 'yesterday, today and two days ahead');
   await tokyo.report({ monitor: monitor.id, ageMs: 86_400_000 }, { monitor: monitor.id });
   assert.equal((await history(qd, monitor)).results, 2);
@@ -41,7 +38,7 @@ test('days are made ahead and on demand, and dropped whole when they are outlive
   assert.equal((await history(qd, monitor)).results, 10, 'several that need the same new day at once');
 
   await qd.clock.advance('2d');
-  await perform(qd, keepPartitions);
+  await qd.perform(keepPartitions);
   const left = await partitions(qd, 'check_result');
   const oldest = new Date(Date.parse((await today(qd)).replaceAll('_', '-')) - 8 * 86_400_000)
     .toISOString()
@@ -61,16 +58,16 @@ test('days are made ahead and on demand, and dropped whole when they are outlive
     await held;
   });
   await holding;
-  await perform(qd, keepPartitions);
+  await qd.perform(keepPartitions);
   await tokyo.pass(monitor);
   assert.ok((await history(qd, monitor)).results > 1);
   release();
   await reader;
-  await perform(qd, keepPartitions);
+  await qd.perform(keepPartitions);
   assert.equal((await history(qd, monitor)).results, 1);
 
   await qd.clock.advance('45d');
-  await perform(qd, keepPartitions);
+  await qd.perform(keepPartitions);
   assert.deepEqual(await history(qd, monitor), { results: 0, rolled: 0, missed: 0, excluded: 0 });
   await tokyo.pass(monitor);
 
@@ -105,11 +102,11 @@ test('of failures the newest 200 stay, for 30 days', async (t) => {
     )[0]!.n;
   const before = await failuresOf(qd.owner, monitor);
   assert.ok((await count()) > 200);
-  await perform(qd, forgetOld);
+  await qd.perform(forgetOld);
   assert.equal(await count(), 200);
   assert.deepEqual(await failuresOf(qd.owner, monitor), before);
   await qd.clock.advance('31d');
-  await perform(qd, forgetOld);
+  await qd.perform(forgetOld);
   assert.equal(await count(), 0);
   assert.equal((await made(qd.owner.get(`/uptime/monitors/${monitor.id}/transitions`))).transitions.length, 1, 'changes of state are kept');
 });

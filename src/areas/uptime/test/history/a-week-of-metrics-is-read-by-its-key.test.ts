@@ -20,7 +20,7 @@ async function planOf(app: App, window: Window): Promise<string> {
     },
   });
   const db = { ...app.db, read: <T>(work: (tx: Tx) => Promise<T>) => app.db.read((tx) => work(explaining(tx))) };
-  await sqlMetrics({ ...app, db }).buckets(7, spanOf(window, 60));
+  await sqlMetrics(db).buckets(7, spanOf(window, 60));
   return plan;
 }
 

@@ -4,8 +4,8 @@ import { caller } from '../../../../../test/harness/index.ts';
 import { DatabaseAway, run } from '../../../../kernel/db.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
+import { uptime } from '../../index.ts';
 import { metricsOf, percent, spanOf } from '../../rules/windows.ts';
-import { metricsStore } from '../../store/metrics-store.ts';
 import { insertResults, type StoredResult } from '../../store/results.ts';
 import { desk, made, monitor, roadTo } from '../desk.ts';
 
@@ -131,9 +131,10 @@ test('while the database is away metrics are 503, everything else of uptime 502,
 });
 
 test('a store of metrics that fails is 503 by itself: the monitor can still be read', async (t) => {
-  const { owner, id, app } = await outside(t);
-  const { buckets } = metricsStore(app);
-  metricsStore(app).buckets = async () => {
+  const { owner, id, own } = await outside(t);
+  const { metricsStore } = own(uptime);
+  const { buckets } = metricsStore;
+  metricsStore.buckets = async () => {
     throw new DatabaseAway(new Error('canceling statement due to statement timeout'));
   };
   const metrics = await owner.get(`/uptime/monitors/${id}/metrics`);
@@ -142,7 +143,7 @@ test('a store of metrics that fails is 503 by itself: the monitor can still be r
     [503, 'metrics temporarily unavailable; the monitor is unaffected, try again in a moment'],
   );
   assert.equal((await owner.get(`/uptime/monitors/${id}`)).status, 200);
-  metricsStore(app).buckets = buckets;
+  metricsStore.buckets = buckets;
   assert.equal((await owner.get(`/uptime/monitors/${id}/metrics`)).status, 200);
 });
 

@@ -14,7 +14,7 @@ import { openRing, seal as sealWith } from '../../../../kernel/secrets.ts';
 import { Assignment } from '../../../../protocols/agent.ts';
 import { migrationsOf } from '../../../../serve.ts';
 import { areas } from '../../../index.ts';
-import { tasks } from '../../tasks.ts';
+import { sealTargets } from '../../tasks.ts';
 import { desk, httpMonitor, made, tcpMonitor } from '../desk.ts';
 import { everythingStored, wordsIn } from '../secrets-support.ts';
 import { agent, eventually } from '../support.ts';
@@ -35,8 +35,7 @@ async function sql(connection: Connection, text: string, values: unknown[] = [])
   return (await client.query(text, values).finally(() => client.end())).rows;
 }
 
-const seal = (app: App) =>
-  tasks.find((each) => each.name === 'uptime.seal-targets')!.run({ app, signal: new AbortController().signal, log: app.log });
+const seal = (app: App) => sealTargets.run({ app, signal: new AbortController().signal, log: app.log }, undefined);
 
 /** As the release before wrote them: their targets in the clear, and nothing about a seal. Every tenth is deleted. */
 const insert = (connection: Connection, count: number) =>

@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type Server } from 'node:http';
 import type { App } from '../../../../../kernel/app.ts';
+import { type PlaneMetrics, standPlane } from '../../../../../kernel/http/plane.ts';
 import type { Logger } from '../../../../../kernel/log.ts';
 import { goneSeconds } from '../../../../../protocols/agent.ts';
 import type { ProberSettings } from '../../../../../protocols/prober-settings.ts';
-import type { Area } from '../../../../area.ts';
+import type { Running } from '../../../../area.ts';
 import { endSession, forgetStandBy, standBy } from '../../../engine/sessions.ts';
 import { hasWork } from '../../../store/assignments.ts';
 import { assignmentsChannel } from '../../../store/monitor-row.ts';
-import { agentHandler } from '../handler.ts';
-import { asLocal } from '../identify.ts';
+import type { Desk } from '../answers.ts';
+import { agentsPlane } from '../handler.ts';
+import { asLocal, type Identify } from '../identify.ts';
 import { type Prober, startProber } from './child.ts';
 import { leavePlace, type Place, takePlace } from './place.ts';
 
@@ -38,9 +40,9 @@ interface Local {
  * A server that probes starts the same program that runs elsewhere, and speaks with it through a socket: one way for all results.
  * It runs only while there is something to check from here.
  */
-export const startLocal: NonNullable<Area['start']> = async (app) => {
-  if (!app.config.roles.includes('prober')) return { stop: async () => {} };
-  const local = makeLocal(app);
+export async function startLocal(desk: Desk): Promise<Running> {
+  const { app } = desk;
+  const local = makeLocal(desk);
   const lookSoon = () => lookSoonAt(local);
   app.listener.on(assignmentsChannel, lookSoon);
   const timer = setInterval(lookSoon, lookEveryMs);
@@ -56,17 +58,21 @@ export const startLocal: NonNullable<Area['start']> = async (app) => {
       await closePlace(local);
     },
   };
-};
+}
 
-function makeLocal(app: App): Local {
-  const handle = agentHandler(app, (request) => {
+function makeLocal(desk: Desk): Local {
+  const { app } = desk;
+  const log = app.log.child({ part: 'local prober' });
+  const identify: Identify = (request) => {
     local.heardAt = performance.now();
     local.instance = instanceOf(request) ?? local.instance;
     return asLocal(request);
-  });
+  };
+  const plane = agentsPlane(desk, 'prober', () => identify);
+  const handle = standPlane(plane, { log, roles: new Set(['prober']), counted: uncounted });
   const local: Local = {
     app,
-    log: app.log.child({ part: 'local prober' }),
+    log,
     server: http.createServer((request, response) => {
       if (!handle(request, response)) response.writeHead(404).end();
     }),
@@ -141,5 +147,8 @@ async function closePlace({ server, place }: Local): Promise<void> {
   await closed;
   await leavePlace(place);
 }
+
+/** Answers to the server's own prober are no news: those to agents elsewhere are counted. */
+const uncounted: PlaneMetrics = { of: () => () => {} };
 
 const instanceOf = (request: IncomingMessage) => /[?&]instance=([0-9a-f-]{36})/.exec(request.url ?? '')?.[1];
