@@ -39,7 +39,7 @@ export async function maintenanceChanged(tx: Tx, org: string, serviceId: string)
 }
 
 /** A window of a service begins or ends. Safe to run twice: it goes by what is stored and planned at that moment. */
-export const maintenanceTurn = job('uptime.maintenance-turn', {}, ({ app, key }) => {
+export const maintenanceTurn = job('uptime.maintenance-turn', {}, ({ db, key }) => {
   const [org = '', serviceId = ''] = key.split(' ');
-  return app.db.write((tx) => maintenanceChanged(tx, org, serviceId));
+  return db.write((tx) => maintenanceChanged(tx, org, serviceId));
 });
