@@ -44,7 +44,7 @@ export const tellOncall = job(
   },
 );
 
-async function tellUntold(tx: Tx, org: string, monitorId: string): Promise<void> {
+export async function tellUntold(tx: Tx, org: string, monitorId: string): Promise<void> {
   const untold = await lockTellings(tx, org, monitorId);
   // A service that is gone has nobody to be told.
   for (const { alert } of untold) await receiveMonitorAlert(tx, org, alert);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { eventually, made, stateOf, transitionsOf, watched } from '../support.ts';
+import { eventually, made, stateOf, told, transitionsOf, watched } from '../support.ts';
 
 test('a monitor that goes up and down all the time keeps its alert until it holds still', async (t) => {
   const qd = await quarterdeck(t);
@@ -9,8 +9,11 @@ test('a monitor that goes up and down all the time keeps its alert until it hold
   const { id: serviceId } = await made(owner.post('/uptime/services', { name: 'shop' }));
   const { agents, monitor } = await watched(qd, ['tokyo'], { serviceId, downCondition: { confirmations: 1, quorum: 1 } });
   const tokyo = agents[0]!;
-  const unresolved = async () => (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
-  const all = async () => (await made(owner.get('/oncall/incidents?status=resolved'))).incidents.length + (await unresolved());
+  const unresolved = async () => {
+    await told(qd);
+    return (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
+  };
+  const all = async () => (await unresolved()) + (await made(owner.get('/oncall/incidents?status=resolved'))).incidents.length;
 
   await tokyo.pass(monitor);
   for (let i = 0; i < 2; i++) {
@@ -61,6 +64,7 @@ test('a monitor that stops flapping while it is down keeps its alert', async (t)
   await clock.advance('181s');
   const flapping = async () => /quarterdeck_uptime_flapping_monitors (\d)/.exec(await metrics(qd.url))?.[1];
   await eventually(async () => (await flapping()) === '0');
+  await told(qd);
   assert.equal((await made(owner.get('/oncall/incidents?status=open'))).incidents.length, 1);
 });
 

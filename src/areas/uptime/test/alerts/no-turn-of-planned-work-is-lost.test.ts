@@ -8,6 +8,7 @@ import { statement } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
 import { calmDown, watchCalm } from '../../engine/calm-down.ts';
 import { maintenanceChanged, maintenanceTurn } from '../../engine/maintenance.ts';
+import { tellUntold } from '../../engine/tell-oncall.ts';
 import { insertMaintenance } from '../../store/maintenance.ts';
 import { lockStates, monitorsOf, writeStates } from '../../store/states.ts';
 import { eventually, made, watched } from '../support.ts';
@@ -54,7 +55,11 @@ const dueAt = ({ app }: Quarterdeck, kind: string, key: string) =>
       (await row(tx, Type.Object({ run_at: Type.String() }))`select run_at from kernel.job where kind = ${kind} and key = ${key}`)?.run_at,
   );
 
-const openIncidents = async ({ owner }: Quarterdeck) => (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
+/** On-call hears what was decided of the monitor, as a worker would tell it. */
+const openIncidents = async ({ app, owner }: Quarterdeck, monitor: { id: string }): Promise<number> => {
+  await app.db.write((tx) => tellUntold(tx, owner.orgId, monitor.id));
+  return (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
+};
 
 test('of two who plan work on a service at once, neither hides the beginning of the other', async (t) => {
   const { qd, serviceId, org, later } = await shop(t);
@@ -84,7 +89,7 @@ test('what goes down while the work ends is told, whichever of the two commits f
   await settled(qd, turn);
   await batch.commit();
   await turn;
-  assert.equal(await openIncidents(qd), 1);
+  assert.equal(await openIncidents(qd, monitor), 1);
 });
 
 test('a monitor that comes to a service while the work on it ends is told as well', async (t) => {
@@ -97,10 +102,10 @@ test('a monitor that comes to a service while the work on it ends is told as wel
   const turn = await held(qd, (tx) => maintenanceChanged(tx, org, serviceId));
   const move = made(qd.owner.patch(`/uptime/monitors/${monitor.id}`, { serviceId }));
   await settled(qd, move);
-  const before = await openIncidents(qd);
+  const before = await openIncidents(qd, monitor);
   await turn.commit();
   await move;
-  assert.deepEqual([before, await openIncidents(qd)], [0, 1], 'it waits for the turn, which does not know it');
+  assert.deepEqual([before, await openIncidents(qd, monitor)], [0, 1], 'it waits for the turn, which does not know it');
 });
 
 test('a job that ends while it is being put off is made anew', async (t) => {

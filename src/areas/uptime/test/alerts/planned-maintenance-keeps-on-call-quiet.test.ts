@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
-import { eventually, history, made, stateOf, watched } from '../support.ts';
+import { eventually, history, made, stateOf, told, watched } from '../support.ts';
 
 test('during maintenance states go on changing and nobody is told; what is still down afterwards fires then', async (t) => {
   const qd = await quarterdeck(t);
@@ -10,7 +10,10 @@ test('during maintenance states go on changing and nobody is told; what is still
   const { id: serviceId } = await made(owner.post('/uptime/services', { name: 'shop' }));
   const { agents, monitor } = await watched(qd, ['tokyo'], { serviceId });
   const tokyo = agents[0]!;
-  const open = async () => (await made(owner.get('/oncall/incidents?status=open'))).incidents as { id: string }[];
+  const open = async () => {
+    await told(qd);
+    return (await made(owner.get('/oncall/incidents?status=open'))).incidents as { id: string }[];
+  };
   const plan = async (from: number, until: number) => {
     const at = Date.parse(await qd.app.db.read(now));
     const iso = (seconds: number) => new Date(at + seconds * 1000).toISOString();
