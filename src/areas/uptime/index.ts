@@ -1,8 +1,9 @@
 import { defineArea } from '../area.ts';
-import { loadExportToken } from './export-tokens.ts';
+import { loadExportToken } from './engine/export-tokens.ts';
+import { observedOf } from './engine/observed.ts';
+import { references } from './engine/references.ts';
 import { jobs } from './jobs.ts';
-import { measure } from './metrics.ts';
-import { observedOf } from './observed.ts';
+import { openUptime } from './open.ts';
 import { createExportToken } from './operations/create-export-token.ts';
 import { createMaintenance } from './operations/create-maintenance.ts';
 import { createMonitor } from './operations/create-monitor.ts';
@@ -21,15 +22,11 @@ import { pingUptime } from './operations/ping-uptime.ts';
 import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
-import { agents } from './planes/agents/index.ts';
-import { negotiated } from './planes/export/index.ts';
-import { startLocal } from './planes/local/index.ts';
-import { references } from './references.ts';
 import { planned } from './store/maintenance.ts';
 import { monitorCounts, namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
-export * as agentRegistry from './agent-registry.ts';
+export * as agentRegistry from './engine/agent-registry.ts';
 
 export const uptime = defineArea({
   name: 'uptime',
@@ -61,8 +58,5 @@ export const uptime = defineArea({
   sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,
   tasks,
-  metrics: measure,
-  raw: agents,
-  start: startLocal,
-  pages: negotiated,
+  open: openUptime,
 });
