@@ -1,6 +1,6 @@
 import type { App } from '../../kernel/app.ts';
 import { defineArea } from '../area.ts';
-import { sendConfirmation, sendUpdate } from './jobs.ts';
+import { sendConfirmation, sendUpdate } from './engine/mails.ts';
 import { createStatusPage } from './operations/create-status-page.ts';
 import { deleteStatusPage } from './operations/delete-status-page.ts';
 import { getStatusPage } from './operations/get-status-page.ts';
@@ -8,7 +8,7 @@ import { listStatusPageSubscribers } from './operations/list-status-page-subscri
 import { listStatusPages } from './operations/list-status-pages.ts';
 import { removeStatusPageSubscriber } from './operations/remove-status-page-subscriber.ts';
 import { updateStatusPage } from './operations/update-status-page.ts';
-import { makeForms } from './planes/forms/index.ts';
+import { makeForms } from './planes/public/forms.ts';
 import { publicHandler } from './planes/public/handler.ts';
 import { type Memory, makeMemory } from './planes/public/memory.ts';
 import { announce, forget } from './tasks.ts';

@@ -1,8 +1,8 @@
 import { enqueueMany, task } from '../../kernel/jobs/index.ts';
 import { recentlyPublished } from '../oncall/index.ts';
-import { sendUpdate } from './jobs.ts';
+import { sendUpdate } from './engine/mails.ts';
 import { announcedAmong, forgetAnnounced, markAnnounced } from './store/announced.ts';
-import { pagesShowing } from './store/pages.ts';
+import { pagesShowing } from './store/status-pages.ts';
 import { activeSince, forgetUnconfirmed } from './store/subscribers.ts';
 
 /** What is older was announced, or its time has passed: nobody wants yesterday's alarm. */

@@ -2,10 +2,10 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { slugTopic } from '../addresses.ts';
-import { checkGroups, checkLogo, checkServices, checkTimezone, isReserved } from '../page-input.ts';
-import { insertPage } from '../store/pages.ts';
-import { pageView } from '../view.ts';
+import { slugTopic } from '../rules/addresses.ts';
+import { checkGroups, checkLogo, checkServices, checkTimezone, isReserved } from '../engine/check-page.ts';
+import { insertPage } from '../store/status-pages.ts';
+import { pageView } from '../views/status-page.ts';
 
 export const createStatusPage = operation(statusPages.createStatusPage, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

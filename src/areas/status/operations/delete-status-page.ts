@@ -2,8 +2,8 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { slugTopic } from '../addresses.ts';
-import { deletePage, lockPage } from '../store/pages.ts';
+import { slugTopic } from '../rules/addresses.ts';
+import { deletePage, lockPage } from '../store/status-pages.ts';
 
 export const deleteStatusPage = operation(statusPages.deleteStatusPage, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

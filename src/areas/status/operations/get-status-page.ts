@@ -1,9 +1,9 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { pageOf } from '../store/pages.ts';
+import { pageOf } from '../store/status-pages.ts';
 import { subscriberCounts } from '../store/subscribers.ts';
-import { pageView } from '../view.ts';
+import { pageView } from '../views/status-page.ts';
 
 export const getStatusPage = operation(statusPages.getStatusPage, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

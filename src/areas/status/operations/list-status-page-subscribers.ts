@@ -2,9 +2,9 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { paged, pageOf as placeOf } from '../../../kernel/page.ts';
-import { pageOf } from '../store/pages.ts';
+import { pageOf } from '../store/status-pages.ts';
 import { subscribersOf } from '../store/subscribers.ts';
-import { subscriberView } from '../view.ts';
+import { subscriberView } from '../views/status-page.ts';
 
 export const listStatusPageSubscribers = operation(statusPages.listStatusPageSubscribers, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {

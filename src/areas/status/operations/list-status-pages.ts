@@ -1,8 +1,8 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { pagesOf } from '../store/pages.ts';
+import { pagesOf } from '../store/status-pages.ts';
 import { subscriberCounts } from '../store/subscribers.ts';
-import { pageView } from '../view.ts';
+import { pageView } from '../views/status-page.ts';
 
 export const listStatusPages = operation(statusPages.listStatusPages, async ({ ctx }) =>
   ctx.read(async (tx) => {

@@ -2,7 +2,7 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { pageOf } from '../store/pages.ts';
+import { pageOf } from '../store/status-pages.ts';
 import { deleteSubscriber } from '../store/subscribers.ts';
 
 export const removeStatusPageSubscriber = operation(statusPages.removeStatusPageSubscriber, async ({ ctx, params }) =>

@@ -2,11 +2,11 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { slugTopic } from '../addresses.ts';
-import { checkGroups, checkLogo, checkServices, checkTimezone } from '../page-input.ts';
-import { lockPage, updatePage } from '../store/pages.ts';
+import { slugTopic } from '../rules/addresses.ts';
+import { checkGroups, checkLogo, checkServices, checkTimezone } from '../engine/check-page.ts';
+import { lockPage, updatePage } from '../store/status-pages.ts';
 import { subscriberCounts } from '../store/subscribers.ts';
-import { pageView } from '../view.ts';
+import { pageView } from '../views/status-page.ts';
 
 export const updateStatusPage = operation(statusPages.updateStatusPage, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {

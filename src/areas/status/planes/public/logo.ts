@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { logoOf } from '../../store/pages.ts';
+import { logoOf } from '../../store/status-pages.ts';
 import type { Found } from './memory.ts';
 import { sendMissing } from './notices.ts';
 

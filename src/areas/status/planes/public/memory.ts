@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import { publicTopic } from '../../../services/index.ts';
-import { slugTopic } from '../../addresses.ts';
+import { slugTopic } from '../../rules/addresses.ts';
 import { changesIn } from '../../rules/board.ts';
-import { slugs } from '../../store/pages.ts';
-import { loadBoard } from './load.ts';
+import { slugs } from '../../store/status-pages.ts';
+import { loadBoard } from '../../engine/load-board.ts';
 import { type Renderings, renderingsOf } from './renderings.ts';
 
 /** One page as this process last read it; without renderings, there is no such page. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discard } from '../../../../kernel/http/body.ts';
 import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import { type Made, noticeOf } from '../../render/document.ts';
+import { type Made, noticeOf } from '../../views/render/document.ts';
 
 /** A page that says one thing, made for this request. */
 export function sendNotice(

@@ -1,8 +1,8 @@
-import { renderAtom, renderRss } from '../../render/feed.ts';
-import { renderHistory } from '../../render/history.ts';
-import { renderJson } from '../../render/json.ts';
-import { type PageMade, renderPage, staleNotice } from '../../render/page.ts';
-import { statuspageFiles } from '../../render/statuspage.ts';
+import { renderAtom, renderRss } from '../../views/render/feed.ts';
+import { renderHistory } from '../../views/render/history.ts';
+import { renderJson } from '../../views/render/json.ts';
+import { type PageMade, renderPage, staleNotice } from '../../views/render/page.ts';
+import { statuspageFiles } from '../../views/render/statuspage.ts';
 import type { Board } from '../../rules/board.ts';
 import { makeOutput, type Output } from './output.ts';
 
