@@ -6,6 +6,7 @@ import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
 import { createAlertSource } from './operations/create-alert-source.ts';
 import { createEscalationPolicy } from './operations/create-escalation-policy.ts';
+import { createOncallService } from './operations/create-oncall-service.ts';
 import { createSchedule } from './operations/create-schedule.ts';
 import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts';
 import { deleteSchedule } from './operations/delete-schedule.ts';
@@ -16,6 +17,7 @@ import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
 import { listAlertSources } from './operations/list-alert-sources.ts';
 import { listEscalationPolicies } from './operations/list-escalation-policies.ts';
 import { listIncidents } from './operations/list-incidents.ts';
+import { listOncallServices } from './operations/list-oncall-services.ts';
 import { listScheduleShifts } from './operations/list-schedule-shifts.ts';
 import { listSchedules } from './operations/list-schedules.ts';
 import { openIncident } from './operations/open-incident.ts';
@@ -40,6 +42,7 @@ import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './monitor-alerts.ts';
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './public-incidents.ts';
+export { references as serviceReferences } from './references.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -77,6 +80,8 @@ export const oncall = defineArea({
     getProvider,
     setProvider,
     clearProvider,
+    listOncallServices,
+    createOncallService,
   ],
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],

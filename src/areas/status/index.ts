@@ -1,6 +1,6 @@
 import type { App } from '../../kernel/app.ts';
 import { defineArea } from '../area.ts';
-import { sendConfirmation, sendUpdate } from './engine/mails.ts';
+import { jobs } from './jobs.ts';
 import { createStatusPage } from './operations/create-status-page.ts';
 import { deleteStatusPage } from './operations/delete-status-page.ts';
 import { getStatusPage } from './operations/get-status-page.ts';
@@ -11,7 +11,7 @@ import { updateStatusPage } from './operations/update-status-page.ts';
 import { makeForms } from './planes/public/forms.ts';
 import { publicHandler } from './planes/public/handler.ts';
 import { type Memory, makeMemory } from './planes/public/memory.ts';
-import { announce, forget } from './tasks.ts';
+import { tasks } from './tasks.ts';
 
 /** What the handler and the start of one process share. */
 const memories = new WeakMap<App, Memory>();
@@ -29,8 +29,8 @@ export const status = defineArea({
   ],
   migrations: { schema: 'status', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'status.subscriber', column: 'token', id: 'id' }],
-  jobs: [sendConfirmation, sendUpdate],
-  tasks: [announce, forget],
+  jobs,
+  tasks,
   raw: (app) => {
     const memory = makeMemory(app);
     memories.set(app, memory);

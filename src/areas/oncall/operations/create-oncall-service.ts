@@ -1,12 +1,11 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { createService } from '../../services/engine/catalog.ts';
-import { oncallViews } from '../../uptime/views/service.ts';
+import { createService } from '../../services/index.ts';
+import { serviceView } from '../views/service.ts';
 
 export const createOncallService = operation(oncall.createOncallService, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
     const service = await createService(tx, ctx, body.name);
-    const [view] = await oncallViews(tx, ctx.app, ctx.org, [service]);
-    return created(view!, `/oncall/services/${service.id}`);
+    return created(await serviceView(tx, ctx.org, service), `/oncall/services/${service.id}`);
   }),
 );

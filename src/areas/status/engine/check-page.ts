@@ -1,6 +1,5 @@
-import type { Ctx } from '../../../identity/context.ts';
 import type { Tx } from '../../../kernel/db.ts';
-import { invalid, notFound } from '../../../kernel/errors.ts';
+import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { shareService } from '../../services/index.ts';
 import { readLogo } from '../rules/logo.ts';
@@ -12,13 +11,16 @@ const reserved = new Set(
     ',',
   ),
 );
-export const isReserved = (slug: string): boolean => reserved.has(slug);
+
+export function checkSlug(slug: string): void {
+  if (reserved.has(slug)) conflict(`the slug ${slug} is reserved; choose another one`);
+}
 
 /** Each exists in the organization, and cannot be deleted until this transaction ends. */
-export async function checkServices(tx: Tx, ctx: Ctx, serviceIds: readonly string[]): Promise<void> {
+export async function checkServices(tx: Tx, org: string, serviceIds: readonly string[]): Promise<void> {
   if (new Set(serviceIds).size !== serviceIds.length) invalid('serviceIds names a service twice; once is enough');
   // In the order of their ids, so that two who do this wait for each other instead of deadlocking with a delete.
-  for (const id of [...serviceIds].sort()) if (!(await shareService(tx, ctx.org, id))) notFound(`service ${id} in serviceIds`);
+  for (const id of [...serviceIds].sort()) if (!(await shareService(tx, org, id))) notFound(`service ${id} in serviceIds`);
 }
 
 export function checkGroups(groups: readonly { serviceIds: readonly string[] }[], serviceIds: readonly string[]): void {
@@ -35,6 +37,6 @@ export function checkTimezone(timezone: string): void {
 }
 
 export const checkLogo = (url: string): Logo => {
-  const found = readLogo(url);
-  return typeof found === 'string' ? invalid(found) : found;
+  const logo = readLogo(url);
+  return typeof logo === 'string' ? invalid(logo) : logo;
 };

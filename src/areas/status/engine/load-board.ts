@@ -2,10 +2,12 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { now } from '../../../kernel/time.ts';
 import { publicIncidents } from '../../oncall/index.ts';
-import { pageUrl } from '../rules/addresses.ts';
+import { namedServices } from '../../services/index.ts';
+import { observedOf, plannedMaintenance } from '../../uptime/index.ts';
+import { statusPageUrl } from '../rules/addresses.ts';
 import { type Board, boardOf } from '../rules/board.ts';
-import { servicesOf } from './services-shown.ts';
-import { logoOf, type PageRow, pageBySlug } from '../store/status-pages.ts';
+import { findLogo, findPublicStatusPage, type StatusPageRow } from '../store/status-pages.ts';
+import { baseUrlOf } from './base-url.ts';
 
 /** How far back the history goes, and how much of it there is at most. */
 const history = { pastDays: 365, most: 50 };
@@ -21,12 +23,13 @@ export interface Loaded {
 }
 
 /** Everything that a page shows, as of now. Undefined: there is no such page. */
-export async function loadBoard(app: App, tx: Tx, slug: string): Promise<Loaded | undefined> {
-  const page = await pageBySlug(tx, slug);
+export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'publicUrl'>, slug: string): Promise<Loaded | undefined> {
+  const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const org = page.org_id;
-  const services = await servicesOf(app, tx, page);
-  const ids = services.map((s) => s.id);
+  // Those of the page's services that still exist, with the names they have now.
+  const names = await namedServices(tx, org, page.service_ids);
+  const ids = [...names.keys()];
   const board = boardOf({
     page: {
       id: page.id,
@@ -41,19 +44,19 @@ export async function loadBoard(app: App, tx: Tx, slug: string): Promise<Loaded 
       updatedAt: page.updated_at,
     },
     ...(page.logo_version ? { logo: await logoFor(tx, page, page.logo_version) } : {}),
-    url: pageUrl(app, page.slug),
-    services,
+    url: statusPageUrl(baseUrlOf(app), page.slug),
+    services: names,
     incidents: await publicIncidents(tx, org, ids, history),
-    observed: await app.ports.observedOf(tx, org, ids, barDays),
-    maintenance: await app.ports.maintenanceOf(tx, org, ids, pastMaintenanceDays),
+    observed: await observedOf(tx, org, ids, barDays),
+    maintenance: await plannedMaintenance(tx, org, ids, pastMaintenanceDays),
     subscribable: app.config.smtp_relay !== '',
     now: await now(tx),
   });
   return { org, pageId: page.id, board };
 }
 
-async function logoFor(tx: Tx, page: PageRow, version: string) {
-  const logo = await logoOf(tx, page.org_id, page.id);
+async function logoFor(tx: Tx, page: StatusPageRow, version: string) {
+  const logo = await findLogo(tx, page.org_id, page.id);
   return logo && logo.logo.length <= inlineLogo
     ? { version, data: `data:${logo.logo_type};base64,${logo.logo.toString('base64')}` }
     : { version };

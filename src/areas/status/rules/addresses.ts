@@ -1,8 +1,7 @@
-import type { App } from '../../../kernel/app.ts';
+/** Below which address the public reads status pages: a host of their own, when there is one. Without a trailing slash. */
+export const statusBaseUrl = (statusUrl: string, publicUrl: string): string => statusUrl || `${publicUrl}/status`;
 
-/** Where the public reads a page: on a host of its own, when there is one. */
-export const pageUrl = (app: App, slug: string): string =>
-  app.config.status_url ? `${app.config.status_url}/${slug}` : `${app.publicUrl()}/status/${slug}`;
+export const statusPageUrl = (baseUrl: string, slug: string): string => `${baseUrl}/${slug}`;
 
-/** Forgotten with the page of this name: also that there is none. */
-export const slugTopic = (slug: string) => `status page ${slug}`;
+/** What is remembered of the page with this slug is forgotten for this topic; also that there is no such page. */
+export const statusPageTopic = (slug: string): string => `status page ${slug}`;

@@ -5,7 +5,7 @@ import { sql } from '../../../kernel/sql.ts';
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Group = Type.Object({ name: Type.String(), serviceIds: Type.Array(Type.String()) });
-const PageRow = Type.Object({
+const StatusPageRow = Type.Object({
   org_id: Type.String(),
   id: Type.String(),
   slug: Type.String(),
@@ -20,35 +20,37 @@ const PageRow = Type.Object({
   created_at: Type.String(),
   updated_at: Type.String(),
 });
-export type PageRow = Static<typeof PageRow>;
+export type StatusPageRow = Static<typeof StatusPageRow>;
 
 // The bytes of the logo are read only by whoever shows them.
 const columns = sql`org_id, id, slug, title, description, service_ids, groups, accent, timezone, created_at, updated_at,
   case when logo is not null then left(encode(sha256(logo), 'hex'), 12) end as logo_version`;
 
-export const pagesOf = (tx: Tx, org: string) => rows(tx, PageRow)`
+export const listStatusPages = (tx: Tx, org: string) => rows(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} order by id desc`;
 
-export const pageOf = (tx: Tx, org: string, slug: string) => row(tx, PageRow)`
+export const findStatusPage = (tx: Tx, org: string, slug: string) => row(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and slug = ${slug}`;
 
-export const lockPage = (tx: Tx, org: string, slug: string) => row(tx, PageRow)`
+export const lockStatusPage = (tx: Tx, org: string, slug: string) => row(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and slug = ${slug} for update`;
 
-export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
+export const findStatusPageById = (tx: Tx, org: string, id: string) => row(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and id = ${id}`;
 
 /** For the public, who knows no organization. */
-export const pageBySlug = (tx: Tx, slug: string) => row(tx, PageRow)`select ${columns} from status.page where slug = ${slug}`;
+export const findPublicStatusPage = (tx: Tx, slug: string) =>
+  row(tx, StatusPageRow)`select ${columns} from status.page where slug = ${slug}`;
 
-export const pagesShowing = (tx: Tx, org: string, serviceId: string) => rows(tx, PageRow)`
+export const listStatusPagesShowing = (tx: Tx, org: string, serviceId: string) => rows(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and ${serviceId} = any(service_ids) order by id`;
 
 const SlugRow = Type.Object({ slug: Type.String() });
-export const slugs = (tx: Tx, most: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${most}`;
+/** Of the pages that changed last. */
+export const listSlugs = (tx: Tx, most: number) => rows(tx, SlugRow)`select slug from status.page order by updated_at desc limit ${most}`;
 
 const LogoRow = Type.Object({ logo: Type.Unsafe<Buffer>({}), logo_type: Type.String() });
-export const logoOf = (tx: Tx, org: string, id: string) => row(tx, LogoRow)`
+export const findLogo = (tx: Tx, org: string, id: string) => row(tx, LogoRow)`
   select logo, logo_type from status.page where org_id = ${org} and id = ${id} and logo is not null`;
 
 export interface Logo {
@@ -56,7 +58,7 @@ export interface Logo {
   type: string;
 }
 
-export interface PageFields {
+export interface StatusPageFields {
   title: string;
   description: string | null;
   service_ids: readonly string[];
@@ -66,7 +68,7 @@ export interface PageFields {
 }
 
 /** Undefined when the slug is taken, in whatever organization. */
-export const insertPage = (tx: Tx, org: string, slug: string, p: PageFields, logo: Logo | undefined) => row(tx, PageRow)`
+export const insertStatusPage = (tx: Tx, org: string, slug: string, p: StatusPageFields, logo: Logo | undefined) => row(tx, StatusPageRow)`
   insert into status.page (org_id, id, slug, title, description, service_ids, groups, accent, logo, logo_type, timezone, created_at, updated_at)
   select ${org}, kernel.new_id('stp'), ${slug}, ${p.title}, ${p.description}, ${p.service_ids}::text[], ${JSON.stringify(p.groups)}::jsonb,
          ${p.accent}, ${logo?.bytes ?? null}::bytea, ${logo?.type ?? null}, ${p.timezone}, c.now, c.now
@@ -74,8 +76,14 @@ export const insertPage = (tx: Tx, org: string, slug: string, p: PageFields, log
   on conflict (slug) do nothing returning ${columns}`;
 
 /** `logo` undefined: stays as it is. */
-export const updatePage = async (tx: Tx, org: string, id: string, p: PageFields, logo: Logo | null | undefined): Promise<PageRow> =>
-  (await row(tx, PageRow)`
+export const updateStatusPage = async (
+  tx: Tx,
+  org: string,
+  id: string,
+  p: StatusPageFields,
+  logo: Logo | null | undefined,
+): Promise<StatusPageRow> =>
+  (await row(tx, StatusPageRow)`
     update status.page
        set title = ${p.title}, description = ${p.description}, service_ids = ${p.service_ids}::text[],
            groups = ${JSON.stringify(p.groups)}::jsonb, accent = ${p.accent}, timezone = ${p.timezone}, updated_at = kernel.now(),
@@ -83,4 +91,4 @@ export const updatePage = async (tx: Tx, org: string, id: string, p: PageFields,
            logo_type = case when ${logo !== undefined} then ${logo?.type ?? null} else logo_type end
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
-export const deletePage = (tx: Tx, org: string, id: string) => run(tx)`delete from status.page where org_id = ${org} and id = ${id}`;
+export const deleteStatusPage = (tx: Tx, org: string, id: string) => run(tx)`delete from status.page where org_id = ${org} and id = ${id}`;

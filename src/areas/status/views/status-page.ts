@@ -1,26 +1,20 @@
-import type { App } from '../../../kernel/app.ts';
-import { pageUrl } from '../rules/addresses.ts';
-import type { PageRow } from '../store/status-pages.ts';
-import type { SubscriberRow } from '../store/subscribers.ts';
+import { statusPageUrl } from '../rules/addresses.ts';
+import type { StatusPageRow } from '../store/status-pages.ts';
 
-export const pageView = (app: App, p: PageRow, subscribers: number) => ({
-  slug: p.slug,
-  title: p.title,
-  ...(p.description === null ? {} : { description: p.description }),
-  serviceIds: p.service_ids,
-  groups: p.groups,
-  ...(p.accent === null ? {} : { accentColour: p.accent }),
-  ...(p.logo_version === null ? {} : { logoUrl: `${pageUrl(app, p.slug)}/logo?v=${p.logo_version}` }),
-  timezone: p.timezone,
-  subscribers,
-  url: pageUrl(app, p.slug),
-  createdAt: p.created_at,
-});
-
-export const subscriberView = (s: SubscriberRow) => ({
-  id: s.id,
-  address: s.address,
-  state: s.state,
-  createdAt: s.created_at,
-  ...(s.confirmed_at ? { confirmedAt: s.confirmed_at } : {}),
-});
+/** `baseUrl` is the address below which all status pages are. */
+export function statusPageView(p: StatusPageRow, baseUrl: string, subscribers: number) {
+  const url = statusPageUrl(baseUrl, p.slug);
+  return {
+    slug: p.slug,
+    title: p.title,
+    ...(p.description === null ? {} : { description: p.description }),
+    serviceIds: p.service_ids,
+    groups: p.groups,
+    ...(p.accent === null ? {} : { accentColour: p.accent }),
+    ...(p.logo_version === null ? {} : { logoUrl: `${url}/logo?v=${p.logo_version}` }),
+    timezone: p.timezone,
+    subscribers,
+    url,
+    createdAt: p.created_at,
+  };
+}

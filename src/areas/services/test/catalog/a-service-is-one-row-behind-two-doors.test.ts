@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { type Caller, quarterdeck } from '../../../../../test/harness/index.ts';
+import { run } from '../../../../kernel/db.ts';
 
 test('a service made by either door stands behind both, under one name in any letters', async (t) => {
   const { owner, organization, clock } = await quarterdeck(t);
@@ -41,21 +43,47 @@ test('of several who want one name at once, one gets it', async (t) => {
 });
 
 test('a service that something still refers to is not deleted, and the sentence names what', async (t) => {
-  const { owner, app } = await quarterdeck(t);
-  const { id } = (await owner.post('/uptime/services', { name: 'shop' })).body;
-  const using = new Map<string, string[]>([[id, ['the monitor front', 'the monitor back']]]);
-  // As uptime and on-call register theirs.
-  app.ports.references.push(async (_tx, org, serviceId) => (org === owner.orgId ? (using.get(serviceId) ?? []) : []));
-  app.ports.references.push(async () => (using.size ? ['the incident inc_1'] : []));
+  const { owner, organization, app } = await quarterdeck(t);
+  await app.db.write(async (tx) => {
+    await run(tx)`insert into uptime.vantage (id, label, created_at) values ('local', 'local', kernel.now()) on conflict do nothing`;
+    await run(tx)`insert into uptime.instance (id, vantage, version, standby, connected_at, seen_at)
+      values (${randomUUID()}, 'local', 'test', true, kernel.now(), '2200-01-01T00:00:00Z')`;
+  });
+  const made = async (answer: ReturnType<Caller['post']>): Promise<string> => {
+    const { status, body } = await answer;
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.id;
+  };
+  const monitor = (by: Caller, name: string, serviceId: string) =>
+    made(
+      by.post('/uptime/monitors', {
+        ...{ name, serviceId, kind: 'http', enabled: false, intervalSeconds: 60, vantages: ['local'] },
+        http: { url: 'https://shop.example/health' },
+      }),
+    );
+  const id = await made(owner.post('/uptime/services', { name: 'shop' }));
+  const monitors = [await monitor(owner, 'front', id), await monitor(owner, 'back', id)];
+  const source = await made(owner.post('/oncall/alert-sources', { name: 'prometheus', serviceId: id }));
+  const incident = await made(owner.post('/oncall/incidents', { serviceId: id, title: 'checkout is down' }));
+  // What uses services of others does not count.
+  const other = await organization('other');
+  await monitor(other, 'theirs', await made(other.post('/uptime/services', { name: 'shop' })));
+  await monitor(owner, 'elsewhere', await made(owner.post('/uptime/services', { name: 'mail' })));
 
-  const refused = await owner.delete(`/uptime/services/${id}`);
-  assert.equal(refused.status, 409);
-  assert.equal(
-    refused.body.error,
-    'the service shop is still used by the monitor front, the monitor back, the incident inc_1; detach or delete those first',
-  );
-  assert.equal((await owner.get('/uptime/services')).body.services.length, 1);
-  using.clear();
+  const refusedFor = async (references: string) => {
+    const refused = await owner.delete(`/uptime/services/${id}`);
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body.error, `the service shop is still used by ${references}; detach or delete those first`);
+    assert.equal((await owner.get('/uptime/services')).body.services.length, 2);
+  };
+  const ofOncall = 'the alert source prometheus, the incident “checkout is down”, which is not resolved';
+  await refusedFor(`the monitor front, the monitor back, ${ofOncall}`);
+  for (const monitorId of monitors) assert.equal((await owner.delete(`/uptime/monitors/${monitorId}`)).status, 204);
+  await refusedFor(ofOncall);
+  assert.equal((await owner.delete(`/oncall/alert-sources/${source}`)).status, 204);
+  await refusedFor('the incident “checkout is down”, which is not resolved');
+  assert.equal((await owner.post(`/oncall/incidents/${incident}/resolve`)).status, 200);
+
   assert.equal((await owner.delete(`/uptime/services/${id}`)).status, 204);
   assert.equal((await owner.delete(`/uptime/services/${id}`)).status, 404);
   assert.equal((await owner.post('/uptime/services', { name: 'Shop' })).status, 201); // its name is free again
@@ -69,7 +97,6 @@ test('other organizations’ services do not exist, and uptime’s door is close
   assert.equal((await owner.patch(`/uptime/services/${id}`, { name: 'mine' })).status, 404);
   assert.equal((await owner.delete(`/uptime/services/${id}`)).status, 404);
 
-  const { run } = await import('../../../../kernel/db.ts');
   await app.db.write(async (tx) => {
     await run(tx)`update identity.org set entitlements = '{email}' where id = ${owner.orgId}`;
     await app.caches.drop(tx, `org ${owner.orgId}`);

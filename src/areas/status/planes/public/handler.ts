@@ -5,7 +5,7 @@ import type { RawHandler } from '../../../../kernel/http/server.ts';
 import { lasting } from '../../views/render/words.ts';
 import type { Forms } from './forms.ts';
 import { logoSender } from './logo.ts';
-import type { Found, Memory } from './memory.ts';
+import type { Memory, StatusPageAnswer } from './memory.ts';
 import { sendAway, sendMissing, sendWrongMethod } from './notices.ts';
 import { ownHost } from './own-host.ts';
 import { isRendering } from './renderings.ts';
@@ -26,11 +26,11 @@ export function publicHandler(app: App, memory: Memory, forms: Forms): RawHandle
     const query = url.indexOf('?');
     const path = query < 0 ? url : url.slice(0, query);
     const rest = path.startsWith(prefix) ? path.slice(prefix.length) : path.slice(1);
-    answer(request, response, routeOf(rest, isRendering));
+    answerRoute(request, response, routeOf(rest, isRendering));
     return true;
   };
 
-  function answer(request: IncomingMessage, response: ServerResponse, route: Route) {
+  function answerRoute(request: IncomingMessage, response: ServerResponse, route: Route) {
     const reads = request.method === 'GET' || request.method === 'HEAD';
     const failed = (error: unknown) => {
       if (!(error instanceof DatabaseAway)) app.log.error({ err: error, route: route.to }, 'a status page failed');
@@ -63,7 +63,7 @@ export function publicHandler(app: App, memory: Memory, forms: Forms): RawHandle
   }
 }
 
-function show(request: IncomingMessage, response: ServerResponse, found: Found, name: string) {
+function show(request: IncomingMessage, response: ServerResponse, found: StatusPageAnswer, name: string) {
   if (found.is !== 'page') return sendMissing(request, response);
   if (found.ageMs === undefined) return found.renderings.get(name)!.send(request, response);
   const seconds = Math.floor(found.ageMs / 1000);

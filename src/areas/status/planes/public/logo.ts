@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { logoOf } from '../../store/status-pages.ts';
-import type { Found } from './memory.ts';
+import { findLogo } from '../../store/status-pages.ts';
+import type { ShownStatusPage } from './memory.ts';
 import { sendMissing } from './notices.ts';
 
-type Logo = NonNullable<Awaited<ReturnType<typeof logoOf>>>;
+type Logo = NonNullable<Awaited<ReturnType<typeof findLogo>>>;
 
 /** Bytes of a tenant's on our origin: an image by its first bytes, never sniffed, never a document. Its address changes with it. */
 export function logoSender(app: App) {
   const kept = new LRUCache<string, Logo>({ max: 100 });
 
-  return async (found: Extract<Found, { is: 'page' }>, request: IncomingMessage, response: ServerResponse) => {
-    const { logo: shown } = found.renderings.board;
+  return async (page: ShownStatusPage, request: IncomingMessage, response: ServerResponse) => {
+    const { logo: shown } = page.renderings.board;
     if (!shown) return sendMissing(request, response);
-    const key = `${found.pageId} ${shown.version}`;
-    const logo = kept.get(key) ?? (await app.db.read((tx) => logoOf(tx, found.org, found.pageId)));
+    const key = `${page.pageId} ${shown.version}`;
+    const logo = kept.get(key) ?? (await app.db.read((tx) => findLogo(tx, page.org, page.pageId)));
     if (!logo) return sendMissing(request, response);
     kept.set(key, logo);
     response.writeHead(200, {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { renderHistory } from '../../views/render/history.ts';
-import { renderPage } from '../../views/render/page.ts';
 import { boardOf, type Facts } from '../../rules/board.ts';
+import { renderHistory } from '../../views/render/history.ts';
+import { renderStatusPage } from '../../views/render/status-page.ts';
 import { days, months } from '../support.ts';
 
 const now = '2026-11-15T05:00:00.000Z';
@@ -53,7 +53,7 @@ function facts({ services, bad, open, past, updates, words }: Size): Facts {
     },
     url: 'https://status.example.com/acme',
     now,
-    services: list,
+    services: new Map(list.map((s) => [s.id, s.name])),
     incidents: [
       ...Array.from({ length: open }, (_, n) => incident(n, true)),
       ...Array.from({ length: past }, (_, n) => incident(n, false)),
@@ -73,7 +73,7 @@ const sizes: Record<string, Size> = {
 for (const [name, size] of Object.entries(sizes)) {
   test(`${name} is under 30 KB, and the history tells what did not fit`, () => {
     const board = boardOf(facts(size));
-    const { html } = renderPage(board);
+    const { html } = renderStatusPage(board);
     assert.ok(Buffer.byteLength(html) < most, `${Buffer.byteLength(html)} bytes`);
     assert.ok(gzipSync(html).length < 10_000);
     const first = [...board.open, ...board.past][0]!;
@@ -87,7 +87,7 @@ for (const [name, size] of Object.entries(sizes)) {
 }
 
 test('an ordinary page shows everything in full', () => {
-  const { html } = renderPage(boardOf(facts(sizes['an ordinary one']!)));
+  const { html } = renderStatusPage(boardOf(facts(sizes['an ordinary one']!)));
   assert.equal(html.match(/class="bar"/g)!.length, 8);
   assert.equal(html.match(/<details>/g)!.length, 8);
   assert.ok(html.match(/<li><b>Investigating/g)!.length >= 8);

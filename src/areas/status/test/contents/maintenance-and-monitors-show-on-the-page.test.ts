@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db.ts';
 import { now } from '../../../../kernel/time.ts';
-import { days, house, incident, made, months, observe, page, publish, read, service, shows } from '../support.ts';
+import { house, incident, made, page, publish, read, service, shows } from '../support.ts';
+import { watch } from '../watch.ts';
 
 const hours = (at: string, n: number) => new Date(Date.parse(at) + n * 3_600_000).toISOString();
 
@@ -32,16 +33,12 @@ test('planned work shows ahead, while it goes on and afterwards, by the clock al
 });
 
 test('what probes see and what people say make the state together', async (t) => {
-  const { owner, url, app } = await house(t);
+  const qd = await house(t);
+  const { owner, url, app } = qd;
   const [web, api] = [await service(owner, 'Web'), await service(owner, 'API')];
   await page(owner, 'acme', [web.id, api.id]);
-  const today = (await app.db.read(now)).slice(0, 10);
-  const list = days(today, 90, { 3: 864, 10: 8_640 });
-  const say = (state: 'up' | 'down', also: 'up' | 'down' = 'up') => {
-    observe(app, { [web.id]: { state, days: list, months: months(list) }, [api.id]: { state: also, days: [], months: [] } });
-    app.caches.dropAll();
-  };
-  say('up');
+  const front = await watch(qd, web.id, { state: 'up', days: 90, down: { 3: 864, 10: 8_640 } });
+  const back = await watch(qd, api.id, { state: 'pending' });
   const fine = await shows(url, 'acme', (text) => text.includes('99.87 %'));
   assert.match(fine.text, /aria-label="Last 90 days: 99\.87 % available, downtime on 2 days"/);
   assert.match(fine.text, /Not watched yet/);
@@ -50,12 +47,13 @@ test('what probes see and what people say make the state together', async (t) =>
   assert.equal(json.services[0].days.length, 90);
   assert.equal(json.services[1].availability90d, null);
 
-  say('down');
+  await front.turn('down');
   const broken = await shows(url, 'acme', (text) => text.includes('Partial outage'));
   assert.match(broken.text, /Web is down/);
-  say('down', 'down');
+  await back.turn('down');
   await shows(url, 'acme', (text) => text.includes('Major outage') && text.includes('Web and API are down'));
-  say('up');
+  await front.turn('up');
+  await back.turn('up');
   const id = await incident(owner, api.id, 'Odd answers');
   await shows(url, 'acme', (text) => text.includes('All systems operational'));
   await publish(owner, id, 'Some answers are odd.');

@@ -22,7 +22,7 @@ const bytes = async (url: string, headers: Record<string, string>, method = 'GET
 
 test('every output comes in the coding that is asked for, and not again while it is the same', async (t) => {
   const qd = await house(t);
-  await demo(qd);
+  await demo(qd, 'acme', {}, { still: true });
   for (const name of outputs) {
     const url = `${qd.url}/status/acme${name}`;
     const plain = await bytes(url, {});
@@ -60,7 +60,7 @@ test('every output comes in the coding that is asked for, and not again while it
 
 test('while nothing changes readers cost no statement, and a reading that finds nothing new renders nothing', async (t) => {
   const qd = await house(t, { env: { QUARTERDECK_ROLES: 'api' } });
-  await demo(qd);
+  await demo(qd, 'acme', {}, { still: true });
   const first = await shows(qd.url, 'acme', (text) => text.includes('most succeed again'));
   let asked = 0;
   qd.app.db.pool.on('acquire', () => asked++);

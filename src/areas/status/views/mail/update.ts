@@ -1,6 +1,6 @@
 import type { Message } from '../../../../kernel/mail.ts';
-import { clockOf, incidentWords } from '../render/words.ts';
 import type { IncidentState } from '../../rules/board.ts';
+import { clockOf, incidentWords } from '../render/words.ts';
 import { oneLine } from './one-line.ts';
 
 export interface UpdateFacts {

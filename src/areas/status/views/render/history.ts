@@ -2,11 +2,11 @@ import { escaped } from '../../../../kernel/http/html.ts';
 import type { Board } from '../../rules/board.ts';
 import { documentOf } from './document.ts';
 import { wholeIncident } from './incident.ts';
-import type { PageMade } from './page.ts';
+import type { MadeStatusPage } from './status-page.ts';
 import { clockOf } from './words.ts';
 
 /** Every public incident that we still tell of, with every word. */
-export function renderHistory(board: Board): PageMade {
+export function renderHistory(board: Board): MadeStatusPage {
   const clock = clockOf(board.timezone);
   const all = [...board.open, ...board.past];
   const days = Map.groupBy(all, (i) => clock.day(i.openedAt));

@@ -11,7 +11,7 @@ const room = { services: 10_500, open: 5_500, past: 4_000, maintenance: 1_500 };
 const pastDays = 30;
 
 /** A page and where, should it be shown late, its age is told: after so many characters. */
-export interface PageMade extends Made {
+export interface MadeStatusPage extends Made {
   staleAt: number;
 }
 
@@ -31,7 +31,7 @@ const icons: Record<Indicator, string> = {
   maintenance: '<path d="M12 6v6l4 3"/>',
 };
 
-export function renderPage(board: Board): PageMade {
+export function renderStatusPage(board: Board): MadeStatusPage {
   const clock = clockOf(board.timezone);
   const banner = `<div class="now ${board.indicator}"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" stroke-width="1.8"/>${icons[board.indicator]}</svg><p>${board.headline}${board.detail ? `<small>${escaped(board.detail)}</small>` : ''}</p></div>`;
   const main = [

@@ -1,0 +1,3 @@
+import { sendConfirmation, sendUpdate } from './engine/mails.ts';
+
+export const jobs = [sendConfirmation, sendUpdate];
