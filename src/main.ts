@@ -5,8 +5,8 @@ import { registerConfig } from './commands/config.ts';
 import { ownServer } from './commands/own-server.ts';
 import { registerProbe } from './commands/probe.ts';
 import { registerServe } from './commands/serve.ts';
-import { version } from './commands/version.ts';
 import { exitCodes } from './kernel/errors.ts';
+import { version } from './kernel/version.ts';
 
 const program = new Command('quarterdeck')
   .description('The control room of a small cloud')

@@ -1,19 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Area } from './areas/area.ts';
+import type { AnyArea } from './areas/area.ts';
 import { type Database, openDatabase } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls, readTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
 import { makeMetrics, measureJobs, measureRequests, serveMetrics } from './boot/metrics.ts';
+import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
 import { openStorage } from './boot/storage.ts';
 import { bindOperations } from './identity/bind.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
-import { makePrincipals } from './identity/principal.ts';
+import { makePrincipals, type Principals } from './identity/principal.ts';
 import { loadToken } from './identity/store.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
@@ -21,33 +21,39 @@ import type { Config } from './kernel/config.ts';
 import { openDb } from './kernel/db.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
+import { makePeers } from './kernel/http/peer.ts';
+import { measurePlanes, servedElsewhere, standPlane } from './kernel/http/plane.ts';
 import { makeServer } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
 import { relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
+import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
+import { version } from './kernel/version.ts';
 
 export interface Running {
   app: App;
   url: string;
+  /** What this process runs. */
+  roles: ReadonlySet<Role>;
+  /** Its areas, each with its running state. */
+  open: OpenAreas;
   stop(): Promise<void>;
 }
 
 export interface ServeOptions {
   config: Config;
   log: Logger;
-  areas: Area[];
+  areas: readonly AnyArea[];
   /** An open database instead of the configured one: tests give each file a copy of a migrated one. */
   database?: Database;
   strict?: boolean;
 }
 
-export const version: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
-
 /** Kernel and identity first; then each area's own schema. */
-export const migrationsOf = (areas: Area[]): Migrations[] => [
+export const migrationsOf = (areas: readonly AnyArea[]): Migrations[] => [
   { schema: 'kernel', folder: new URL('./kernel/migrations/', import.meta.url) },
   { schema: 'identity', folder: new URL('./identity/migrations/', import.meta.url) },
   ...areas.flatMap((a) => (a.migrations ? [a.migrations] : [])),
@@ -68,16 +74,71 @@ export async function serve(options: ServeOptions): Promise<Running> {
   }
 }
 
-async function start(
-  { config, log, areas, database: given, strict = false }: ServeOptions,
-  stops: (() => Promise<unknown>)[],
-  stop: () => Promise<void>,
-): Promise<Running> {
-  const tls = readTls(config);
-  const database = given ?? (await openDatabase(config, log));
-  stops.push(() => database.stop());
-  await migrate(database.connection, await readMigrations(migrationsOf(areas)));
+type Stops = (() => Promise<unknown>)[];
 
+async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
+  const { config, log, areas } = options;
+  const tls = readTls(config);
+  const database = options.database ?? (await openDatabase(config, log));
+  stops.push(() => database.stop());
+  const address = { url: '' };
+  const app = await openApp(options, database, address, stops);
+
+  const metrics = makeMetrics(app);
+  const principals = makePrincipals(app.db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
+  const open = await openAreas(areas, {
+    app,
+    roles: new Set(config.roles),
+    principals,
+    resources: areas.flatMap((a) => a.resources ?? []),
+    payment: config.payment_url ? httpPayment(config.payment_url) : noPayment,
+  });
+  stops.push(open.stop);
+  const { roles } = open;
+
+  const counted = measurePlanes(metrics);
+  const server = makeServer({
+    log,
+    peers: app.peers,
+    tls,
+    raw: [
+      ...areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])),
+      ...open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
+    ],
+    ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
+  });
+  measureRequests(server, metrics);
+  probes(server, app, metrics, roles);
+  if (roles.has('api')) serveControlApi(server, app, open, principals, stops);
+  if (roles.has('worker')) {
+    const events = measureJobs(metrics, app);
+    const worker = startWorker({ app, jobs: [sendMail, ...open.jobs], tasks: open.tasks, events });
+    stops.push(() => worker.stop({ graceMs: drainMs }));
+  }
+  for (const { opened, area } of open.opened) {
+    opened.metrics?.(metrics);
+    area.metrics?.(metrics, app);
+    const part = await area.start?.(app);
+    if (part) stops.push(() => part.stop());
+    for (const role of roles) {
+      const part = await opened.runs?.[role]?.();
+      if (part) stops.push(() => part.stop());
+    }
+  }
+
+  const aside = await serveMetrics(config, metrics);
+  if (aside) stops.push(async () => aside.close());
+  stops.push(() => drain(server));
+  address.url = await bind(server, config, Boolean(tls));
+  if (database.embedded) await tellOwnerUrls(config.data, [address.url, config.public_url]);
+  followTls(config, server.server as never, log);
+  return { app, url: address.url, roles, open, stop };
+}
+
+/** What every part leans on: the database, migrated; its listener and waker; keys, storage, the way out. */
+async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
+  const { config, log, areas, strict = false } = options;
+  await migrate(database.connection, await readMigrations(migrationsOf(areas)));
   const db = openDb({
     connection: database.connection,
     max: config.database_pool,
@@ -101,8 +162,7 @@ async function start(
   const storage = await openStorage(config);
   stops.push(async () => storage.close());
 
-  let url = '';
-  const app: App = {
+  return {
     config,
     db,
     connection: database.connection,
@@ -113,9 +173,11 @@ async function start(
     storage,
     secrets,
     mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
+    peers: makePeers(config.trusted_proxies),
     log,
     version,
-    publicUrl: () => config.public_url || url,
+    publicUrl: () => config.public_url || address.url,
+    strict,
     ports: {
       payment: config.payment_url ? httpPayment(config.payment_url) : noPayment,
       resources: areas.flatMap((a) => a.resources ?? []),
@@ -126,53 +188,19 @@ async function start(
       maintenanceOf: async () => [],
       ...Object.assign({}, ...areas.map((a) => a.ports ?? {})),
     },
-    strict,
   };
+}
 
+function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, stops: Stops) {
   const requests = lastRequests(app);
   stops.push(() => requests.close());
-  const metrics = makeMetrics(app);
-  const principals = makePrincipals(db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
-  const server = makeServer({
-    log,
-    trustedProxies: config.trusted_proxies,
-    tls,
-    raw: areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])),
-  });
-  measureRequests(server, metrics);
-  probes(server, app, metrics);
-  const operations = areas.flatMap((a) => a.operations);
-  bindOperations(server, operations, { app, principals, used: (principal) => requests.used(principal.id) });
-  for (const { pages } of areas) pages?.(server, app);
-  docs(
-    server,
-    operations.map((o) => o.spec),
-    version,
-    log,
-  );
-
-  const worker = config.roles.includes('worker')
-    ? startWorker({
-        app,
-        jobs: [sendMail, ...areas.flatMap((a) => a.jobs ?? [])],
-        tasks: areas.flatMap((a) => a.tasks ?? []),
-        events: measureJobs(metrics, app),
-      })
-    : undefined;
-  if (worker) stops.push(() => worker.stop({ graceMs: drainMs }));
-  for (const area of areas) {
-    area.metrics?.(metrics, app);
-    const part = await area.start?.(app);
-    if (part) stops.push(() => part.stop());
+  bindOperations(server, open.operations, { app, principals, used: (principal) => requests.used(principal.id) });
+  for (const { opened, area } of open.opened) {
+    opened.routes?.(server);
+    area.pages?.(server, app);
   }
-
-  const aside = await serveMetrics(config, metrics);
-  if (aside) stops.push(async () => aside.close());
-  stops.push(() => drain(server));
-  url = await bind(server, config, Boolean(tls));
-  if (database.embedded) await tellOwnerUrls(config.data, [url, config.public_url]);
-  followTls(config, server.server as never, log);
-  return { app, url, stop };
+  const served = open.operations.map((o) => o.spec);
+  docs(server, served, version, app.log);
 }
 
 /** Requests under way may finish; whoever takes longer than this is cut off. */

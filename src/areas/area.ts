@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Operation } from '../identity/operation.ts';
+import type { Payment } from '../identity/payment.ts';
 import type { Loader, Principals } from '../identity/principal.ts';
+import type { ResourceSource } from '../identity/resources.ts';
 import type { Kind } from '../identity/token-format.ts';
-import type { App, Ports, ResourceSource } from '../kernel/app.ts';
+import type { App, Ports } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db.ts';
-import type { RawHandler } from '../kernel/http/server.ts';
+import type { Plane, RawHandler } from '../kernel/http/plane.ts';
 import type { Job, Task } from '../kernel/jobs/index.ts';
 import type { Migrations } from '../kernel/migrate.ts';
+import type { Role } from '../kernel/roles.ts';
 
 /** A column of secrets that we must use again; a change of the key seals it anew. */
 export interface Sealed {
@@ -19,31 +22,67 @@ export interface Sealed {
   id: string;
 }
 
-/** One area of the product, as its index.ts shows it to the rest. */
-export interface Area {
+/** What a process lends an area that is opened in it. */
+export interface Host {
+  app: App;
+  /** The roles of this process. */
+  roles: ReadonlySet<Role>;
+  principals: Principals;
+  /** What roles can be narrowed to, of every area. */
+  resources: readonly ResourceSource[];
+  payment: Payment;
+}
+
+/** What runs by itself until it is stopped. */
+export interface Running {
+  stop(): Promise<void>;
+}
+
+/** An area in a running process: made once, by its open.ts. */
+export interface Opened<Own> {
+  /** Its running state; handed to each of its operations, jobs and tasks as their second argument. */
+  own: Own;
+  /** Protocols of its own on the main port, each served by the processes that have its role. */
+  planes?: readonly Plane[];
+  /** Routes beside the control API, for people and for callbacks (role `api`). */
+  routes?: (server: FastifyInstance) => void;
+  /** What runs by itself for a role: begun once everything is open, stopped in reverse order. */
+  runs?: Partial<Record<Role, () => Promise<Running>>>;
+  /** Numbers of its own, for /metrics. */
+  metrics?: (registry: Registry) => void;
+  /** Ends what opening began, after everything that runs has stopped. */
+  stop?: () => Promise<void>;
+}
+
+/** One area of the product, as its index.ts shows it to the rest: static data, and how to open it. */
+export interface Area<Own = never> {
   name: string;
-  operations: Operation[];
+  /** The control API's (role `api`). */
+  operations: readonly Operation<Own>[];
   migrations?: Migrations;
-  resources?: ResourceSource[];
-  references?: Ports['references'];
+  /** What of its own a role can be narrowed to. */
+  resources?: readonly ResourceSource[];
   /** Credentials of its own that present themselves as bearer keys. */
   loaders?: Partial<Record<Kind, Loader>>;
-  /** Durable work of its own. */
-  jobs?: Job[];
-  tasks?: Task[];
-  /** Protocols that stream on the main port, before the control API sees a request. */
-  raw?: (app: App, principals: Principals) => RawHandler;
-  /** Numbers of its own, for /metrics. */
-  metrics?: (registry: Registry, app: App) => void;
-  /** What it adds to the ports that other areas ask. */
-  ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf' | 'observedOf' | 'maintenanceOf'>>;
-  /** Listeners and loops of its own; stopped in reverse order of starting. */
-  start?: (app: App) => Promise<{ stop(): Promise<void> }>;
+  /** Durable work of its own (role `worker`). */
+  jobs?: readonly Job<never, Own>[];
+  tasks?: readonly Task<Own>[];
   /** Keys of everything in the storage that the rows of this snapshot name: what a backup must hold. In portions, a query each. */
   stored?: (tx: Tx) => AsyncIterable<string>;
-  sealed?: Sealed[];
-  /** Routes beyond the control API: pages for people. */
+  sealed?: readonly Sealed[];
+  open?: (host: Host) => Opened<Own> | Promise<Opened<Own>>;
+
+  // Until every area is opened:
+  references?: Ports['references'];
+  raw?: (app: App, principals: Principals) => RawHandler;
+  metrics?: (registry: Registry, app: App) => void;
+  ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf' | 'observedOf' | 'maintenanceOf'>>;
+  start?: (app: App) => Promise<Running>;
   pages?: (server: FastifyInstance, app: App) => void;
 }
 
-export const defineArea = (area: Area): Area => area;
+/** Its operations, jobs and tasks ask for nothing that its `open` does not make: else this does not compile. */
+export const defineArea = <Own = undefined>(area: Area<Own>): Area<Own> => area;
+
+/** Areas of different states side by side. */
+export type AnyArea = Omit<Area<never>, 'open'> & { open?: (host: Host) => Opened<unknown> | Promise<Opened<unknown>> };

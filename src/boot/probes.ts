@@ -5,15 +5,16 @@ import { makeAttempts } from '../identity/attempts.ts';
 import { hashKey } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
 import { Refusal } from '../kernel/errors.ts';
+import { listRoles, type Role } from '../kernel/roles.ts';
 import { now } from '../kernel/time.ts';
 
 /** What watches us: alive, ready, and the numbers. */
-export function probes(server: FastifyInstance, app: App, metrics: Registry) {
+export function probes(server: FastifyInstance, app: App, metrics: Registry, roles: ReadonlySet<Role>) {
   server.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'));
 
   server.get('/readyz', async (_request, reply) => {
     await app.db.read(now); // the error handler answers 503 while the database is away
-    return reply.type('text/plain').send('ready\n');
+    return reply.type('text/plain').send(`ready: ${listRoles(roles)}\n`);
   });
 
   // The operator chose this token, and may have chosen a short one: who guesses is not heard again for a while, whatever comes.

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { readConfig } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
-import { version } from './version.ts';
+import { version } from '../kernel/version.ts';
 
 interface ProbeOptions {
   server?: string;

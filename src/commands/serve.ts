@@ -1,9 +1,10 @@
 import { flushCompileCache } from 'node:module';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, readConfig, roles } from '../kernel/config.ts';
+import { type Config, readConfig } from '../kernel/config.ts';
 import { Stop } from '../kernel/errors.ts';
-import { version } from './version.ts';
+import { listRoles, type Role, roles } from '../kernel/roles.ts';
+import { version } from '../kernel/version.ts';
 
 export function registerServe(program: Command) {
   program
@@ -11,7 +12,10 @@ export function registerServe(program: Command) {
     .description('run the server, its embedded PostgreSQL included')
     .option('--roles <list>', `which parts to run here: ${roles.join(',')}`)
     .action(async (options: { roles?: string }) => {
-      const { config } = readConfig({ ...process.env, ...(options.roles ? { QUARTERDECK_ROLES: options.roles } : {}) }, process.cwd());
+      const { config } = readConfig(
+        { ...process.env, ...(options.roles === undefined ? {} : { QUARTERDECK_ROLES: options.roles }) },
+        process.cwd(),
+      );
       await runServer(config);
     });
 }
@@ -42,23 +46,25 @@ async function runServer(config: Config) {
   };
   process.on('SIGINT', end).on('SIGTERM', end);
 
-  const { url } = await starting;
+  const { url, roles: running } = await starting;
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  if (since === undefined) banner(url, config);
+  if (since === undefined) banner(url, config, running);
 }
 
-function banner(url: string, config: Config) {
+function banner(url: string, config: Config, running: ReadonlySet<Role>) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
   const next = config.database_url
     ? 'npx quarterdeck admin token   a token to begin with'
     : `npx quarterdeck whoami${at}   who you are here (uses ${relative(process.cwd(), config.data) || '.'}/owner.token)`;
+  const forPeople = `  Next:  ${next}
+         ${url}/docs   every operation, to read and to try`;
   console.log(`
   Quarterdeck ${version} is ready at ${url}
 
-  Next:  ${next}
-         ${url}/docs   every operation, to read and to try
+  Runs:  ${listRoles(running)}
+${running.has('api') ? forPeople : '         the control API is served by processes with the role api'}
   Stop:  Ctrl-C
 `);
 }

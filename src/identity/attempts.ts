@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { App } from '../kernel/app.ts';
 import { atMost } from '../kernel/at-most.ts';
 import { Refusal } from '../kernel/errors.ts';
-import { peersOf } from '../kernel/http/peer.ts';
 import { rateLimit } from './rate-limit.ts';
 
 /** Wrong secrets a minute from one place before it is made to wait. */
@@ -32,7 +31,7 @@ export interface Attempts {
 
 /** `refuse` is what is said to whoever has to wait for so many seconds. */
 export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = tooManyFailures): Attempts {
-  const peers = peersOf(app);
+  const { peers } = app;
   const limit = rateLimit(failuresPerMinute);
   const queue = makeQueue((place) => limit.left(place));
   const right = new LRUCache<string, true>(atMost(50_000));

@@ -34,7 +34,7 @@ declare module 'fastify' {
 }
 
 /** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
-export function bindOperations(server: FastifyInstance, operations: Operation[], binding: Binding) {
+export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   server.decorateRequest('principal', undefined);
   const limit = rateLimit(binding.app.config.rate_limit);
   const attempts = attemptsOf(binding.app);
@@ -203,7 +203,7 @@ const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: checker(spec.body, 'body') } : {}),
 });
 
-async function answer(app: App, { spec, handle }: Operation, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> {
+async function answer(app: App, { spec, handle }: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> {
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
   const body = checks.body?.(request.body === undefined && !bodyRequired(spec) ? {} : request.body);
@@ -216,7 +216,7 @@ async function answer(app: App, { spec, handle }: Operation, checks: Checks, req
       ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
       : undefined;
   const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
-  const given = await handle({ ctx, params, query, body } as never);
+  const given = await handle({ ctx, params, query, body } as never, undefined);
 
   if (app.strict) hold(spec, given, checks);
   return given;
@@ -233,7 +233,7 @@ function send(spec: Op, given: AnyAnswer, reply: FastifyReply) {
 /** The same caller asking the same again gets the same bytes, without SQL or serialization, until a topic is dropped. */
 function remembered(
   answers: DropCache<Buffer>,
-  { spec, remember }: Operation,
+  { spec, remember }: Operation<undefined>,
   request: FastifyRequest,
   reply: FastifyReply,
   ask: () => Promise<AnyAnswer>,

@@ -9,10 +9,11 @@ export interface Input<S extends OpSpec> {
   body: Body<S>;
 }
 
-export interface Operation {
+/** `Own`: the running state of its area, as `open` makes it. */
+export interface Operation<Own = never> {
   spec: Op;
   // Each handler is checked against its own spec where it is written; here they stand side by side.
-  handle(input: { ctx: never; params: never; query: never; body: never }): Promise<AnyAnswer>;
+  handle: (input: { ctx: never; params: never; query: never; body: never }, own: Own) => Promise<AnyAnswer>;
   remember?: Remember;
 }
 
@@ -27,13 +28,13 @@ export interface AnyAnswer {
 }
 
 /** Binds a handler to its operation: it can only give the answers that the contract declares. */
-export const operation = <S extends OpSpec>(
+export const operation = <S extends OpSpec, Own = unknown>(
   spec: Op<S>,
-  handle: (input: Input<S>) => Promise<Answer<S>>,
+  handle: (input: Input<S>, own: Own) => Promise<Answer<S>>,
   options: { remember?: Remember } = {},
-): Operation => ({
+): Operation<Own> => ({
   spec,
-  handle: handle as unknown as Operation['handle'],
+  handle: handle as unknown as Operation<Own>['handle'],
   ...options,
 });
 

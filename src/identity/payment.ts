@@ -1,7 +1,14 @@
 import Type from 'typebox';
-import type { Payment } from '../kernel/app.ts';
-import { row } from '../kernel/db.ts';
+import { row, type Tx } from '../kernel/db.ts';
 import { conflict, unreachable } from '../kernel/errors.ts';
+
+/** The payment provider, as far as the product needs it. */
+export interface Payment {
+  /** Whether the organization has an active payment method. */
+  active(tx: Tx, org: { id: string; slug: string }): Promise<boolean>;
+  /** Tells the provider the billing address; 409 when it belongs to another of its customers. */
+  setBillingEmail(org: { id: string; slug: string }, email: string): Promise<void>;
+}
 
 /** No provider: what the operator says with `quarterdeck admin payment` holds; active unless told otherwise. */
 export const noPayment: Payment = {

@@ -3,6 +3,7 @@ import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
 import type { Connection, Db, Tx } from './db.ts';
 import type { Guard } from './guard/index.ts';
+import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
@@ -80,6 +81,8 @@ export interface App {
   storage: Storage;
   secrets: Secrets;
   mail: Mail;
+  /** Where requests come from, with the operator's proxies. */
+  peers: Peers;
   log: Logger;
   version: string;
   /** Where the outside reaches us, without a trailing slash. Known once the port is bound. */

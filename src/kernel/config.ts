@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
+import { type Role, roles } from './roles.ts';
 
 // Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
 
@@ -57,6 +58,14 @@ const oneOf =
     return found as T[];
   };
 
+/** The same, but none at all is a mistake. */
+const someOf =
+  <T extends string>(...values: T[]): Parse<T[]> =>
+  (v, key) => {
+    const some = [...new Set(oneOf(...values)(v, key))];
+    return some.length ? some : bad(key, `expected at least one of ${values.join(', ')}`);
+  };
+
 const intervals: Parse<number[]> = (v, key) => {
   const found = list(v, key).map((each) => integer(5, 86_400)(each, key));
   return found.length ? [...new Set(found)].sort((a, b) => a - b) : bad(key, 'expected at least one interval');
@@ -81,9 +90,6 @@ const publicRegistries = [
   'registry.gitlab.com',
   'mcr.microsoft.com',
 ];
-
-export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
-export type Role = (typeof roles)[number];
 
 const settings = {
   data: setting('./data', path, 'where everything is kept that is not in an external database or S3'),
@@ -148,7 +154,7 @@ const settings = {
     list,
     'host:port list that a prober watches to know whether it is cut off itself; two or more that never fail together',
   ),
-  roles: setting<Role[]>([...roles], oneOf(...roles), 'which parts of the product this process runs'),
+  roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(
     'info',

@@ -18,6 +18,8 @@ export class DatabaseAway extends Error {
  *  that need nothing of each other's answers are given together, in a `Promise.all`. */
 export interface Tx {
   query(piece: Sql): Promise<{ rows: Record<string, unknown>[]; rowCount: number }>;
+  /** Tests hold every row against its schema; in production the schema only gives the static type. */
+  readonly checksRows: boolean;
   /** Runs once COMMIT has been answered, in order; never when it rolls back. */
   afterCommit(act: () => void): void;
   /** Marks a channel; who hears it, in whatever process, is told once COMMIT has been answered. A hint: see jobs/wake.ts. */
@@ -38,7 +40,6 @@ export interface Db {
 export interface DbOptions {
   connection: Connection;
   max?: number;
-  /** Tests hold every row against its schema; in production the schema only gives the static type. */
   checkRows?: boolean;
   /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
   onError?: (error: Error) => void;
@@ -54,10 +55,7 @@ const limits = {
   idle_in_transaction_session_timeout: 15_000,
 };
 
-let checking = false;
-
 export function openDb(options: DbOptions): Db {
-  checking = options.checkRows ?? false;
   const pool = new pg.Pool({
     ...options.connection,
     ...limits,
@@ -69,6 +67,7 @@ export function openDb(options: DbOptions): Db {
     options: startupOptions(options.settings),
     application_name: 'quarterdeck',
   });
+  const checksRows = options.checkRows ?? false;
   let ending = false; // from then on a connection that the server ends first is no news
   pool.on('error', (error) => ending || options.onError?.(error));
   // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
@@ -85,7 +84,7 @@ export function openDb(options: DbOptions): Db {
 
   const read: Db['read'] = async (work) => {
     const client = await acquire();
-    const noted = notes();
+    const noted = notes(checksRows);
     let broken: Error | undefined;
     let result: Awaited<ReturnType<typeof work>>;
     try {
@@ -102,7 +101,7 @@ export function openDb(options: DbOptions): Db {
 
   const once: Db['write'] = async (work) => {
     const client = await acquire();
-    const noted = notes();
+    const noted = notes(checksRows);
     let broken: Error | undefined;
     let result: Awaited<ReturnType<typeof work>>;
     try {
@@ -206,11 +205,13 @@ async function within<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => 
 interface Notes {
   after: (() => void)[];
   marked: Set<string>;
+  checksRows: boolean;
 }
-const notes = (): Notes => ({ after: [], marked: new Set() });
+const notes = (checksRows: boolean): Notes => ({ after: [], marked: new Set(), checksRows });
 
-function onClient(client: pg.ClientBase, { after, marked }: Notes): Tx {
+function onClient(client: pg.ClientBase, { after, marked, checksRows }: Notes): Tx {
   return {
+    checksRows,
     query: async (piece) => {
       const result = await client.query(statement(piece));
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
@@ -221,7 +222,7 @@ function onClient(client: pg.ClientBase, { after, marked }: Notes): Tx {
 }
 
 /** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */
-export const txOn = (client: pg.Client): Tx => onClient(client, notes());
+export const txOn = (client: pg.Client): Tx => onClient(client, notes(false));
 
 const validators = new WeakMap<TSchema, Validator>();
 
@@ -230,7 +231,7 @@ export const rows =
   <S extends TSchema>(tx: Tx, schema: S) =>
   async (strings: TemplateStringsArray, ...values: unknown[]): Promise<Static<S>[]> => {
     const result = await tx.query(sql(strings, ...values));
-    if (checking) for (const found of result.rows) check(schema, found, strings);
+    if (tx.checksRows) for (const found of result.rows) check(schema, found, strings);
     return result.rows as Static<S>[];
   };
 

@@ -5,6 +5,7 @@ import { after, type TestContext } from 'node:test';
 import type { OrganizationRole } from '../../contract/permissions.ts';
 import { areas } from '../../src/areas/index.ts';
 import { makeOrganization } from '../../src/boot/first-start.ts';
+import type { OpenAreas } from '../../src/boot/open-areas.ts';
 import { mintKey } from '../../src/identity/token-format.ts';
 import { insertToken } from '../../src/identity/tokens.ts';
 import type { App } from '../../src/kernel/app.ts';
@@ -42,6 +43,10 @@ export interface Quarterdeck {
   /** Nobody: no token at all. */
   anonymous: Caller;
   clock: { advance(by: string): Promise<void> };
+  /** The running state of an area. */
+  own: OpenAreas['own'];
+  /** Runs a task of an area once, here and now. */
+  perform(task: { name: string }): Promise<unknown>;
   /** Another organization, with an owner of its own. */
   organization(slug: string): Promise<Someone>;
   /** A further member of somebody's organization. */
@@ -83,7 +88,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   });
   t.after(stop);
 
-  const { app, url } = running;
+  const { app, url, open } = running;
   const asSomeone = async (orgId: string, userId: string, scope: { role: string; resourceIds: string[] }[] = []): Promise<Someone> => {
     const { key, start, hash } = mintKey('pat');
     return app.db.write(async (tx) => {
@@ -112,6 +117,8 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     dataDir,
     owner: await asSomeone(first.org_id, first.user_id),
     anonymous: caller(url),
+    own: open.own,
+    perform: ({ name }) => open.tasks.find((each) => each.name === name)!.run({ app, log, signal: AbortSignal.timeout(60_000) }, undefined),
     clock: {
       advance: (by) =>
         app.db.write(async (tx) => {

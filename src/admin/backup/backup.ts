@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import type { Area } from '../../areas/area.ts';
+import type { AnyArea } from '../../areas/area.ts';
 import { backupLock } from '../../kernel/backup-lock.ts';
 import type { Connection } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
@@ -22,7 +22,7 @@ export interface BackupOptions {
   target: string;
   /** Not through a transaction pooler: locks and the snapshot belong to a session. */
   connection: Connection;
-  areas: Area[];
+  areas: readonly AnyArea[];
   dataDir: string;
   release: string;
   /** Absent: the objects are left out. */

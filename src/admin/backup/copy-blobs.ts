@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
-import type { Area } from '../../areas/area.ts';
+import type { AnyArea } from '../../areas/area.ts';
 import { txOn } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
@@ -15,7 +15,7 @@ import { blobFile, blobList } from './manifest.ts';
 const spool = 'blobs.keys';
 
 /** While the snapshot lasts only the keys are written down; the objects may take hours, and nothing should wait for vacuum that long. */
-export async function listBlobs(client: pg.Client, areas: readonly Pick<Area, 'stored'>[], directory: string): Promise<void> {
+export async function listBlobs(client: pg.Client, areas: readonly Pick<AnyArea, 'stored'>[], directory: string): Promise<void> {
   async function* keys() {
     for (const area of areas) for await (const key of area.stored?.(txOn(client)) ?? []) yield `${checkKey(key)}\n`;
   }

@@ -3,7 +3,7 @@ import { areas } from '../../areas/index.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import { keyFile } from '../../kernel/secrets.ts';
-import { version } from '../../serve.ts';
+import { version } from '../../kernel/version.ts';
 import { installation } from '../organization.ts';
 import { bytes, printJson, type Shown } from '../output.ts';
 import type { Session } from '../session.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Area } from '../../areas/area.ts';
+import type { AnyArea } from '../../areas/area.ts';
 import type { Database } from '../../boot/database.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type Migration, migrate, migrationLock } from '../../kernel/migrate.ts';
@@ -33,7 +33,7 @@ export interface Target {
   database: Database;
   storage: Storage;
   dataDir: string;
-  areas: Area[];
+  areas: readonly AnyArea[];
   migrations: Migration[];
 }
 

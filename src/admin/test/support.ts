@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import pg from 'pg';
 import Type from 'typebox';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import { type Area, defineArea } from '../../areas/area.ts';
+import { type AnyArea, type Area, defineArea } from '../../areas/area.ts';
 import { areas } from '../../areas/index.ts';
 import type { Database } from '../../boot/database.ts';
 import { type Connection, type Db, openDb, rows, types } from '../../kernel/db.ts';
@@ -91,7 +91,7 @@ const depot = (): Area =>
     sealed: [{ table: 'depot.box', column: 'secret', id: 'id' }],
   });
 
-export const withDepot = (): Area[] => [...areas, depot()];
+export const withDepot = (): AnyArea[] => [...areas, depot()];
 
 export async function sqlOn<R extends pg.QueryResultRow>(connection: Connection, text: string, values: unknown[] = []): Promise<R[]> {
   const client = new pg.Client({ ...connection, types });

@@ -2,8 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import type { App } from '../app.ts';
-import { perApp } from '../per-app.ts';
 import { isTrusted } from './proxies.ts';
 
 /** Where requests come from. Nothing else here looks at an address of a caller, or at what a proxy says of one. */
@@ -18,9 +16,6 @@ export interface Peers {
 
 /** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
 const longest = { characters: 1_000, hops: 20 };
-
-/** Those of a running process, with the operator's proxies. */
-export const peersOf = perApp((app: App) => makePeers(app.config.trusted_proxies));
 
 export function makePeers(trustedProxies: string[]): Peers {
   const trusts = isTrusted(trustedProxies);

@@ -17,9 +17,13 @@ export function newRequestId(): string {
 
 /** Request ids are ours unless a trusted proxy brought one: they end up in logs, jobs and audit rows. */
 export function nameRequest(request: IncomingMessage, peers: Peers): void {
+  request.cameByTls = peers.isSecure(request);
   const given = request.headers['x-request-id'];
   request.requestId = typeof given === 'string' && /^[\w.-]{8,100}$/.test(given) && peers.isProxied(request) ? given : newRequestId();
 }
+
+/** RFC 6797: whoever came by TLS comes by nothing else for a year. */
+export const hsts = 'max-age=31536000';
 
 /** For handlers of raw HTTP; the local prober's requests come by a socket of their own and have none. */
 export const requestIdHeader = ({ requestId }: IncomingMessage): Record<string, string> => (requestId ? { 'X-Request-Id': requestId } : {});
@@ -27,5 +31,7 @@ export const requestIdHeader = ({ requestId }: IncomingMessage): Record<string, 
 declare module 'node:http' {
   interface IncomingMessage {
     requestId?: string;
+    /** Whether TLS carried it to us, or to the operator's proxy. */
+    cameByTls?: boolean;
   }
 }

@@ -8,17 +8,18 @@ import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
 import { holdFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
-import { makePeers, type Peers } from './peer.ts';
-import { nameRequest, newRequestId } from './request-id.ts';
-
-/** Speaks raw HTTP on the same port, for protocols that stream (the registry's /v2). True: it took the request. */
-export type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+import type { Peers } from './peer.ts';
+import type { RawHandler } from './plane.ts';
+import { hsts, nameRequest, newRequestId } from './request-id.ts';
 
 export interface ServerOptions {
   log: Logger;
-  trustedProxies: string[];
+  peers: Peers;
   tls?: { cert: string; key: string } | undefined;
-  raw: RawHandler[];
+  /** Protocols of their own on this port, asked in this order before the control API sees a request. */
+  raw: readonly RawHandler[];
+  /** Why a path is not served here, when another process may serve it. */
+  elsewhere?: (() => Refusal) | undefined;
 }
 
 const nodeOptions = {
@@ -33,8 +34,7 @@ const nodeOptions = {
 
 const maxParamLength = 512;
 
-export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): FastifyInstance {
-  const peers = makePeers(trustedProxies);
+export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -72,23 +72,23 @@ export function makeServer({ log, trustedProxies, tls, raw }: ServerOptions): Fa
     },
     clientErrorHandler: refuseMalformed,
     frameworkErrors: (error, request, reply) => {
-      guardHeaders(request, reply as FastifyReply, peers);
+      guardHeaders(request, reply as FastifyReply);
       refuseTarget(error, request, reply as FastifyReply);
     },
   });
 
   server.addHook('onRequest', (request, reply, done) => {
-    guardHeaders(request, reply, peers);
+    guardHeaders(request, reply);
     done();
   });
-  inOurWords(server, log);
+  inOurWords(server, log, elsewhere);
   return server;
 }
 
 /** Whatever is refused, by us or by Fastify, leaves in one shape; what nobody foresaw is told to the operator alone. */
-export function inOurWords(server: FastifyInstance, log: Logger) {
+export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal) {
   server.setNotFoundHandler((request, reply) => {
-    const refusal = noSuchOperation(request);
+    const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
   });
 
@@ -122,14 +122,14 @@ const noSuchOperation = ({ method, url }: FastifyRequest) =>
   new Refusal(404, 'no_such_operation', `there is no ${method} ${url.split('?')[0]}; /docs lists what there is`);
 
 /** On the reply, not on node's response: one writeHead with everything is half the work of a call for each. */
-function guardHeaders(request: FastifyRequest, reply: FastifyReply, peers: Peers) {
+function guardHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   reply.header('referrer-policy', 'no-referrer');
   reply.header('x-frame-options', 'DENY');
   reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
   reply.header('cache-control', 'no-store');
-  if (peers.isSecure(request.raw)) reply.header('strict-transport-security', 'max-age=31536000');
+  if (request.raw.cameByTls) reply.header('strict-transport-security', hsts);
 }
 
 const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
@@ -198,7 +198,7 @@ export function refuseTunnels(server: http.Server) {
 }
 
 function refuseSocket(socket: Duplex, refusal: Refusal) {
-  const { headers, body } = early(refusal, newRequestId());
+  const { headers, body } = early(refusal, newRequestId(), (socket as Duplex & { encrypted?: boolean }).encrypted);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   endSoon(socket, `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`);
 }
@@ -218,15 +218,16 @@ const unforeseen = () => new Refusal(503, 'internal', 'something went wrong on o
 /** A request that no handler sees. */
 export function refuseEarly(request: IncomingMessage, response: ServerResponse, error: unknown) {
   const refusal = error instanceof Refusal ? error : unforeseen();
-  const { headers, body } = early(refusal, request.requestId ?? newRequestId());
+  const { headers, body } = early(refusal, request.requestId ?? newRequestId(), request.cameByTls);
   response.writeHead(refusal.status, headers).end(body);
 }
 
-function early(refusal: Refusal, requestId: string) {
+function early(refusal: Refusal, requestId: string, cameByTls = false) {
   const body = JSON.stringify({ error: refusal.message });
   const headers = {
     ...refusal.headers,
     'X-Request-Id': requestId,
+    ...(cameByTls ? { 'Strict-Transport-Security': hsts } : {}),
     'X-Error-Code': refusal.code,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),

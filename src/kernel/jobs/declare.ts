@@ -1,6 +1,6 @@
 import type { Static, TSchema, TUndefined } from 'typebox';
 import type { App } from '../app.ts';
-import type { Tx } from '../db.ts';
+import type { Db, Tx } from '../db.ts';
 import type { Logger } from '../log.ts';
 
 export const lanes = ['page', 'mail', 'webhook', 'default'] as const;
@@ -9,6 +9,8 @@ export type Lane = (typeof lanes)[number];
 /** What a handler is given. It may run more than once for one job: after a crash, a lost lease or a failure. */
 export interface JobRun<P> {
   app: App;
+  /** The lane's own connections: a page never waits behind requests for one. */
+  db: Db;
   payload: P;
   key: string;
   org: string | undefined;
@@ -36,7 +38,8 @@ export interface JobOptions {
   deadlineSeconds?: number;
 }
 
-export interface Job<P = unknown> {
+/** `Own`: the running state of its area. */
+export interface Job<P = unknown, Own = never> {
   kind: string;
   lane: Lane;
   leaseSeconds: number;
@@ -45,34 +48,45 @@ export interface Job<P = unknown> {
   deadlineSeconds: number;
   payload: TSchema | undefined;
   // A method, so that a list may hold jobs of any payload.
-  run(run: JobRun<P>): Promise<unknown>;
+  run(run: JobRun<P>, own: Own): Promise<unknown>;
 }
 
 /** Declares a kind of job. Say beside it what happens when it runs twice. */
-export function job<S extends TSchema = TUndefined>(
+export function job<S extends TSchema = TUndefined, Own = unknown>(
   kind: string,
   options: JobOptions & { payload?: S },
-  run: (run: JobRun<Static<S>>) => Promise<unknown>,
-): Job<Static<S>> {
+  run: (run: JobRun<Static<S>>, own: Own) => Promise<unknown>,
+): Job<Static<S>, Own> {
   const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, deadlineSeconds = 300, payload } = options;
   // Below, one late renewal would lose the job; above, a crash would delay it beyond what housekeeping takes for a broken clock.
   if (leaseSeconds < 20 || leaseSeconds > 600) throw new RangeError(`the lease of ${kind} must be 20 to 600 seconds, not ${leaseSeconds}`);
   return { kind, lane, leaseSeconds, retry, maxAttempts, deadlineSeconds, payload, run };
 }
 
-export interface Task {
+export interface TaskRun {
+  app: App;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+export interface Task<Own = never> {
   name: string;
   everySeconds: number;
   deadlineSeconds: number;
-  run(run: { app: App; signal: AbortSignal; log: Logger }): Promise<unknown>;
+  // A method, so that a list may hold tasks of any area.
+  run(run: TaskRun, own: Own): Promise<unknown>;
 }
 
 /** Declares work without input: it compares what should be with what is, and acts. One process at a time runs it. */
-export const task = (name: string, options: { everySeconds: number; deadlineSeconds: number }, run: Task['run']): Task => ({
-  name,
-  ...options,
-  run,
-});
+export const task = <Own = unknown>(
+  name: string,
+  options: { everySeconds: number; deadlineSeconds: number },
+  run: (run: TaskRun, own: Own) => Promise<unknown>,
+): Task<Own> => ({ name, ...options, run });
+
+/** A job as a worker runs it: bound to the state of its area. */
+export type ReadyJob = Job<never, undefined>;
+export type ReadyTask = Task<undefined>;
 
 /** Thrown by a handler that knows when trying again makes sense, such as after a Retry-After. */
 export class RetryIn extends Error {

@@ -1,14 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { Compile, type Validator } from 'typebox/compile';
 import type { App } from '../app.ts';
-import { type Job, type JobRun, LeaseLost } from './declare.ts';
+import type { Db } from '../db.ts';
+import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { Hold } from './holds.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { fenceOne, finishOne } from './store.ts';
 import { laneChannel } from './wake.ts';
 
 /** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
-export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outcome | undefined> {
+export async function runOnce({ app, db }: { app: App; db: Db }, declared: ReadyJob, hold: Hold): Promise<Outcome | undefined> {
   const { job, abort } = hold;
   // Claimed once more than allowed: its last holders neither finished nor failed it, they vanished.
   if (job.attempts > declared.maxAttempts)
@@ -21,6 +22,7 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
   const log = app.log.child({ job: job.id, kind: job.kind, requestId: job.request_id ?? undefined });
   const run: JobRun<unknown> = {
     app,
+    db,
     payload: job.payload ?? undefined,
     key: job.key,
     org: job.org_id ?? undefined,
@@ -29,7 +31,7 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
     signal: abort.signal,
     log,
     finishWith: async (work) => {
-      const result = await app.db.write(async (tx) => {
+      const result = await db.write(async (tx) => {
         // First in line; and when the job is not ours, what was given behind it is undone with it.
         const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
         if (settled === 'again') tx.wake(laneChannel(hold.lane));
@@ -43,7 +45,7 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
 
   try {
     checkPayload(declared, job.payload);
-    await withinDeadline(declared, abort, declared.run(run));
+    await withinDeadline(declared, abort, declared.run(run as JobRun<never>, undefined));
     return finished ? undefined : { is: 'done' };
   } catch (error) {
     if (finished) {
@@ -60,7 +62,7 @@ export async function runOnce(app: App, declared: Job, hold: Hold): Promise<Outc
   }
 }
 
-async function withinDeadline({ deadlineSeconds }: Job, abort: AbortController, ended: Promise<unknown>) {
+async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortController, ended: Promise<unknown>) {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = new Error(`it did not end within its deadline of ${deadlineSeconds} s`);
@@ -75,10 +77,10 @@ async function withinDeadline({ deadlineSeconds }: Job, abort: AbortController, 
   }
 }
 
-const validators = new WeakMap<Job, Validator>();
+const validators = new WeakMap<ReadyJob, Validator>();
 
 /** Another release may have written it. During a rolling upgrade, the next attempt may meet a worker that understands it. */
-function checkPayload(declared: Job, payload: unknown) {
+function checkPayload(declared: ReadyJob, payload: unknown) {
   if (!declared.payload) return;
   const validator = validators.get(declared) ?? Compile(declared.payload);
   validators.set(declared, validator);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { DatabaseAway, type Db, type Tx } from '../db.ts';
-import { LeaseLost, Stopping, type Task } from './declare.ts';
+import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { makeNudge } from './nudge.ts';
 import { sentenceOf } from './outcome.ts';
 import { claimTasks, ensureTasks, renewTasks, type TaskState, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
@@ -9,7 +9,7 @@ import { clockMoved } from './wake.ts';
 
 /** What this process knows of one task. */
 interface Mine {
-  task: Task;
+  task: ReadyTask;
   /** Heard a wake that no run has answered yet. */
   woken: boolean;
   /** The last start that was on record when we first failed to answer it; a later one, wherever, has seen what we were woken for. */
@@ -32,7 +32,17 @@ export interface TaskLoop {
 
 const lookEveryMs = 1_000;
 
-export function startTasks({ app, db, tasks, renewEveryMs }: { app: App; db: Db; tasks: readonly Task[]; renewEveryMs: number }): TaskLoop {
+export function startTasks({
+  app,
+  db,
+  tasks,
+  renewEveryMs,
+}: {
+  app: App;
+  db: Db;
+  tasks: readonly ReadyTask[];
+  renewEveryMs: number;
+}): TaskLoop {
   const { log, waker } = app;
   const { nudge, sleep: rest } = makeNudge();
   const all = tasks.map((task): Mine => ({ task, woken: false, seen: undefined, run: undefined }));
@@ -91,7 +101,7 @@ export function startTasks({ app, db, tasks, renewEveryMs }: { app: App; db: Db;
     });
   };
 
-  const perform = async (task: Task, run: Run) => {
+  const perform = async (task: ReadyTask, run: Run) => {
     const { name, everySeconds, deadlineSeconds } = task;
     const { signal } = run.abort;
     // Past its deadline the lease is not renewed any more: a run that hangs must not keep the task from the other processes.
@@ -102,7 +112,7 @@ export function startTasks({ app, db, tasks, renewEveryMs }: { app: App; db: Db;
     let failure: unknown;
     try {
       signal.throwIfAborted();
-      await task.run({ app, signal, log: log.child({ task: name }) });
+      await task.run({ app, signal, log: log.child({ task: name }) }, undefined);
       if (signal.aborted) failure = signal.reason;
     } catch (error) {
       failure = signal.aborted ? signal.reason : error;

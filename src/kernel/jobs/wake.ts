@@ -3,16 +3,22 @@ import pg from 'pg';
 import type { Connection, Db, Tx } from '../db.ts';
 import type { Listener } from '../listen.ts';
 
+/** What can be waited for: a task by its name, a lane. A value that both sides import, so that neither can misspell the other. */
+export type Channel = string & { readonly [woken]: true };
+declare const woken: unique symbol;
+
+export const channelNamed = (name: string): Channel => name as Channel;
+
 /**
- * Wakes whoever waits on a channel (a task's name, a lane) once this transaction has committed. It only marks the transaction:
+ * Wakes whoever waits on a channel once this transaction has committed. It only marks the transaction:
  * a NOTIFY inside it would make every commit of the database queue behind one lock. It is a hint; who waits also looks by the clock.
  */
-export const wake = (tx: Tx, channel: string): void => tx.wake(channel);
+export const wake = (tx: Tx, channel: Channel): void => tx.wake(channel);
 
-export const laneChannel = (lane: string) => `lane:${lane}`;
+export const laneChannel = (lane: string) => channelNamed(`lane:${lane}`);
 
 /** For whoever moves the product's clock: every worker looks again at what is due. */
-export const clockMoved = 'clock';
+export const clockMoved = channelNamed('clock');
 
 export interface Waker {
   /** Called on every wake of the channel from here or another process, and when we may have missed one. Returns how to stop it. */

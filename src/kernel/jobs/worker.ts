@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { openDb } from '../db.ts';
-import { type Job, type Lane, lanes as laneNames, Stopping, type Task } from './declare.ts';
+import { type Lane, lanes as laneNames, type ReadyJob, type ReadyTask, Stopping } from './declare.ts';
 import { type Hold, makeHolds } from './holds.ts';
 import { housekeeping } from './housekeeping.ts';
 import { type LaneLoop, startLane } from './lane.ts';
@@ -20,8 +20,8 @@ export interface WorkerEvents {
 
 export interface WorkerOptions {
   app: App;
-  jobs: readonly Job[];
-  tasks?: readonly Task[];
+  jobs: readonly ReadyJob[];
+  tasks?: readonly ReadyTask[];
   /** How many jobs of each lane run at once here. Zero leaves a lane to other processes. */
   lanes?: Partial<Record<Lane, number>>;
   events?: WorkerEvents;
@@ -67,7 +67,6 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
   // Pages do not queue for a connection behind requests: most of those come just when somebody must be paged.
   const paging = openDb({ connection: app.connection, max: 8, checkRows: app.strict, onError });
   paging.onWake((channel) => waker.wake(channel));
-  const pagingApp = { ...app, db: paging };
   const holds = makeHolds({ db: claims, log, renewEveryMs });
   const recorder = makeRecorder({ db: outcomes, log });
 
@@ -100,7 +99,7 @@ export function startWorker({ app, jobs, tasks = [], lanes = {}, events = {}, re
     const { id, kind, attempts: attempt } = job;
     const startedAt = performance.now();
     events.started?.({ id, lane, kind, attempt, lateSeconds: (job.late_ms + startedAt - claimedAt) / 1000 });
-    const outcome = await runOnce(lane === 'page' ? pagingApp : app, declared.get(kind)!, held);
+    const outcome = await runOnce({ app, db: lane === 'page' ? paging : app.db }, declared.get(kind)!, held);
     const seconds = (performance.now() - startedAt) / 1000;
     const ended = (is: Outcome['is'] | 'lost') => events.ended?.({ id, lane, kind, attempt, seconds, outcome: is });
     if (outcome) void end(held, outcome).then(ended);

@@ -1,5 +1,5 @@
 import { type Op, pathParams } from '../../../contract/common.ts';
-import type { Area } from '../../../src/areas/area.ts';
+import type { AnyArea } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
 import { iam } from './iam.ts';
@@ -28,7 +28,7 @@ export interface ServedArea {
 export const servedAreas = (): ServedArea[] =>
   areas.map((area) => ({ name: area.name, operations: () => withRecipes(area, recipes[area.name] ?? {}) }));
 
-export function withRecipes({ name, operations }: Pick<Area, 'name' | 'operations'>, known: Recipes): Served[] {
+export function withRecipes({ name, operations }: Pick<AnyArea, 'name' | 'operations'>, known: Recipes): Served[] {
   const file = `test/matrix/recipes/${name}.ts`;
   const complaints = operations.flatMap(({ spec }) => {
     const recipe = known[spec.id];

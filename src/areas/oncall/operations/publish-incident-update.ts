@@ -2,7 +2,7 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { wake } from '../../../kernel/jobs/index.ts';
+import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import { actorOf, findIncident } from '../find-incident.ts';
 import { note } from '../store/timeline.ts';
@@ -24,7 +24,7 @@ export const publishIncidentUpdate = operation(oncall.publishIncidentUpdate, asy
     });
     await audit(tx, ctx, 'oncall.update.publish', update, { incidentId: incident.id });
     await publicChanged(tx, ctx.org);
-    wake(tx, 'status.announce'); // subscribers of status pages are told: an area of its own, which looks for what is new
+    wake(tx, channelNamed('status.announce')); // subscribers of status pages are told: an area of its own, which looks for what is new
     return created(updateView(update), `/oncall/incidents/${incident.id}/updates/${update.id}`);
   }),
 );

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { run } from '../../../kernel/db.ts';
-import { cancel, wake } from '../../../kernel/jobs/index.ts';
+import { cancel, channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { stepJob } from '../engine/index.ts';
 import { heartbeat } from '../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from './support.ts';
@@ -56,15 +56,15 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
   assert.ok((await metric(`mean_time_to_acknowledge_seconds{service="${service.id}"}`)) >= 180);
   const before = watcher.beats;
   await qd.clock.advance('31s');
-  await qd.app.db.write(async (tx) => wake(tx, 'oncall.heartbeat'));
+  await qd.app.db.write(async (tx) => wake(tx, channelNamed('oncall.heartbeat')));
   await eventually(async () => watcher.beats > before);
 });
 
 test('the heartbeat is withheld while a page is late', async (t) => {
   const watcher = await watching(t);
   // Nobody works here, so whatever falls due stays due.
-  const { owner, app, clock } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
-  const beat = () => heartbeat.run({ app, log: app.log, signal: AbortSignal.timeout(10_000) });
+  const { owner, clock, perform } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
+  const beat = () => perform(heartbeat);
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
   await beat();

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { wake } from '../../../kernel/jobs/index.ts';
+import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 
 /** The task that works the queue off. */
-export const collectTask = 'registry.collect';
+export const collectTask = channelNamed('registry.collect');
 
 export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
 

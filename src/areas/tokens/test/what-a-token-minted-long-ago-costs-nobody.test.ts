@@ -32,10 +32,10 @@ test('revoking a token takes as many statements whether it minted one other or h
 });
 
 test('a token that has been over for 90 days is forgotten, one that ended lately is listed', async (t) => {
-  const { owner, app, clock } = await quarterdeck(t);
+  const { owner, perform, clock } = await quarterdeck(t);
   const short = (await owner.post('/tokens', { name: 'short', expiresIn: 60 })).body.id as string;
   const forgotten = async () => {
-    await forgetTokens.run({ app, log: app.log, signal: AbortSignal.timeout(10_000) });
+    await perform(forgetTokens);
     return !(await owner.get('/tokens')).body.tokens.some((x: { id: string }) => x.id === short);
   };
   await clock.advance('89d');

@@ -36,7 +36,9 @@ async function sql(connection: Connection, text: string, values: unknown[] = [])
 }
 
 const seal = (app: App) =>
-  tasks.find((each) => each.name === 'uptime.seal-targets')!.run({ app, signal: new AbortController().signal, log: app.log });
+  tasks
+    .find((each) => each.name === 'uptime.seal-targets')!
+    .run({ app, signal: new AbortController().signal, log: app.log }, undefined as never);
 
 /** As the release before wrote them: their targets in the clear, and nothing about a seal. Every tenth is deleted. */
 const insert = (connection: Connection, count: number) =>

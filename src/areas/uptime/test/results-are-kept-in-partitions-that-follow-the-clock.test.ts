@@ -6,8 +6,7 @@ import { rows, run } from '../../../kernel/db.ts';
 import { forgetOld, keepPartitions } from '../tasks.ts';
 import { agent, eventually, failuresOf, history, made, watched } from './support.ts';
 
-const perform = (qd: Quarterdeck, task: typeof keepPartitions) =>
-  task.run({ app: qd.app, signal: new AbortController().signal, log: qd.app.log });
+const perform = (qd: Quarterdeck, task: typeof keepPartitions) => qd.perform(task);
 
 const partitions = ({ app }: Quarterdeck, parent: string) =>
   app.db.read(async (tx) =>

@@ -8,13 +8,14 @@ import { assertCostsItsBytes, flood, hasStopped, held, inOneByteChunks } from '.
 import { gather } from '../../growing-buffer.ts';
 import { makeLog } from '../../log.ts';
 import { discard, readBody } from '../body.ts';
+import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
 /** A server that does this with each request's body, and answers with what that gave. */
 async function reading(t: TestContext, read: (request: IncomingMessage) => Promise<string>) {
   const server = makeServer({
     log: makeLog('silent'),
-    trustedProxies: [],
+    peers: makePeers([]),
     raw: [
       (request, response) => {
         read(request).then(

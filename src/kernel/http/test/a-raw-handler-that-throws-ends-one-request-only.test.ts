@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeLog } from '../../log.ts';
+import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 
 test('a raw handler that throws ends one request, not the process', async (t) => {
   const server = makeServer({
     log: makeLog('silent'),
-    trustedProxies: [],
+    peers: makePeers([]),
     raw: [
       (request, response) => {
         if (request.url === '/begun') response.writeHead(200).write('half');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobAdmin, startWorker, task, wake } from '../index.ts';
+import { channelNamed, jobAdmin, startWorker, task, wake } from '../index.ts';
 import { eventually, makeApp, workbench } from './support.ts';
 
 test('a task runs in one process at a time, by the clock and when woken, and never misses a wake', async (t) => {
@@ -47,9 +47,9 @@ test('a task runs in one process at a time, by the clock and when woken, and nev
   const wokenWhileItRuns = async () => {
     const hold = Promise.withResolvers<void>();
     held = hold.promise;
-    await app.db.write(async (tx) => wake(tx, 'area.compare'));
+    await app.db.write(async (tx) => wake(tx, channelNamed('area.compare')));
     await eventually('woken', () => running === 1);
-    await app.db.write(async (tx) => wake(tx, 'area.compare'));
+    await app.db.write(async (tx) => wake(tx, channelNamed('area.compare')));
     await sleep(50);
     assert.equal(running, 1);
     const before = runs.length;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wake } from '../index.ts';
+import { channelNamed, wake } from '../index.ts';
 import { eventually, makeApp, workbench } from './support.ts';
 
 test('a wake reaches every process once its transaction has committed, many of them as few', async (t) => {
@@ -16,14 +16,14 @@ test('a wake reaches every process once its transaction has committed, many of t
 
   await assert.rejects(
     app.db.write(async (tx) => {
-      wake(tx, 'something');
+      wake(tx, channelNamed('something'));
       throw new Error('not committed');
     }),
   );
   const hold = Promise.withResolvers<void>();
   const open = app.db.write(async (tx) => {
-    wake(tx, 'something');
-    wake(tx, 'something');
+    wake(tx, channelNamed('something'));
+    wake(tx, channelNamed('something'));
     await hold.promise;
   });
   await sleep(100);
@@ -33,7 +33,7 @@ test('a wake reaches every process once its transaction has committed, many of t
   assert.equal(here, 1, 'here at once');
   await eventually('there soon', () => there === 1, 1_000);
 
-  for (let i = 0; i < 300; i++) await app.db.write(async (tx) => wake(tx, 'something'));
+  for (let i = 0; i < 300; i++) await app.db.write(async (tx) => wake(tx, channelNamed('something')));
   assert.equal(here, 301);
   await eventually('there too', () => there > 1, 1_000);
   await sleep(50);

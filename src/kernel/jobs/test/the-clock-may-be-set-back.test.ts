@@ -22,7 +22,7 @@ test('after the clock was set back, neither the jobs of a vanished worker nor ta
   assert.deepEqual(setBack, [{ far: true }]);
 
   worker([work], { tasks: [often], renewEveryMs: 100 });
-  await housekeeping[0]!.run({ app, signal: AbortSignal.timeout(5_000), log: app.log });
+  await housekeeping[0]!.run({ app, signal: AbortSignal.timeout(5_000), log: app.log }, undefined);
   await eventually(
     'the lease of the task is an ordinary one again',
     async () =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import type { RawHandler } from '../../../../kernel/http/server.ts';
+import type { RawHandler } from '../../../../kernel/http/plane.ts';
 import type { Action, Authenticate } from '../../access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { settingsOf } from '../../settings.ts';

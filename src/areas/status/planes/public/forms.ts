@@ -5,7 +5,6 @@ import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
-import { peersOf } from '../../../../kernel/http/peer.ts';
 import { confirmSubscription, findTokenHolder, subscribe, unsubscribe } from '../../engine/subscriptions.ts';
 import { addressOf } from '../../rules/email-address.ts';
 import type { SubscriberRow } from '../../store/subscribers.ts';
@@ -36,7 +35,7 @@ const perMinute = { place: 10, page: 60 };
 export function makeForms(app: App): Forms {
   const places = rateLimit(perMinute.place);
   const pages = rateLimit(perMinute.page);
-  const peers = peersOf(app);
+  const { peers } = app;
   const attempts = makeAttempts(app);
 
   return async (request, response, route, page) => {

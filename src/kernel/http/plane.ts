@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Counter, type Registry } from 'prom-client';
+import { DatabaseAway } from '../db.ts';
+import { Refusal } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { listRoles, type Role } from '../roles.ts';
+import { discard } from './body.ts';
+import { hsts } from './request-id.ts';
+
+// The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.
+// A plane says which requests are its own, answers them, and refuses in its protocol's words. The frame does the rest: who serves it,
+// request ids, security headers, errors that nobody caught, what is left of a refused body, callers that went away, and counting.
+
+export interface Plane {
+  /** Its label in metrics and in the log. */
+  name: string;
+  /** The role that serves it. A process without it refuses its requests with a sentence that names the role. */
+  role: Role;
+  owns(request: IncomingMessage): boolean;
+  /** Makes its handler, once, in a process that has the role. */
+  open(): PlaneHandler;
+  /** Says no, in the protocol's own words. The frame has set its headers; what is still being sent is discarded afterwards. */
+  refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
+  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. */
+  writesFrameHeaders?: true;
+}
+
+/** Answers a request; whatever it throws or rejects with is refused in the plane's words. */
+export type PlaneHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+/** Speaks raw HTTP on the main port. True: it took the request. */
+export type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** The caller closed the connection before it had our answer: nobody is left to tell. */
+export class CallerGone extends Error {
+  constructor() {
+    super('the caller closed the connection');
+    this.name = 'CallerGone';
+  }
+}
+
+/** Names and values in turn: the request's id, and what every answer of ours says to browsers. */
+export const frameHeaders = (request: IncomingMessage): string[] => {
+  const headers = request.requestId === undefined ? [] : ['X-Request-Id', request.requestId];
+  headers.push('X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer');
+  if (request.cameByTls) headers.push('Strict-Transport-Security', hsts);
+  return headers;
+};
+
+function setFrameHeaders(request: IncomingMessage, response: ServerResponse) {
+  const headers = frameHeaders(request);
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i]!, headers[i + 1]!);
+}
+
+/** Aborted when the caller goes away before it has the whole answer. */
+export function untilCallerLeaves(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => response.writableFinished || gone.abort(new CallerGone()));
+  return gone.signal;
+}
+
+/** What an error means to a caller, when the plane itself knows nothing better. */
+export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof DatabaseAway)
+    return new Refusal(503, 'unavailable', 'the database is away; try again in a moment', {
+      headers: { 'retry-after': '2' },
+      cause: error,
+    });
+  const named = request.requestId ? `, and tell the operator this request id: ${request.requestId}` : '';
+  return new Refusal(503, 'internal', `something went wrong on our side; try again${named}`, { cause: error });
+}
+
+/** The refusal of planes that speak JSON of ours. */
+export function refuseInJson(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const refusal = refusalFor(error, request);
+  const body = JSON.stringify({ error: refusal.message });
+  response
+    .writeHead(refusal.status, {
+      ...refusal.headers,
+      'X-Error-Code': refusal.code,
+      'Cache-Control': 'no-store',
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+    })
+    .end(body);
+}
+
+export interface Frame {
+  log: Logger;
+  roles: ReadonlySet<Role>;
+  counted: PlaneMetrics;
+}
+
+/** Stands a plane on the main port, or its refusal where another process serves it. */
+export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHandler {
+  const count = counted.of(plane.name);
+  const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
+
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+    if (isCallerGone(error) || response.destroyed) return void response.destroy();
+    if (refusalFor(error, request).code === 'internal')
+      log.error({ err: error, requestId: request.requestId, plane: plane.name }, 'a request failed in a way that nobody foresaw');
+    if (response.headersSent) return void response.destroy();
+    if (plane.writesFrameHeaders) setFrameHeaders(request, response);
+    plane.refuse(request, response, error);
+    discard(request);
+    count(response.statusCode);
+  };
+
+  return (request, response) => {
+    if (!plane.owns(request)) return false;
+    if (!plane.writesFrameHeaders) setFrameHeaders(request, response);
+    try {
+      const handled = handle(request, response);
+      if (handled) handled.then(() => count(response.statusCode)).catch((error) => fail(request, response, error));
+      else count(response.statusCode);
+    } catch (error) {
+      fail(request, response, error);
+    }
+    return true;
+  };
+}
+
+export const servedElsewhere = (role: Role, roles: ReadonlySet<Role>) =>
+  new Refusal(
+    404,
+    'served_elsewhere',
+    `this is served by a process with the role ${role}; this one runs ${listRoles(roles)}. Ask another one, or start it with --roles`,
+  );
+
+const isCallerGone = (error: unknown) =>
+  error instanceof CallerGone || (error as { code?: unknown } | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE';
+
+export interface PlaneMetrics {
+  of(plane: string): (status: number) => void;
+}
+
+/** How many requests each plane answered, by the hundreds of their status. */
+export function measurePlanes(registry: Registry): PlaneMetrics {
+  const answers = new Counter({
+    name: 'quarterdeck_plane_answers_total',
+    help: 'Answers of the raw protocols, by plane and status',
+    labelNames: ['plane', 'status'],
+    registers: [registry],
+  });
+  return {
+    of: (plane) => {
+      const series = [0, 1, 2, 3, 4, 5].map((hundreds) => answers.labels(plane, `${hundreds}xx`));
+      return (status) => series[Math.floor(status / 100)]?.inc();
+    },
+  };
+}

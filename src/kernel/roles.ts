@@ -1,0 +1,8 @@
+/** Which parts of the product a process runs. Scripts rely on these names. */
+export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
+export type Role = (typeof roles)[number];
+
+/** Every part in one process, unless the operator says otherwise. */
+export const allRoles: ReadonlySet<Role> = new Set(roles);
+
+export const listRoles = (some: Iterable<Role>): string => [...some].join(', ');
