@@ -10,7 +10,7 @@ import { makeMetrics, measureJobs, measureRequests, serveMetrics } from './boot/
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
 import { openStorage } from './boot/storage.ts';
-import { bindOperations } from './identity/bind.ts';
+import { bindOperations } from './identity/control-api/index.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
 import { makePrincipals, type Principals } from './identity/principal.ts';

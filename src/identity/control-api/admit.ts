@@ -1,0 +1,113 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Credential, Op } from '../../../contract/common.ts';
+import type { App } from '../../kernel/app.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
+import type { Principal, Principals } from '../principal.ts';
+import { rateLimit } from '../rate-limit.ts';
+import type { Kind } from '../token-format.ts';
+
+export interface Binding {
+  app: App;
+  principals: Principals;
+  /** Told of every authenticated request, for `lastRequest`. */
+  used(principal: Principal): void;
+}
+
+const personal: ReadonlySet<Kind> = new Set(['pat']);
+const kindSets: Record<Credential, ReadonlySet<Kind>> = { mail: new Set(['mail']), src: new Set(['src']), scrape: new Set(['scrape']) };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | undefined;
+  }
+}
+
+/** The key in the header decides whose guesses are counted with it: a wrong one of a person does not hold up a scraper next door. */
+export type GuessesByKind = Record<Credential | 'pat' | 'open', Attempts>;
+
+export const makeGuesses = (app: App): GuessesByKind => ({
+  pat: makeAttempts(app),
+  mail: makeAttempts(app),
+  scrape: makeAttempts(app),
+  open: makeAttempts(app),
+  // An alert is never refused for good: its sender comes back after a 503, and gives up after a 429.
+  src: makeAttempts(
+    app,
+    (seconds) =>
+      new Refusal(503, 'rate_limited', `too many unknown tokens came from this address; try again in ${seconds} s`, {
+        headers: { 'retry-after': String(seconds) },
+      }),
+  ),
+});
+
+/** An operation that anybody may call. */
+export const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credential;
+
+/** Who calls, and whether they may call again so soon. `done` is called without a promise for a principal that is remembered. */
+export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
+
+export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
+  const limit = rateLimit(app.config.rate_limit);
+  const policy = `"default";q=${limit.perMinute};w=60`;
+
+  return (spec, request, reply, done) => {
+    const key = bearer(request);
+    const open = isOpen(spec);
+    if (key === undefined) {
+      done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
+      return;
+    }
+    const guesses = guessesAt[spec.credential ?? 'pat'];
+    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal, (secret, lookup) =>
+      guesses.look(request.raw, secret, lookup),
+    );
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done);
+      return;
+    }
+    let refused: Error | undefined;
+    try {
+      // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
+      if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
+      admit(found);
+    } catch (error) {
+      refused = error as Error;
+    }
+    done(refused);
+
+    function admit(principal: Principal | undefined) {
+      if (!principal) {
+        if (open) return;
+        throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
+      }
+      const named = request.headers['x-organization'];
+      if (principal.user && !open && named !== undefined && named !== principal.org.slug)
+        throw new Refusal(
+          403,
+          'organization_mismatch',
+          'organization mismatch: the token belongs to another organization than X-Organization names',
+        );
+      if (limit.perMinute && principal.user) {
+        const { allowed, remaining, resetSeconds } = limit.take(principal.id);
+        reply.header('ratelimit-policy', policy);
+        reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
+        if (!allowed) throw tooMany(`more than ${limit.perMinute} requests a minute with this token`, resetSeconds);
+      }
+      request.principal = principal;
+      used(principal);
+      if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
+    }
+  };
+}
+
+/** The key, or undefined for none: another scheme is no key of ours. */
+function bearer(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  return (header !== undefined && /^bearer /i.test(header) && header.slice(7).trim()) || undefined;
+}
+
+const unauthenticated = (spec: Op, why: string) =>
+  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
+    headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
+  });

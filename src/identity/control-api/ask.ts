@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Compile } from 'typebox/compile';
+import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
+import type { App } from '../../kernel/app.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import { type Check, checker } from '../../kernel/http/validate.ts';
+import { authorize, context } from '../context.ts';
+import { idempotentRequest } from '../idempotency.ts';
+import type { AnyAnswer, Operation } from '../operation.ts';
+
+export interface Checks {
+  params?: Check;
+  query?: Check;
+  body?: Check;
+  answers?: Map<number, ReturnType<typeof Compile>>;
+}
+
+export const checksOf = (spec: Op): Checks => ({
+  ...(spec.params ? { params: checker(spec.params, 'path') } : {}),
+  query: checker(spec.query ?? ({ type: 'object', additionalProperties: false, properties: {} } as never), 'query'),
+  ...(spec.body ? { body: checker(spec.body, 'body') } : {}),
+});
+
+/** Validate → entitlement → permission → handler. */
+export async function askOperation(
+  app: App,
+  { spec, handle }: Operation<undefined>,
+  checks: Checks,
+  request: FastifyRequest,
+): Promise<AnyAnswer> {
+  const params = checkParams(checks, request.params as Record<string, string>);
+  const query = checks.query?.(request.query);
+  const body = checks.body?.(request.body === undefined && !bodyRequired(spec) ? {} : request.body);
+  const { principal } = request;
+  if (principal && spec.permission !== 'none') authorize(spec, principal);
+
+  const key = request.headers['idempotency-key'];
+  const idempotent =
+    spec.method === 'POST' && principal?.user && typeof key === 'string'
+      ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
+      : undefined;
+  const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
+  const given = await handle({ ctx, params, query, body } as never, undefined);
+
+  if (app.strict) checkAnswer(spec, given, checks);
+  return given;
+}
+
+export function sendAnswer(spec: Op, given: AnyAnswer, reply: FastifyReply) {
+  if (given.location) reply.header('Location', given.location);
+  if (given.replayed) reply.header('Idempotency-Replayed', 'true');
+  reply.code(given.status);
+  if (spec.produces) reply.type(spec.produces);
+  return reply.send(given.body ?? undefined);
+}
+
+function checkParams(checks: Checks, given: Record<string, string>): unknown {
+  for (const value of Object.values(given))
+    if (value.includes('\0')) throw new Refusal(400, 'invalid', 'the path must not contain the NUL character');
+  return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
+}
+
+/** In tests: a status or a field that the contract does not declare is an error of ours. */
+function checkAnswer(spec: Op, given: AnyAnswer, checks: Checks) {
+  if (!(given.status in spec.responses) && !(given.status in errorsOf(spec)))
+    throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
+  const schema = spec.responses[given.status];
+  if (!schema || typeof given.body === 'string') return;
+  checks.answers ??= new Map();
+  const validator = checks.answers.get(given.status) ?? Compile({ ...schema, additionalProperties: false });
+  checks.answers.set(given.status, validator);
+  if (!validator.Check(given.body))
+    throw new Error(
+      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`,
+    );
+}

@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Op } from '../../../contract/common.ts';
+import type { AnyAnswer, Operation } from '../operation.ts';
+import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
+import { askOperation, checksOf, sendAnswer } from './ask.ts';
+import { makeMemory } from './memory.ts';
+import { readBodies } from './read-bodies.ts';
+
+/** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
+export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
+  const { app } = binding;
+  server.decorateRequest('principal', undefined);
+  readBodies(server);
+  const guesses = makeGuesses(app);
+  const admit = makeAdmission(binding, guesses);
+  const fromMemory = makeMemory(app);
+
+  /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
+  const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
+    isOpen(spec) ? (await guesses.open.look(request.raw, undefined, act))! : act();
+
+  for (const operation of operations) {
+    const { spec } = operation;
+    const checks = checksOf(spec);
+    const ask = (request: FastifyRequest) => askOperation(app, operation, checks, request);
+    server.route({
+      method: spec.method,
+      url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+      config: { away: spec.area.away, spec },
+      // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
+      onRequest: (request, reply, done) => admit(spec, request, reply, done),
+      handler: operation.remember
+        ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
+        : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),
+      schema: { response: responseSchemas(spec) },
+    });
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    spec?: Op;
+  }
+}
+
+const responseSchemas = (spec: Op) =>
+  Object.fromEntries(
+    Object.entries(spec.responses).flatMap(([status, schema]) =>
+      schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
+    ),
+  );
