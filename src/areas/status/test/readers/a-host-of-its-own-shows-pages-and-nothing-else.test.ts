@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { ownHost } from '../../planes/public/own-host.ts';
 import { house, incident, page, publish, service, shows } from '../support.ts';
 
@@ -68,6 +69,21 @@ test('a host of its own shows pages, and nothing else of the product', async (t)
   assert.equal((await ask(url, main, '/status/acme')).status, 200);
   assert.equal((await ask(url, main, '/healthz')).status, 200);
   assert.equal((await ask(url, main, '/acme')).status, 404);
+});
+
+test('a process that shows no pages says who does, on their own host too', async (t) => {
+  const env = { QUARTERDECK_STATUS_URL: 'https://status.example.com' };
+  const { connection, dataDir } = await house(t, { env });
+  const worker = await quarterdeck(t, { connection, dataDir, env: { ...env, QUARTERDECK_ROLES: 'worker' } });
+  for (const [host, path] of [
+    ['status.example.com', '/acme'],
+    ['status.example.com', '/acme/subscribe'],
+    [new URL(worker.url).host, '/status/acme'],
+  ] as const) {
+    const { status, text } = await ask(worker.url, host, path);
+    assert.equal(status, 404);
+    assert.match(text, /<p>this is served by a process with the role api; this one runs worker\./);
+  }
 });
 
 test('a host that could not be one of its own is refused with a sentence', () => {

@@ -20,6 +20,13 @@ const bytes = async (url: string, headers: Record<string, string>, method = 'GET
   });
 };
 
+/** Whatever is answered names its request, and is nothing else than what it says it is. */
+function framed(headers: Awaited<ReturnType<typeof bytes>>['headers']) {
+  assert.match(String(headers['x-request-id']), /^[\w-]{8,}$/);
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.equal(headers['referrer-policy'], 'no-referrer');
+}
+
 test('every output comes in the coding that is asked for, and not again while it is the same', async (t) => {
   const qd = await house(t);
   await demo(qd, 'acme', {}, { still: true });
@@ -30,7 +37,7 @@ test('every output comes in the coding that is asked for, and not again while it
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.equal(Number(plain.headers['content-length']), plain.body.length);
     assert.match(plain.headers['cache-control']!, /public, max-age=\d+/);
-    assert.equal(plain.headers['x-content-type-options'], 'nosniff');
+    framed(plain.headers);
     const gzip = await bytes(url, { 'accept-encoding': 'gzip' });
     const br = await bytes(url, { 'accept-encoding': 'gzip, deflate, br, zstd' });
     if (plain.body.length > 1_000) {
@@ -44,6 +51,7 @@ test('every output comes in the coding that is asked for, and not again while it
       const same = await bytes(url, { 'if-none-match': tag, 'accept-encoding': 'br' });
       assert.equal(same.status, 304, `${name} ${tag}`);
       assert.equal(same.body.length, 0);
+      framed(same.headers);
     }
     assert.equal((await bytes(url, { 'if-none-match': '"other"' })).status, 200);
     const head = await bytes(url, {}, 'HEAD');
@@ -52,9 +60,11 @@ test('every output comes in the coding that is asked for, and not again while it
     const wrong = await bytes(url, {}, 'DELETE');
     assert.equal(wrong.status, 405);
     assert.equal(wrong.headers.allow, 'GET, HEAD');
+    framed(wrong.headers);
   }
   const slash = await fetch(`${qd.url}/status/acme/`, { redirect: 'manual' });
   assert.equal(slash.status, 308);
+  framed(Object.fromEntries(slash.headers));
   assert.equal((await fetch(`${qd.url}/status/acme/`)).url, `${qd.url}/status/acme`);
 });
 
