@@ -2,7 +2,7 @@ import { defineArea } from '../area.ts';
 import { listServices } from './store/services.ts';
 
 export { createService, deleteService, renameService } from './engine/catalog.ts';
-export { announceTask, publicChanged, publicTopic, publicUpdated } from './engine/public.ts';
+export { publicChanged, publicTopic } from './engine/public.ts';
 export { listServices, lockService, namedServices, type ServiceRow, shareService } from './store/services.ts';
 
 /** The catalog that uptime, on-call and status pages share. Its operations are those of uptime and on-call; it imports no other area. */
