@@ -11,13 +11,13 @@ module.exports = {
       name: 'kernel-knows-no-identity-or-area',
       severity: 'error',
       from: { path: '^src/kernel/', pathNot: '/test/' },
-      to: { path: '^src/(identity|areas|boot|admin|commands)/' },
+      to: { path: '^src/(identity|areas|boot|admin|commands|programs)/' },
     },
     {
       name: 'identity-knows-no-area',
       severity: 'error',
       from: { path: '^src/identity/', pathNot: '/test/' },
-      to: { path: '^src/(areas|boot|admin|commands)/' },
+      to: { path: '^src/(areas|boot|admin|commands|programs)/' },
     },
     {
       name: 'an-area-has-one-door',
@@ -31,17 +31,72 @@ module.exports = {
       from: { pathNot: ['^src/areas/', '/test/', '^test/'] },
       to: { path: '^src/areas/[^/]+/', pathNot: '^src/areas/[^/]+/index\\.ts$' },
     },
+    // The rooms of an area. Whoever asks (operations, planes, jobs, tasks, the door) leans on engine; engine on clients, store and rules.
     {
       name: 'rules-are-pure',
       severity: 'error',
-      from: { path: '^src/areas/[^/]+/rules(\\.ts|/)', pathNot: '/test/' },
-      to: { path: ['^src/kernel/(db|jobs|storage|guard|postgres|listen|app)', 'store(\\.ts|/)', 'node_modules/(pg|fastify)'] },
+      from: { path: '^src/(areas/[^/]+|identity)/rules/', pathNot: '/test/' },
+      to: {
+        path: '^src/|node_modules/(pg|fastify)/',
+        pathNot: ['^src/(areas/[^/]+|identity)/rules/', '^src/kernel/(errors|instant|onward|time-zone|growing-buffer)\\.ts$', '^src/protocols/'],
+      },
     },
     {
-      name: 'operations-speak-no-sql',
+      name: 'store-knows-only-rows',
       severity: 'error',
-      from: { path: '^src/areas/[^/]+/operations/' },
-      to: { path: ['^src/kernel/(sql|postgres|listen|migrate)', 'node_modules/pg/'] },
+      from: { path: '^src/(areas/[^/]+|identity)/store/', pathNot: '/test/' },
+      to: { path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)|^src/identity/engine/' },
+    },
+    {
+      name: 'engine-knows-nobody-who-asks',
+      severity: 'error',
+      from: { path: '^src/areas/([^/]+)/engine/', pathNot: '/test/' },
+      to: { path: '^src/areas/$1/(operations/|planes/|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts)' },
+    },
+    {
+      name: 'clients-are-handed-what-they-need',
+      severity: 'error',
+      from: { path: '^src/areas/[^/]+/clients/', pathNot: '/test/' },
+      to: { path: '^src/areas/[^/]+/(operations|planes|engine|store|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts)' },
+    },
+    {
+      name: 'views-show-and-do-nothing',
+      severity: 'error',
+      from: { path: '^src/areas/[^/]+/views/', pathNot: '/test/' },
+      to: { path: '^src/areas/[^/]+/(operations|planes|engine|clients|jobs\\.ts|tasks\\.ts|open\\.ts)' },
+    },
+    {
+      name: 'a-plane-knows-no-other-plane',
+      severity: 'error',
+      from: { path: '^src/areas/([^/]+)/planes/([^/]+)', pathNot: '/test/' },
+      to: { path: '^src/areas/$1/planes/', pathNot: '^src/areas/$1/planes/$2' },
+    },
+    {
+      name: 'nobody-asks-an-operation',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['/test/', '^src/areas/[^/]+/index\\.ts$'] },
+      to: { path: '^src/areas/[^/]+/operations/' },
+    },
+    {
+      name: 'only-store-speaks-sql',
+      severity: 'error',
+      from: { path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)', pathNot: '/test/' },
+      to: { path: ['^src/kernel/(sql|db/rows|postgres|migrate)', 'node_modules/pg/'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'programs-reach-no-area',
+      severity: 'error',
+      from: { path: '^src/programs/', pathNot: '/test/' },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/programs/', '^src/protocols/', '^src/kernel/(guard/|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)'],
+      },
+    },
+    {
+      name: 'protocols-stand-alone',
+      severity: 'error',
+      from: { path: '^src/protocols/', pathNot: '/test/' },
+      to: { path: '^(src|contract|cli|sdk)/', pathNot: '^src/protocols/' },
     },
     {
       name: 'cli-imports-only-the-sdk',

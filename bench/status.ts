@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { mintKey } from '../src/identity/token-format.ts';
-import { insertToken } from '../src/identity/tokens.ts';
+import { insertToken } from '../src/identity/store/tokens.ts';
 import { type Connection, openDb } from '../src/kernel/db.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
 import { sql } from '../src/kernel/sql.ts';

@@ -1,4 +1,5 @@
-// What may change inside /api/v1: operations and optional fields may be added, and new values in fields that are not enums.
+// What may change inside /api/v1: operations and optional fields may be added, and new values in fields that are not enums or may
+// grow (growing.ts).
 // Everything else is found here. Several servers of one cluster answer while they are upgraded, so a document must also
 // hold for the servers before it: that is why a field of an answer cannot become required either.
 
@@ -142,7 +143,7 @@ function compareSchema(docs: Docs, where: string, oldRaw: unknown, newRaw: unkno
 
 function compareValues(where: string, was: Json, is: Json, side: Side, report: Report): void {
   if (side === 'answer') {
-    if (was.enum && !(is.enum && list(is.enum).every((v) => list(was.enum).includes(v))))
+    if (was.enum && !was['x-grows'] && !(is.enum && list(is.enum).every((v) => list(was.enum).includes(v))))
       report(`${where}: may now be another value than ${list(was.enum)}`);
     if (was.format !== undefined && was.format !== is.format) report(`${where}: is no longer a ${was.format}`);
     return;

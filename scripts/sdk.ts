@@ -1,10 +1,11 @@
 // Writes sdk/generated from openapi/v1.json, for the operations that are served; `--check` only says whether the committed files are fresh.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { markGrowing } from '../contract/growing.ts';
 import { generate } from '../sdk/generate/index.ts';
 import { areas } from '../src/areas/index.ts';
 
 const folder = new URL('../sdk/generated/', import.meta.url);
-const document = JSON.parse(await readFile(new URL('../openapi/v1.json', import.meta.url), 'utf8'));
+const document = markGrowing(JSON.parse(await readFile(new URL('../openapi/v1.json', import.meta.url), 'utf8')));
 const served = areas.flatMap((area) => area.operations.map((o) => o.spec));
 const files = generate(document, {
   only: new Set(served.map((spec) => spec.id)),

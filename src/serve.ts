@@ -14,7 +14,7 @@ import { bindOperations } from './identity/control-api/index.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
 import { makePrincipals, type Principals } from './identity/principal.ts';
-import { loadToken } from './identity/store.ts';
+import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';

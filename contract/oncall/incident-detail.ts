@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { DateTime, named, oneOf } from '../common.ts';
+import { channelsListed } from './channels.ts';
 
 // Words that will grow (timeline kinds, page states) are strings with their values described: an enum in an answer could never gain one.
 
@@ -99,7 +100,7 @@ const OncallPage = named(
     id: Type.String(),
     userId: Type.String(),
     label: Type.String(),
-    channel: Type.String({ description: 'email, sms or voice' }),
+    channel: Type.String({ description: channelsListed }),
     state: Type.String({ description: 'queued, sending, sent, delivered, confirmed, failed or canceled' }),
     dueAt: DateTime,
     sentAt: Type.Optional(DateTime),

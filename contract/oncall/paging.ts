@@ -1,8 +1,9 @@
 import Type from 'typebox';
 import { DateTime, input, named, nullable, oneOf, op } from '../common.ts';
+import { channelNames } from './channels.ts';
 
 const rule = {
-  channel: oneOf(['email', 'sms', 'voice']),
+  channel: oneOf(channelNames),
   delaySeconds: Type.Integer({ minimum: 0, maximum: 86_400, description: 'After the step that pages you' }),
 };
 const OncallNotificationRule = named('OncallNotificationRule', Type.Object(rule));

@@ -5,6 +5,8 @@ export interface Schema {
   type?: 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'array' | 'object';
   description?: string;
   enum?: string[];
+  /** Later servers may answer with values that this list does not have. */
+  'x-grows'?: true;
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;

@@ -38,7 +38,8 @@ function inputOf(document: Document, { query, body, bodyRequired }: Op): { type:
 
 export function type(schema: Schema, depth: number): string {
   if (schema.$ref) return nameOf(schema.$ref);
-  if (schema.enum) return schema.enum.map((v) => `'${v}'`).join(' | ');
+  // `string & {}` takes any string, and editors still offer the known ones.
+  if (schema.enum) return [...schema.enum.map((v) => `'${v}'`), ...(schema['x-grows'] ? ['(string & {})'] : [])].join(' | ');
   if (schema.anyOf) return schema.anyOf.map((s) => type(s, depth)).join(' | ');
   if (schema.type === 'array') {
     const item = type(schema.items!, depth);

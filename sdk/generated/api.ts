@@ -1029,7 +1029,7 @@ export type OncallEscalationPolicy = {
 
 export type OncallEscalationStep = {
   target: {
-    kind: 'schedule' | 'user';
+    kind: 'schedule' | 'user' | (string & {});
     id: string;
     label: string;
   };
@@ -1038,7 +1038,7 @@ export type OncallEscalationStep = {
 
 export type OncallEscalationStepInput = {
   target: {
-    kind: 'schedule' | 'user';
+    kind: 'schedule' | 'user' | (string & {});
     /** Of a schedule, or of a member */
     id: string;
     /** How the target is shown; empty: its own name */
@@ -1117,13 +1117,13 @@ export type OncallIngest = {
 };
 
 export type OncallNotificationRule = {
-  channel: 'email' | 'sms' | 'voice';
+  channel: 'email' | 'sms' | 'voice' | (string & {});
   /** After the step that pages you */
   delaySeconds: number;
 };
 
 export type OncallNotificationRuleInput = {
-  channel: 'email' | 'sms' | 'voice';
+  channel: 'email' | 'sms' | 'voice' | (string & {});
   /** After the step that pages you */
   delaySeconds: number;
 };
@@ -1387,7 +1387,7 @@ export type RegistryKey = {
   mode: 'pull' | 'readwrite';
   /** Empty: not narrowed, every repository */
   repoPrefixes: string[];
-  mintedVia: 'manual' | 'oidc';
+  mintedVia: 'manual' | 'oidc' | (string & {});
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -1680,7 +1680,7 @@ export type UptimeMonitor = {
   vantages: string[];
   timeoutMs: number;
   downCondition: UptimeDownCondition;
-  kind: 'tcp' | 'http';
+  kind: 'tcp' | 'http' | (string & {});
   /** Always present; `pending` while disabled or before the first verdict */
   state?: 'pending' | 'up' | 'down';
   /** ISO 8601, UTC, with milliseconds */

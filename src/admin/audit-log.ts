@@ -1,4 +1,4 @@
-import { organizationStore } from '../areas/organization/index.ts';
+import { listAuditRows } from '../identity/store/audit.ts';
 import { installation, organizationNamed } from './organization.ts';
 import { printJson, printTable, type Shown } from './output.ts';
 import type { Session } from './session.ts';
@@ -12,7 +12,7 @@ interface Wanted extends Shown {
 export async function printAudit({ db }: Session, o: Wanted) {
   const entries = await db.read(async (tx) => {
     const org = o.installation ? installation : (await organizationNamed(tx, o.organization)).id;
-    return organizationStore.auditEntries(tx, org, { limit: o.limit, after: null });
+    return listAuditRows(tx, org, { limit: o.limit, after: null });
   });
   const shown = entries.slice(0, o.limit);
   if (o.json) return printJson(shown);

@@ -1,10 +1,8 @@
-import { audit, operator } from '../identity/audit.ts';
-import { topics } from '../identity/principal.ts';
-import { dropElsewhere } from '../kernel/cache.ts';
+import { actingOperator } from '../identity/engine/acting.ts';
+import { setEntitlements } from '../identity/engine/organization.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, type Shown } from './output.ts';
 import type { Session } from './session.ts';
-import { setEntitlements } from './store.ts';
 
 interface Where extends Shown {
   organization?: string;
@@ -18,9 +16,7 @@ export async function showEntitlements({ db }: Session, options: Where) {
 export async function changeEntitlements({ db }: Session, wanted: string[], options: Where) {
   const org = await db.write(async (tx) => {
     const org = await organizationNamed(tx, options.organization);
-    await setEntitlements(tx, org.id, wanted);
-    await audit(tx, operator(org.id), 'organization.entitlements.set', org, { from: org.entitlements, to: wanted });
-    await dropElsewhere(tx, topics.org(org.id));
+    await setEntitlements(tx, actingOperator(org.id), org, wanted);
     return org;
   });
   show(options, org.slug, wanted);

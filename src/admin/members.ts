@@ -1,29 +1,104 @@
 import type { OrganizationRole } from '../../contract/permissions.ts';
-import { organizationStore } from '../areas/organization/index.ts';
-import { changeRole, endMembership, inviteMember, joinMember, type Newcomer, type Where } from './membership.ts';
+import { actingOperator } from '../identity/engine/acting.ts';
+import { invite } from '../identity/engine/invitations.ts';
+import { addMember as addToOrganization, changeMemberRole, endMembership } from '../identity/engine/membership.ts';
+import { mintTokenFor } from '../identity/engine/tokens.ts';
+import { accountByEmail } from '../identity/store/accounts.ts';
+import * as store from '../identity/store/members.ts';
+import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
+import type { Config } from '../kernel/config.ts';
+import type { Tx } from '../kernel/db.ts';
+import { conflict } from '../kernel/errors.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, printRows, type Shown } from './output.ts';
 import type { Session } from './session.ts';
 
+const tokenDays = 90;
+
+interface Where {
+  organization?: string;
+}
+
+interface Newcomer extends Where {
+  email: string;
+  role: OrganizationRole;
+}
+
 export async function listMembers({ db }: Session, options: Where & Shown) {
-  const members = await db.read(async (tx) => organizationStore.members(tx, (await organizationNamed(tx, options.organization)).id));
-  const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.user_id }));
+  const members = await db.read(async (tx) => store.listMembers(tx, (await organizationNamed(tx, options.organization)).id));
+  const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
   printRows(options, shown, 'nobody belongs to the organization');
 }
 
 export async function addMember({ db, config }: Session, o: Newcomer & Shown & { token?: true }) {
-  const { explained, secret, kind, ...shown } = await db.write((tx) => (o.token ? joinMember(tx, o) : inviteMember(tx, o, config)));
+  const { explained, secret, kind, ...shown } = await db.write(async (tx) => {
+    const org = await lockOrganization(tx, o);
+    return o.token ? addWithToken(tx, org, o) : addByLink(tx, org, o, config);
+  });
   if (o.json) return printJson({ ...shown, [kind]: secret });
   console.error(explained);
   console.log(secret);
 }
 
 export async function setRole({ db }: Session, who: string, role: OrganizationRole, o: Where) {
-  const from = await db.write((tx) => changeRole(tx, o, who, role));
+  const from = await db.write(async (tx) => {
+    const org = await lockOrganization(tx, o);
+    const member = await memberNamed(tx, org, who);
+    if (member.role !== role) await changeMemberRole(tx, actingOperator(org.id), member, role);
+    return member.role;
+  });
   console.log(from === role ? `${who} is ${role} already` : `${who} was ${from} and is ${role} now`);
 }
 
 export async function removeMember({ db }: Session, who: string, o: Where) {
-  const slug = await db.write((tx) => endMembership(tx, o, who));
+  const { slug } = await db.write(async (tx) => {
+    const org = await lockOrganization(tx, o);
+    await endMembership(tx, actingOperator(org.id), await memberNamed(tx, org, who), 'be removed');
+    return org;
+  });
   console.log(`${who} does not belong to ${slug} any more`);
 }
+
+async function lockOrganization(tx: Tx, o: Where): Promise<OrgOverview> {
+  const org = await organizationNamed(tx, o.organization);
+  await lockOrg(tx, org.id);
+  return org;
+}
+
+const memberNamed = async (tx: Tx, org: OrgOverview, who: string) =>
+  (await store.memberByEmail(tx, org.id, who)) ??
+  conflict(`${who} does not belong to ${org.slug}; \`quarterdeck admin members list\` shows who does`);
+
+/** `secret` is told once: a link or a key. */
+interface Added {
+  secret: string;
+  kind: 'link' | 'key';
+  id: string;
+  expires: string;
+  explained: string;
+}
+
+async function addByLink(tx: Tx, org: OrgOverview, { email, role }: Newcomer, config: Config): Promise<Added> {
+  const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, org.slug);
+  const account = await accountByEmail(tx, email);
+  const how = account ? 'They have an account here: they accept with a token of it.' : 'It makes their account.';
+  return {
+    secret: `${urlOf(config)}/join/${secret}`,
+    kind: 'link',
+    id: invitation.id,
+    expires: invitation.expires_at,
+    explained: `${email} joins ${org.slug} as ${role} with this link, which works once, until ${invitation.expires_at}. ${how}`,
+  };
+}
+
+async function addWithToken(tx: Tx, org: OrgOverview, { email, role }: Newcomer): Promise<Added> {
+  const by = actingOperator(org.id);
+  const account = await addToOrganization(tx, by, { email, role }, org.slug);
+  const { key: secret, id, expires } = await mintTokenFor(tx, by, { user: account.id, name: 'first token', days: tokenDays });
+  const explained = `${email} belongs to ${org.slug} as ${role} now. Their token, shown only here, until ${expires}:`;
+  return { secret, kind: 'key', id, expires, explained };
+}
+
+/** Where the outside reaches the server, as far as its settings tell. */
+const urlOf = ({ public_url, listen: { host, port }, tls_cert }: Config) =>
+  public_url || `${tls_cert ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,13 +1,13 @@
+import { listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Tx } from '../kernel/db.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
-import { type OrgRow, organizations } from './store.ts';
 
 /** What concerns no organization but the whole installation is audited under this one, which nobody's log shows but the operator's. */
 export const installation = '';
 
 /** The one that is named; without a name the only one. */
-export async function organizationNamed(tx: Tx, slug: string | undefined): Promise<OrgRow> {
-  const all = await organizations(tx);
+export async function organizationNamed(tx: Tx, slug: string | undefined): Promise<OrgOverview> {
+  const all = await listOrgs(tx);
   const found = slug === undefined && all.length === 1 ? all[0] : all.find((o) => o.slug === slug);
   if (found) return found;
   if (slug === undefined && all.length > 1) throw new Stop(exitCodes.usage, `say which organization with --organization: ${listed(all)}`);
@@ -21,7 +21,7 @@ export async function organizationNamed(tx: Tx, slug: string | undefined): Promi
 
 const shown = 10;
 
-const listed = (all: OrgRow[]) =>
+const listed = (all: OrgOverview[]) =>
   all.length <= shown
     ? all.map((o) => o.slug).join(', ')
     : `${all

@@ -1,11 +1,11 @@
-import { makeOrganization } from '../boot/first-start.ts';
+import { makeOrganization } from '../identity/engine/organization.ts';
+import { isSlugTaken, listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
 import { conflict } from '../kernel/errors.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, printRows, printTable, type Shown } from './output.ts';
 import type { Session } from './session.ts';
-import { type OrgRow, organizations, slugTaken } from './store.ts';
 
-const view = (o: OrgRow) => ({
+const view = (o: OrgOverview) => ({
   slug: o.slug,
   name: o.name,
   members: o.members,
@@ -17,7 +17,7 @@ const view = (o: OrgRow) => ({
 });
 
 export async function listOrganizations({ db }: Session, options: Shown) {
-  printRows(options, (await db.read(organizations)).map(view), 'there is no organization yet');
+  printRows(options, (await db.read(listOrgs)).map(view), 'there is no organization yet');
 }
 
 export async function showOrganization({ db }: Session, slug: string | undefined, options: Shown) {
@@ -35,7 +35,7 @@ interface New extends Shown {
 
 export async function createOrganization({ db, config }: Session, o: New) {
   const made = await db.write(async (tx) => {
-    if (await slugTaken(tx, o.slug)) conflict(`there is an organization ${o.slug} already; choose another slug`);
+    if (await isSlugTaken(tx, o.slug)) conflict(`there is an organization ${o.slug} already; choose another slug`);
     const { entitlements } = config;
     await makeOrganization(tx, { slug: o.slug, name: o.name ?? o.slug, ownerEmail: o.ownerEmail, entitlements });
     return organizationNamed(tx, o.slug);

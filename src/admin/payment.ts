@@ -1,11 +1,9 @@
-import { audit, operator } from '../identity/audit.ts';
-import { topics } from '../identity/principal.ts';
-import { dropElsewhere } from '../kernel/cache.ts';
+import { actingOperator } from '../identity/engine/acting.ts';
+import { setPayment } from '../identity/engine/organization.ts';
 import type { Config } from '../kernel/config.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, type Shown } from './output.ts';
 import type { Session } from './session.ts';
-import { setPayment } from './store.ts';
 
 interface Where extends Shown {
   organization?: string;
@@ -20,9 +18,7 @@ export async function changePayment({ db, config }: Session, state: 'active' | '
   const active = state === 'active';
   const org = await db.write(async (tx) => {
     const org = await organizationNamed(tx, options.organization);
-    await setPayment(tx, org.id, active);
-    await audit(tx, operator(org.id), 'organization.payment.set', org, { from: org.payment_active, to: active });
-    await dropElsewhere(tx, topics.org(org.id));
+    await setPayment(tx, actingOperator(org.id), org, active);
     return org;
   });
   show(options, org.slug, active, config);

@@ -1,10 +1,11 @@
-import { organizationStore } from '../areas/organization/index.ts';
+import { actingOperator } from '../identity/engine/acting.ts';
+import { mintTokenFor } from '../identity/engine/tokens.ts';
+import { firstOwner, memberByEmail } from '../identity/store/members.ts';
+import { lockOrg } from '../identity/store/organizations.ts';
 import { conflict } from '../kernel/errors.ts';
-import { mintToken } from './mint-token.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, type Shown } from './output.ts';
 import type { Session } from './session.ts';
-import { firstOwner } from './store.ts';
 
 interface Wanted extends Shown {
   organization?: string;
@@ -17,12 +18,11 @@ interface Wanted extends Shown {
 export async function printToken({ db }: Session, o: Wanted) {
   const { org, member, ...token } = await db.write(async (tx) => {
     const org = await organizationNamed(tx, o.organization);
-    await organizationStore.lockOrg(tx, org.id);
-    const user = o.email ? (await organizationStore.accountByEmail(tx, o.email))?.id : (await firstOwner(tx, org.id))?.user_id;
+    await lockOrg(tx, org.id);
     const member =
-      (user && (await organizationStore.member(tx, org.id, user))) ||
+      (o.email ? await memberByEmail(tx, org.id, o.email) : await firstOwner(tx, org.id)) ??
       conflict(`${o.email} does not belong to ${org.slug}; add them with \`quarterdeck admin members add\``);
-    return { org, member, ...(await mintToken(tx, { org: org.id, user: member.user_id, name: o.name, days: o.days })) };
+    return { org, member, ...(await mintTokenFor(tx, actingOperator(org.id), { user: member.id, name: o.name, days: o.days })) };
   });
   if (o.json) return printJson({ ...token, organization: org.slug, email: member.email, role: member.role });
   console.error(`a token of ${member.email} (${member.role} of ${org.slug}), until ${token.expires}:`);

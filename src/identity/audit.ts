@@ -1,4 +1,5 @@
-import { run, type Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db.ts';
+import { insertAuditRows } from './store/audit.ts';
 
 /** Who acts: a caller of the API, or the operator at the command line. */
 export interface Actor {
@@ -21,9 +22,13 @@ export const audit = (tx: Tx, actor: Actor, action: string, target: { id: string
 
 /** The same of many things at once, in one statement. */
 export async function auditEach(tx: Tx, actor: Actor, action: string, targets: readonly Target[]): Promise<void> {
-  await run(tx)`
-    insert into kernel.audit (id, org_id, at, actor, actor_label, token_id, action, target, request_id, detail)
-    select kernel.new_id('aud'), ${actor.org}, kernel.now(), ${actor.user.id}, ${actor.user.email}, ${actor.principal?.id ?? null},
-           ${action}, target, ${actor.requestId ?? null}, detail
-      from unnest(${targets.map(({ id }) => id)}::text[], ${targets.map(({ detail = {} }) => JSON.stringify(detail))}::jsonb[]) t(target, detail)`;
+  await insertAuditRows(tx, {
+    org: actor.org,
+    actor: actor.user.id,
+    label: actor.user.email,
+    token: actor.principal?.id ?? null,
+    action,
+    requestId: actor.requestId ?? null,
+    targets: targets.map(({ id, detail = {} }) => ({ id, detail })),
+  });
 }

@@ -1,6 +1,6 @@
-import Type from 'typebox';
-import { row, type Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db.ts';
 import { conflict, unreachable } from '../kernel/errors.ts';
+import { isPaymentActive } from './store/organizations.ts';
 
 /** The payment provider, as far as the product needs it. */
 export interface Payment {
@@ -12,9 +12,7 @@ export interface Payment {
 
 /** No provider: what the operator says with `quarterdeck admin payment` holds; active unless told otherwise. */
 export const noPayment: Payment = {
-  active: async (tx, org) =>
-    (await row(tx, Type.Object({ payment_active: Type.Boolean() }))`select payment_active from identity.org where id = ${org.id}`)
-      ?.payment_active ?? false,
+  active: (tx, org) => isPaymentActive(tx, org.id),
   setBillingEmail: async () => {},
 };
 

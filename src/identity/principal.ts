@@ -1,7 +1,7 @@
 import type { Entitlement } from '../../contract/common.ts';
 import type { Caches } from '../kernel/cache.ts';
 import type { Db, Tx } from '../kernel/db.ts';
-import type { CustomRoles, Grants, RoleUse } from './grants.ts';
+import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
 
 export interface User {

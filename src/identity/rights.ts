@@ -1,21 +1,49 @@
-import Type from 'typebox';
-import { row, type Tx } from '../kernel/db.ts';
-import { type Grants, grantsOf } from './grants.ts';
-import { RoleUses } from './store.ts';
-
-const RightsRow = Type.Object({
-  role: Type.String(),
-  grants: RoleUses,
-  custom_roles: Type.Unsafe<Record<string, string[]>>({ type: 'object' }),
-});
+import type { Entitlement } from '../../contract/common.ts';
+import type { Tx } from '../kernel/db.ts';
+import { type Loaded, type Loader, topics } from './principal.ts';
+import { type Grants, grantsOf, narrow, type RoleUse } from './rules/grants.ts';
+import { findRights, type PrincipalRow, principalByHash, principalByToken } from './store/principals.ts';
 
 /** What a member may do now, for credentials that act for a person without being one of their tokens. Undefined: no member any more. */
 export async function rightsOf(tx: Tx, org: string, user: string): Promise<Grants | undefined> {
-  const found = await row(tx, RightsRow)`
-    select m.role,
-           coalesce((select jsonb_agg(jsonb_build_object('role', g.role, 'resourceIds', g.resource_ids))
-                       from identity.role_grant g where g.org_id = m.org_id and g.user_id = m.user_id), '[]') as grants,
-           coalesce((select jsonb_object_agg(r.id, r.permissions) from identity.custom_role r where r.org_id = m.org_id), '{}') as custom_roles
-      from identity.member m where m.org_id = ${org} and m.user_id = ${user}`;
-  return found && grantsOf([{ role: found.role, resourceIds: [] }, ...found.grants], found.custom_roles);
+  const found = await findRights(tx, org, user);
+  return found && memberGrants(found);
 }
+
+/** Behind a personal token. */
+export const loadToken: Loader = async (tx, hash) => loaded(await principalByHash(tx, hash));
+
+/** For what a token minted, and which never exceeds it. Undefined: revoked. */
+export const loadTokenById = async (tx: Tx, org: string, id: string): Promise<Loaded | undefined> =>
+  loaded(await principalByToken(tx, org, id));
+
+const memberGrants = ({ role, grants, custom_roles }: Pick<PrincipalRow, 'role' | 'grants' | 'custom_roles'>): Grants =>
+  grantsOf([{ role, resourceIds: [] }, ...grants], custom_roles);
+
+function loaded(found: PrincipalRow | undefined): Loaded | undefined {
+  if (!found) return undefined;
+  const dropOn = [
+    topics.org(found.org_id),
+    topics.user(found.org_id, found.user_id),
+    ...[found.token_id, ...found.minters].map(topics.credential),
+  ];
+  if (!found.enabled) return { principal: undefined, ttlMs: 0, topics: dropOn };
+
+  const scopes = distinct([found.scope, ...found.ceilings, ...found.above.flat()].filter((s) => s.length));
+  return {
+    ttlMs: found.ttl_ms,
+    topics: dropOn,
+    principal: {
+      id: found.token_id,
+      org: { id: found.org_id, slug: found.org_slug },
+      entitlements: new Set(found.entitlements as Entitlement[]),
+      user: { id: found.user_id, email: found.email, name: found.name },
+      grants: narrow(memberGrants(found), scopes, found.custom_roles),
+      scopes,
+      customRoles: found.custom_roles,
+    },
+  };
+}
+
+/** A line repeats itself: what a token was minted within is mostly what its minter was narrowed to. */
+const distinct = (scopes: RoleUse[][]): RoleUse[][] => [...new Map(scopes.map((s) => [JSON.stringify(s), s])).values()];

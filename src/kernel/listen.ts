@@ -23,142 +23,193 @@ export interface ListenOptions {
 /** One connection, and the channels whose LISTEN has been answered on it. */
 interface Ear {
   client: pg.Client;
-  listening: Set<string>;
+  channels: Set<string>;
+}
+
+interface Listening {
+  connection: Connection;
+  deafAfterMs: number;
+  answerMs: number;
+  /** The channel of our own heartbeat. */
+  beat: string;
+  channels: Map<string, ((payload: string) => void)[]>;
+  changes: ((hearing: boolean) => void)[];
+  /** The connection on which all channels known at its start have answered. */
+  ear: Ear | undefined;
+  /** A beat has come back on this connection. */
+  beating: boolean;
+  /** What those who ask for changes were told last. */
+  told: boolean;
+  lastHeard: number;
+  /** Statements go one after the other. */
+  queue: Promise<unknown>;
+  connecting: Promise<void> | undefined;
+  closed: boolean;
 }
 
 export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000, answerMs = 2_000 }: ListenOptions): Promise<Listener> {
   const beat = `beat_${randomUUID().replaceAll('-', '')}`;
-  const channels = new Map<string, ((payload: string) => void)[]>([[beat, []]]);
-  const changes: ((hearing: boolean) => void)[] = [];
-  let ear: Ear | undefined;
-  let beating = false; // a beat has come back on this connection
-  let told = false;
-  let closed = false;
-  let lastHeard = performance.now();
-
-  const listensToAll = ({ listening }: Ear) => listening.size === channels.size;
-  const isHearing = () => beating && ear !== undefined && listensToAll(ear);
-
-  // What the driver tells us from inside its own work is only noted there. Whoever listens to us is told in a turn of its own, in order.
-  const tellChange = (always = false) =>
-    queueMicrotask(() => {
-      const now = isHearing();
-      if (now === told && !always) return;
-      told = now;
-      for (const act of changes) act(now);
-    });
-  const tellNews = (channel: string, payload: string) =>
-    queueMicrotask(() => {
-      for (const hear of channels.get(channel) ?? []) hear(payload);
-    });
-
-  const drop = (lost: pg.Client) => {
-    queueMicrotask(() => endQuietly(lost));
-    if (ear?.client !== lost) return;
-    ear = undefined;
-    beating = false;
-    tellChange();
+  const listening: Listening = {
+    connection,
+    deafAfterMs,
+    answerMs,
+    beat,
+    channels: new Map([[beat, []]]),
+    changes: [],
+    ear: undefined,
+    beating: false,
+    told: false,
+    lastHeard: performance.now(),
+    queue: Promise.resolve(),
+    connecting: undefined,
+    closed: false,
   };
-
-  const hear = (client: pg.Client, channel: string, payload: string) => {
-    if (ear?.client !== client) return; // not all channels have answered yet
-    lastHeard = performance.now();
-    if (channel !== beat) return tellNews(channel, payload);
-    beating = true;
-    tellChange();
-  };
-
-  /** Statements go one after the other. On a connection where one has failed nothing is certain any more: it is given up. */
-  let queue: Promise<unknown> = Promise.resolve();
-  const ask = async (client: pg.Client, text: string, values: string[] = []) => {
-    const asked = queue.then(() => client.query(text, values));
-    queue = asked.catch(() => {});
-    try {
-      await asked;
-    } catch (error) {
-      drop(client);
-      throw error;
-    }
-  };
-  const listenTo = async ({ client, listening }: Ear, channel: string) => {
-    await ask(client, `listen "${channel}"`);
-    listening.add(channel);
-  };
-  const sendBeat = (client: pg.Client) => ask(client, 'select pg_notify($1, $2)', [beat, '']);
-
-  const connect = async (): Promise<void> => {
-    const client = new pg.Client({
-      ...connection,
-      connectionTimeoutMillis: 2_000,
-      query_timeout: answerMs,
-      keepAlive: true,
-      application_name: 'quarterdeck listen',
-    });
-    client.on('error', () => drop(client));
-    client.on('end', () => drop(client));
-    client.on('notification', ({ channel, payload }) => hear(client, channel, payload ?? ''));
-    const fresh: Ear = { client, listening: new Set() };
-    queue = Promise.resolve();
-    try {
-      await client.connect();
-      // Somebody may add a channel while the others are being asked for.
-      for (let next = unlistened(fresh); next !== undefined && !closed; next = unlistened(fresh)) await listenTo(fresh, next);
-    } catch (error) {
-      drop(client);
-      throw error;
-    }
-    if (closed) return drop(client); // while we were reconnecting
-    ear = fresh;
-    lastHeard = performance.now();
-    // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
-    await sendBeat(client);
-  };
-  const unlistened = ({ listening }: Ear) => [...channels.keys()].find((channel) => !listening.has(channel));
-
-  let connecting: Promise<void> | undefined;
-  const reconnect = () => {
-    connecting ??= connect()
-      .catch(() => {})
-      .finally(() => (connecting = undefined));
-    return connecting;
-  };
-
-  /** A channel that is new on a connection which already hears: until its LISTEN has taken effect we do not, whatever the beat says. */
-  const join = async (on: Ear, channel: string) => {
-    await listenTo(on, channel);
-    tellChange(true); // what was read meanwhile is to be forgotten
-  };
-
-  await connect();
-  const timer = setInterval(() => {
-    if (closed) return;
-    if (!ear) void reconnect();
-    else if (performance.now() - lastHeard > deafAfterMs) drop(ear.client);
-    else sendBeat(ear.client).catch(() => {});
-  }, beatMs);
-  timer.unref();
-
+  await connect(listening);
+  const timer = setInterval(keepBeating, beatMs, listening).unref();
   return {
     get hearing() {
       // Between two ticks the clock alone may already say that we are deaf.
-      return isHearing() && performance.now() - lastHeard <= deafAfterMs;
+      return isHearing(listening) && performance.now() - listening.lastHeard <= deafAfterMs;
     },
-    on: (channel, act) => {
-      const known = channels.get(channel);
-      if (known) return void known.push(act);
-      channels.set(channel, [act]);
-      if (ear) join(ear, channel).catch(() => {});
-    },
-    onChange: (act) => void changes.push(act),
-    close: async () => {
-      closed = true;
+    on: (channel, act) => addHearer(listening, channel, act),
+    onChange: (act) => void listening.changes.push(act),
+    close: () => {
       clearInterval(timer);
-      const last = ear?.client;
-      ear = undefined;
-      beating = false;
-      if (last) await endQuietly(last);
+      return closeEar(listening);
     },
   };
+}
+
+const isHearing = ({ beating, ear, channels }: Listening) => beating && ear !== undefined && ear.channels.size === channels.size;
+
+/** Each tick asks for a beat, which must come back in time; without a connection it asks for one. */
+function keepBeating(listening: Listening): void {
+  const { closed, ear, lastHeard, deafAfterMs } = listening;
+  if (closed) return;
+  if (!ear) void reconnect(listening);
+  else if (performance.now() - lastHeard > deafAfterMs) dropClient(listening, ear.client);
+  else sendBeat(listening, ear.client).catch(() => {});
+}
+
+function reconnect(listening: Listening): Promise<void> {
+  listening.connecting ??= connect(listening)
+    .catch(() => {})
+    .finally(() => (listening.connecting = undefined));
+  return listening.connecting;
+}
+
+async function connect(listening: Listening): Promise<void> {
+  const client = makeClient(listening);
+  const ear: Ear = { client, channels: new Set() };
+  listening.queue = Promise.resolve();
+  try {
+    await client.connect();
+    await listenToAll(listening, ear);
+  } catch (error) {
+    dropClient(listening, client);
+    throw error;
+  }
+  if (listening.closed) return dropClient(listening, client); // while we were reconnecting
+  listening.ear = ear;
+  listening.lastHeard = performance.now();
+  // The first beat coming back proves that the LISTENs took effect; only then is anything remembered again.
+  await sendBeat(listening, client);
+}
+
+function makeClient(listening: Listening): pg.Client {
+  const client = new pg.Client({
+    ...listening.connection,
+    connectionTimeoutMillis: 2_000,
+    query_timeout: listening.answerMs,
+    keepAlive: true,
+    application_name: 'quarterdeck listen',
+  });
+  client.on('error', () => dropClient(listening, client));
+  client.on('end', () => dropClient(listening, client));
+  client.on('notification', ({ channel, payload }) => noteNews(listening, client, channel, payload ?? ''));
+  return client;
+}
+
+/** Somebody may add a channel while the others are being asked for. */
+async function listenToAll(listening: Listening, ear: Ear): Promise<void> {
+  const nextChannel = () => [...listening.channels.keys()].find((channel) => !ear.channels.has(channel));
+  for (let next = nextChannel(); next !== undefined && !listening.closed; next = nextChannel()) await listenTo(listening, ear, next);
+}
+
+async function listenTo(listening: Listening, ear: Ear, channel: string): Promise<void> {
+  await ask(listening, ear.client, `listen "${channel}"`);
+  ear.channels.add(channel);
+}
+
+const sendBeat = (listening: Listening, client: pg.Client) => ask(listening, client, 'select pg_notify($1, $2)', [listening.beat, '']);
+
+/** On a connection where a statement has failed nothing is certain any more: it is given up. */
+async function ask(listening: Listening, client: pg.Client, text: string, values: string[] = []): Promise<void> {
+  const asked = listening.queue.then(() => client.query(text, values));
+  listening.queue = asked.catch(() => {});
+  try {
+    await asked;
+  } catch (error) {
+    dropClient(listening, client);
+    throw error;
+  }
+}
+
+function addHearer(listening: Listening, channel: string, act: (payload: string) => void): void {
+  const { channels, ear } = listening;
+  const known = channels.get(channel);
+  if (known) return void known.push(act);
+  channels.set(channel, [act]);
+  if (ear) joinChannel(listening, ear, channel).catch(() => {});
+}
+
+/** A channel that is new on a connection which already hears: until its LISTEN has taken effect we do not, whatever the beat says. */
+async function joinChannel(listening: Listening, ear: Ear, channel: string): Promise<void> {
+  await listenTo(listening, ear, channel);
+  tellChange(listening, true); // what was read meanwhile is to be forgotten
+}
+
+// What the driver tells us from inside its own work is only noted there. Whoever listens to us is told in a turn of its own, in order.
+
+function noteNews(listening: Listening, client: pg.Client, channel: string, payload: string): void {
+  if (listening.ear?.client !== client) return; // not all channels have answered yet
+  listening.lastHeard = performance.now();
+  if (channel === listening.beat) {
+    listening.beating = true;
+    tellChange(listening);
+  } else tellNews(listening, channel, payload);
+}
+
+function dropClient(listening: Listening, lost: pg.Client): void {
+  queueMicrotask(() => endQuietly(lost));
+  if (listening.ear?.client !== lost) return;
+  forgetEar(listening);
+  tellChange(listening);
+}
+
+const tellNews = ({ channels }: Listening, channel: string, payload: string) =>
+  queueMicrotask(() => {
+    for (const hear of channels.get(channel) ?? []) hear(payload);
+  });
+
+const tellChange = (listening: Listening, always = false) =>
+  queueMicrotask(() => {
+    const now = isHearing(listening);
+    if (now === listening.told && !always) return;
+    listening.told = now;
+    for (const act of listening.changes) act(now);
+  });
+
+function forgetEar(listening: Listening): void {
+  listening.ear = undefined;
+  listening.beating = false;
+}
+
+async function closeEar(listening: Listening): Promise<void> {
+  listening.closed = true;
+  const last = listening.ear?.client;
+  forgetEar(listening);
+  if (last) await endQuietly(last);
 }
 
 /** A socket that dies after we gave it up has nothing to tell us. */

@@ -1,7 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import type pg from 'pg';
 import { ownerTokenFile } from '../../boot/first-start.ts';
+import { lastsFor } from '../../identity/store/machine-token.ts';
 import { hashKey, kindOf } from '../../identity/token-format.ts';
+import { txOn } from '../../kernel/db.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { type KeyRing, keyFile, opensCanary, readKeys } from '../../kernel/secrets.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -63,8 +65,5 @@ export async function checkOwnerToken(client: pg.Client | undefined, dataDir: st
 async function isLive(client: pg.Client, key: string): Promise<boolean> {
   const { rows: there } = await client.query<{ there: boolean }>(`select to_regclass('identity.token') is not null as there`);
   if (!there[0]!.there) return false;
-  const { rowCount } = await client.query('select from identity.token where hash = $1 and enabled and expires_at > kernel.now()', [
-    hashKey(key),
-  ]);
-  return rowCount === 1;
+  return lastsFor(txOn(client), hashKey(key), 0);
 }

@@ -1,23 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import Type from 'typebox';
 import type { Sealed } from '../../areas/area.ts';
-import { type Db, row, rows, run, type Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, seal, unseal } from '../../kernel/secrets.ts';
-import { Sql, sql } from '../../kernel/sql.ts';
+import { currentXid, hasOtherwiseSealed, haveEndedBefore, lockOtherwiseSealed, updateSealed } from './store.ts';
 
 const portion = 200;
 const patienceMs = 60_000;
-
-const SealedRow = Type.Object({ id: Type.String(), sealed: Type.Unsafe<Buffer>({}) });
-const LeftRow = Type.Object({ left: Type.Boolean() });
-
-/** Names of tables and columns come from the areas' own declarations. */
-const named = (text: string) => new Sql([text], []);
-
-/** Not sealed with this key: byte 1 is the length of the key's id, which follows it. */
-const otherKey = ({ column }: Sealed, head: string) =>
-  sql`${named(column)} is not null and substring(${named(column)} from 3 for get_byte(${named(column)}, 1)) <> ${Buffer.from(head)}`;
 
 /** Seals anew, in small transactions, what another key than the first seals. How many values that were. */
 export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promise<number> {
@@ -26,7 +15,7 @@ export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promis
     const count = await db.write((tx) => resealSome(tx, ring, where));
     done += count;
     if (count > 0) continue;
-    if (!(await db.read((tx) => sealedOtherwise(tx, ring, where)))) return done;
+    if (!(await db.read((tx) => hasOtherwiseSealed(tx, where, ring.keys[0]!.id)))) return done;
     // What is left is being changed by somebody at this moment.
     if (performance.now() > until) {
       throw new Stop(
@@ -39,14 +28,10 @@ export async function resealColumn(db: Db, ring: KeyRing, where: Sealed): Promis
 }
 
 async function resealSome(tx: Tx, ring: KeyRing, where: Sealed): Promise<number> {
-  const { table, column, id } = where;
-  const found = await rows(tx, SealedRow)`
-    select ${named(id)}::text as id, ${named(column)} as sealed from ${named(table)} where ${otherKey(where, ring.keys[0]!.id)}
-     limit ${portion} for update skip locked`;
-  for (const { id: key, sealed } of found) {
-    const place = `${table}.${column}.${key}`;
-    const fresh = seal(ring, opened(ring, sealed, place), place);
-    await run(tx)`update ${named(table)} set ${named(column)} = ${fresh} where ${named(id)}::text = ${key}`;
+  const found = await lockOtherwiseSealed(tx, where, ring.keys[0]!.id, portion);
+  for (const { id, sealed } of found) {
+    const place = `${where.table}.${where.column}.${id}`;
+    await updateSealed(tx, where, id, seal(ring, opened(ring, sealed, place), place));
   }
   return found.length;
 }
@@ -63,17 +48,11 @@ function opened(ring: KeyRing, sealed: Buffer, place: string): Buffer {
   }
 }
 
-const sealedOtherwise = async (tx: Tx, ring: KeyRing, where: Sealed): Promise<boolean> =>
-  (await row(tx, LeftRow)`select exists (select from ${named(where.table)} where ${otherKey(where, ring.keys[0]!.id)}) as left`)!.left;
-
-const XidRow = Type.Object({ xid: Type.String() });
-const EndedRow = Type.Object({ ended: Type.Boolean() });
-
 /** Whoever was writing when this was called has ended: a value sealed with the old key before is visible now. */
 export async function writersEnded(db: Db): Promise<void> {
-  const { xid } = (await db.write((tx) => row(tx, XidRow)`select pg_current_xact_id()::text as xid`))!;
+  const xid = await db.write(currentXid);
   const until = performance.now() + patienceMs;
-  while (!(await db.read((tx) => row(tx, EndedRow)`select pg_snapshot_xmin(pg_current_snapshot()) > ${xid}::xid8 as ended`))!.ended) {
+  while (!(await db.read((tx) => haveEndedBefore(tx, xid)))) {
     if (performance.now() > until) {
       throw new Stop(
         exitCodes.refused,

@@ -1,8 +1,7 @@
 import type pg from 'pg';
-import Type from 'typebox';
 import type { Sealed } from '../../areas/area.ts';
 import { audit, operator } from '../../identity/audit.ts';
-import { type Connection, type Db, row } from '../../kernel/db.ts';
+import type { Connection, Db } from '../../kernel/db.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, keyFile, keyIdOf, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
 import { connectFor } from '../backup/connection.ts';
@@ -10,6 +9,7 @@ import { installation } from '../organization.ts';
 import { columnSealedWith } from './find-sealed.ts';
 import { resealColumn, writersEnded } from './reseal.ts';
 import { type Standing, standingOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
+import { canaryOf } from './store.ts';
 
 export interface Rotation {
   db: Db;
@@ -55,13 +55,11 @@ const next: Record<Standing, string> = {
   promoted: 'the new key seals already, so copy secret.key to every machine and go on with reseal',
 };
 
-const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
 const read = (r: Rotation): Promise<KeyRing> => r.db.write((tx) => openRing(tx, r.dataDir));
 
 async function standing(r: Rotation): Promise<Standing> {
   const ring = await read(r);
-  const canary = (await r.db.read((tx) => row(tx, SealedRow)`select sealed from kernel.canary`))!;
-  return standingOf(ring, keyIdOf(canary.sealed));
+  return standingOf(ring, keyIdOf(await r.db.read(canaryOf)));
 }
 
 const change = async (r: Rotation, to: (ring: KeyRing) => KeyRing): Promise<KeyRing> => {

@@ -1,4 +1,5 @@
 import { defineArea } from '../area.ts';
+import { openIam } from './open.ts';
 import { createGrant } from './operations/create-grant.ts';
 import { createRole } from './operations/create-role.ts';
 import { deleteGrant } from './operations/delete-grant.ts';
@@ -12,4 +13,5 @@ import { updateRole } from './operations/update-role.ts';
 export const iam = defineArea({
   name: 'iam',
   operations: [getIamCatalog, listPermissions, listRoles, createRole, updateRole, deleteRole, listGrants, createGrant, deleteGrant],
+  open: openIam,
 });

@@ -1,6 +1,8 @@
 import { defineArea } from '../area.ts';
-import { pageJob, stepJob } from './engine/index.ts';
-import { measure } from './metrics.ts';
+import { serviceReferences } from './engine/service-references.ts';
+import { loadSource } from './engine/sources.ts';
+import { pageJob, stepJob } from './jobs.ts';
+import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
@@ -32,14 +34,13 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { pages } from './planes/index.ts';
-import { references } from './references.ts';
-import { loadSource } from './sources.ts';
 import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
-export { type MonitorAlert, receiveMonitorAlert } from './monitor-alerts.ts';
-export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './public-incidents.ts';
+export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
+export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
+export { serviceReferences } from './engine/service-references.ts';
+export { attachedPolicies as policiesOf } from './store/policies.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -81,10 +82,9 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  references: [references],
-  ports: { policiesOf: attachedPolicies },
   jobs: [stepJob, pageJob],
   tasks: [staleAlerts, findLostWork, heartbeat],
-  metrics: measure,
-  pages,
+  references: [serviceReferences],
+  ports: { policiesOf: attachedPolicies },
+  open: openOncall,
 });

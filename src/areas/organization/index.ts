@@ -1,5 +1,5 @@
 import { defineArea } from '../area.ts';
-import { joinPage } from './join-page.ts';
+import { openOrganization } from './open.ts';
 import { acceptInvitation } from './operations/accept-invitation.ts';
 import { createInvitation } from './operations/create-invitation.ts';
 import { deleteInvitation } from './operations/delete-invitation.ts';
@@ -13,9 +13,6 @@ import { removeMember } from './operations/remove-member.ts';
 import { updateContacts } from './operations/update-contacts.ts';
 import { updateMember } from './operations/update-member.ts';
 import { updateOrganization } from './operations/update-organization.ts';
-
-/** For the operator's command line, which changes members by the same statements. */
-export * as organizationStore from './store.ts';
 
 export const organization = defineArea({
   name: 'organization',
@@ -34,5 +31,5 @@ export const organization = defineArea({
     listAudit,
     getMe,
   ],
-  pages: joinPage,
+  open: openOrganization,
 });

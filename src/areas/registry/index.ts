@@ -1,10 +1,6 @@
-import type { App } from '../../kernel/app.ts';
-import { task } from '../../kernel/jobs/index.ts';
 import { defineArea } from '../area.ts';
-import { makeClock } from './credentials/clock.ts';
-import { makeCredentials } from './credentials/index.ts';
-import { type LastUsed, makeLastUsed } from './credentials/last-used.ts';
-import { loadKey } from './credentials/loader.ts';
+import { loadKey } from './engine/credentials/loader.ts';
+import { openRegistry } from './open.ts';
 import { createRegistry } from './operations/create-registry.ts';
 import { createRegistryKey } from './operations/create-registry-key.ts';
 import { createRegistryLogin } from './operations/create-registry-login.ts';
@@ -29,22 +25,9 @@ import { revokeRegistryKey } from './operations/revoke-registry-key.ts';
 import { revokeRegistryLogin } from './operations/revoke-registry-login.ts';
 import { setRegistryUpstreamCredential } from './operations/set-registry-upstream-credential.ts';
 import { updateRegistry } from './operations/update-registry.ts';
-import { ociHandler } from './planes/oci/index.ts';
-import { registerMetrics } from './planes/oci/metrics.ts';
-import { oidcOf } from './planes/oidc/index.ts';
-import { tokenHandler } from './planes/token/index.ts';
-import { makePullThrough } from './planes/upstream/index.ts';
-import { registerUpstreamMetrics } from './planes/upstream/metrics.ts';
 import { liveKeys } from './store/blobs.ts';
-import { forgetOldKeys } from './store/keys.ts';
 import { registriesOf } from './store/registries.ts';
 import { tasks } from './tasks.ts';
-
-/** Keys that nobody lists any more. */
-const forgetKeys = task('registry.forget-keys', { everySeconds: 3_600, deadlineSeconds: 60 }, ({ app }) => app.db.write(forgetOldKeys));
-
-/** What the data plane of a running process began and must end. */
-const running = new WeakMap<App, LastUsed>();
 
 export const registry = defineArea({
   name: 'registry',
@@ -88,18 +71,6 @@ export const registry = defineArea({
     },
   ],
   loaders: { reg: loadKey },
-  tasks: [...tasks, forgetKeys],
-  raw: (app, principals) => {
-    const lastUsed = makeLastUsed(app);
-    running.set(app, lastUsed);
-    const credentials = makeCredentials({ app, principals, clock: makeClock(app), lastUsed, foreign: oidcOf(app).login });
-    const token = tokenHandler(app, credentials);
-    const oci = ociHandler({ app, authenticate: credentials.authenticate, cache: makePullThrough(app) });
-    return (request, response) => oci(request, response) || token(request, response);
-  },
-  metrics: (metrics, app) => {
-    registerMetrics(metrics, app);
-    registerUpstreamMetrics(metrics, app);
-  },
-  start: async (app) => ({ stop: async () => running.get(app)?.stop() }),
+  tasks,
+  open: openRegistry,
 });

@@ -1,4 +1,5 @@
 import { defineArea } from '../area.ts';
+import { openTokens } from './open.ts';
 import { createToken } from './operations/create-token.ts';
 import { deleteToken } from './operations/delete-token.ts';
 import { listScopeOptions } from './operations/list-scope-options.ts';
@@ -10,4 +11,5 @@ export const tokens = defineArea({
   name: 'tokens',
   operations: [listTokens, createToken, listScopeOptions, updateToken, deleteToken],
   tasks: [forgetTokens],
+  open: openTokens,
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { builtinRoles, implied, type Permission, permissions } from '../../../contract/permissions.ts';
 import type { Visible } from '../../kernel/sql.ts';
-import { covers, type Grants, grantsOf, intersect, narrow, type RoleUse } from '../grants.ts';
+import { covers, type Grants, grantsOf, intersect, narrow, type RoleUse } from '../rules/grants.ts';
 
 const ids = ['svc_1', 'svc_2', 'svc_3'];
 const custom = { rol_1: ['uptime.service.write', 'oncall.incident.read'], rol_2: ['registry.key.admin', 'an.unknown.atom'], rol_3: [] };

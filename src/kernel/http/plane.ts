@@ -97,15 +97,26 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
-  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+  const say = (error: unknown, request: IncomingMessage) =>
+    log.error({ err: error, requestId: request.requestId, plane: plane.name }, 'a request failed in a way that nobody foresaw');
+
+  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
     if (isCallerGone(error) || response.destroyed) return void response.destroy();
-    if (refusalFor(error, request).code === 'internal')
-      log.error({ err: error, requestId: request.requestId, plane: plane.name }, 'a request failed in a way that nobody foresaw');
+    if (refusalFor(error, request).code === 'internal') say(error, request);
     if (response.headersSent) return void response.destroy();
     if (plane.writesFrameHeaders) setFrameHeaders(request, response);
     plane.refuse(request, response, error);
     discard(request);
     count(response.statusCode);
+  };
+
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+    try {
+      refuse(request, response, error);
+    } catch (worse) {
+      say(worse, request);
+      response.destroy();
+    }
   };
 
   return (request, response) => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../db.ts';
 import type { Logger } from '../log.ts';
-import { makeNudge } from './nudge.ts';
-import { type Claimed, type ClaimFrom, claimJobs, nextDueIn } from './store.ts';
+import { makeNudge, type Nudge } from './nudge.ts';
+import { type ClaimedJob, type ClaimFrom, claimJobs, nextDueIn } from './store.ts';
 
 export interface LaneOptions {
   lane: string;
@@ -11,11 +11,12 @@ export interface LaneOptions {
   log: Logger;
   /** Kinds this worker knows, with their leases in seconds. */
   kinds: ReadonlyMap<string, number>;
-  holding: () => number[];
+  /** Jobs that this process has leased already. */
+  leasedHere: () => number[];
   /** Begins a claimed job and settles when its slot is free again. */
-  begin: (job: Claimed, claimedAt: number) => Promise<void>;
-  /** Claimed, but not begun because the lane was stopped meanwhile. */
-  giveBack: (jobs: Claimed[], claimedAt: number) => void;
+  begin: (job: ClaimedJob, claimedAt: number) => Promise<void>;
+  /** ClaimedJob, but not begun because the lane was stopped meanwhile. */
+  giveBack: (jobs: ClaimedJob[], claimedAt: number) => void;
 }
 
 export interface LaneLoop {
@@ -38,101 +39,122 @@ const backlogMs = 5_000;
 // A job is due from its insertion on, but there to be seen only after its transaction has committed.
 const latelySeconds = 15;
 
+interface LaneState extends LaneOptions {
+  names: string[];
+  rest: Nudge;
+  running: Set<Promise<void>>;
+  stopping: boolean;
+  /** The last claim failed, and the log says so already. */
+  away: boolean;
+  /** No slot was free at the last look: the next one that becomes free is worth a look. */
+  full: boolean;
+  /** Claims whose answer never came: what they took is under a lease that only we know. */
+  unanswered: { lease: string; since: number }[];
+  sawAllAt: number;
+  /** The last job of a full batch that is far behind: the next claim goes on after it. */
+  sawUpTo: ClaimedJob | undefined;
+}
+
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
-export function startLane({ lane, slots, db, log, kinds, holding, begin, giveBack }: LaneOptions): LaneLoop {
-  const { nudge, sleep } = makeNudge();
-  const names = [...kinds.keys()];
-  const running = new Set<Promise<void>>();
-  let stopping = false;
-  let away = false;
-  let full = false;
-  let unanswered: { lease: string; since: number }[] = [];
-  let sawAllAt = -Infinity;
-  let sawUpTo: Claimed | undefined;
-
-  /** Once a second everything; in between what became due lately, or what follows the batch before. */
-  const whereToLook = (): ClaimFrom => {
-    if (performance.now() - sawAllAt >= lookEveryMs) return { oldest: true };
-    return sawUpTo ? { after: sawUpTo } : { withinSeconds: latelySeconds };
+export function startLane(options: LaneOptions): LaneLoop {
+  const lane: LaneState = {
+    ...options,
+    names: [...options.kinds.keys()],
+    rest: makeNudge(),
+    running: new Set(),
+    stopping: false,
+    away: false,
+    full: false,
+    unanswered: [],
+    sawAllAt: -Infinity,
+    sawUpTo: undefined,
   };
-
-  const claim = async (limit: number): Promise<{ claimed: Claimed[]; nextMs: number }> => {
-    const from = whereToLook();
-    const lease = randomUUID();
-    const since = performance.now();
-    unanswered = unanswered.filter((u) => since - u.since < forgetUnansweredMs);
-    try {
-      // In this order: what falls due between the two is claimed, not overlooked by both.
-      const [nextMs, claimed] = await db.read((tx) =>
-        Promise.all([
-          nextDueIn(tx, lane, names, lookEveryMs),
-          claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), holding: holding() }),
-        ]),
-      );
-      claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
-      if ('oldest' in from) sawAllAt = since;
-      const last = claimed.length === limit ? claimed.at(-1) : undefined;
-      sawUpTo = last && last.late_ms > backlogMs ? last : undefined;
-      return { claimed, nextMs };
-    } catch (error) {
-      unanswered.push({ lease, since });
-      throw error;
-    }
-  };
-
-  /** How long to sleep, 0 to go on at once. */
-  const look = async (): Promise<number> => {
-    const free = slots - running.size;
-    full = free === 0;
-    if (full) return lookEveryMs;
-    const claimedAt = performance.now();
-    const { claimed, nextMs } = await claim(free);
-    if (stopping) giveBack(claimed, claimedAt);
-    else for (const job of claimed) start(job, claimedAt);
-    return stopping || claimed.length === free ? 0 : nextMs;
-  };
-
-  const start = (job: Claimed, claimedAt: number) => {
-    const run = begin(job, claimedAt).finally(() => {
-      running.delete(run);
-      // Those that end in the same turn of the event loop are replaced by one claim.
-      if (full) setImmediate(nudge);
-    });
-    running.add(run);
-  };
-
-  const loop = async () => {
-    while (!stopping) {
-      let ms = lookEveryMs;
-      try {
-        ms = await look();
-        if (away) log.info({ lane }, 'jobs are claimed again');
-        away = false;
-      } catch (error) {
-        if (!away) log.warn({ err: error, lane }, 'jobs cannot be claimed; trying again every second');
-        away = true;
-      }
-      if (ms > 0) await sleep(ms);
-    }
-  };
-
-  const ended = loop();
+  const ended = lookUntilStopped(lane);
   return {
     get running() {
-      return running.size;
+      return lane.running.size;
     },
-    wake: nudge,
+    wake: lane.rest.nudge,
     lookAtAll: () => {
-      sawAllAt = -Infinity;
-      nudge();
+      lane.sawAllAt = -Infinity;
+      lane.rest.nudge();
     },
     stop: () => {
-      stopping = true;
-      nudge();
+      lane.stopping = true;
+      lane.rest.nudge();
       return ended;
     },
     idle: async () => {
-      while (running.size > 0) await Promise.all(running);
+      while (lane.running.size > 0) await Promise.all(lane.running);
     },
   };
+}
+
+async function lookUntilStopped(lane: LaneState): Promise<void> {
+  while (!lane.stopping) {
+    let ms = lookEveryMs;
+    try {
+      ms = await claimAndBegin(lane);
+      if (lane.away) lane.log.info({ lane: lane.lane }, 'jobs are claimed again');
+      lane.away = false;
+    } catch (error) {
+      if (!lane.away) lane.log.warn({ err: error, lane: lane.lane }, 'jobs cannot be claimed; trying again every second');
+      lane.away = true;
+    }
+    if (ms > 0) await lane.rest.sleep(ms);
+  }
+}
+
+/** Returns how long to sleep, 0 to go on at once. */
+async function claimAndBegin(lane: LaneState): Promise<number> {
+  const free = lane.slots - lane.running.size;
+  lane.full = free === 0;
+  if (lane.full) return lookEveryMs;
+  const claimedAt = performance.now();
+  const { claimed, nextMs } = await claimDue(lane, free);
+  if (lane.stopping) lane.giveBack(claimed, claimedAt);
+  else for (const job of claimed) beginJob(lane, job, claimedAt);
+  return lane.stopping || claimed.length === free ? 0 : nextMs;
+}
+
+async function claimDue(lane: LaneState, limit: number): Promise<{ claimed: ClaimedJob[]; nextMs: number }> {
+  const from = whereToLook(lane);
+  const lease = randomUUID();
+  const since = performance.now();
+  lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
+  try {
+    const [nextMs, claimed] = await askForJobs(lane, limit, lease, from);
+    claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
+    if ('oldest' in from) lane.sawAllAt = since;
+    const last = claimed.length === limit ? claimed.at(-1) : undefined;
+    lane.sawUpTo = last && last.late_ms > backlogMs ? last : undefined;
+    return { claimed, nextMs };
+  } catch (error) {
+    lane.unanswered.push({ lease, since });
+    throw error;
+  }
+}
+
+/** Once a second everything; in between what became due lately, or what follows the batch before. */
+function whereToLook({ sawAllAt, sawUpTo }: LaneState): ClaimFrom {
+  if (performance.now() - sawAllAt >= lookEveryMs) return { oldest: true };
+  return sawUpTo ? { after: sawUpTo } : { withinSeconds: latelySeconds };
+}
+
+/** The two statements go in this order: what falls due between them is claimed, not overlooked by both. */
+const askForJobs = ({ db, lane, kinds, names, unanswered, leasedHere }: LaneState, limit: number, lease: string, from: ClaimFrom) =>
+  db.read((tx) =>
+    Promise.all([
+      nextDueIn(tx, lane, names, lookEveryMs),
+      claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), leasedHere: leasedHere() }),
+    ]),
+  );
+
+function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {
+  const run = lane.begin(job, claimedAt).finally(() => {
+    lane.running.delete(run);
+    // Those that end in the same turn of the event loop are replaced by one claim.
+    if (lane.full) setImmediate(lane.rest.nudge);
+  });
+  lane.running.add(run);
 }

@@ -3,7 +3,7 @@ import { rows, type Tx } from '../db.ts';
 import { type Sql, sql } from '../sql.ts';
 
 /**
- * Work in a table, held under leases. The table has id, run_at, attempts, lease uuid and lease_until; areas with queues of their
+ * Work in a table, taken under leases. The table has id, run_at, attempts, lease uuid and lease_until; areas with queues of their
  * own use the same functions on theirs. No statement here waits for a lock: whatever another transaction holds at this moment is
  * skipped, so that one slow transaction cannot keep the rest of a batch waiting.
  */
@@ -12,7 +12,8 @@ export interface Queue {
   idType: Sql;
 }
 
-export interface Held<Id = number> {
+/** A row, and the lease under which we took it. */
+export interface Leased<Id = number> {
   id: Id;
   lease: string;
 }
@@ -23,7 +24,7 @@ export interface Claim {
   limit: number;
   /** The fresh lease, from `randomUUID()`: the claimer must know it even if the answer never arrives. */
   lease: string;
-  /** Leases of earlier claims whose answer never arrived: what they took is held by nobody, and can be taken at once. */
+  /** Leases of earlier claims whose answer never arrived: nobody works on what they took, and it can be taken at once. */
   unanswered?: readonly string[];
   /** Of the row `q`: a number or an expression. */
   leaseSeconds: Sql | number;
@@ -31,7 +32,7 @@ export interface Claim {
   returning: Sql;
 }
 
-/** Due rows that nobody holds, oldest first, now under one fresh lease. */
+/** Due rows under nobody’s lease, oldest first, now under one fresh lease. */
 export const claim = <S extends TSchema>(
   tx: Tx,
   schema: S,
@@ -61,34 +62,34 @@ const VerdictRow = Type.Object({ n: Type.Integer(), verdict: Type.Enum(['settled
 export async function settle<Id>(
   tx: Tx,
   { table, idType }: Queue,
-  held: readonly Held<Id>[],
+  leased: readonly Leased<Id>[],
   take: Sql,
   act: Sql,
   settled: Sql = sql`'settled'`,
 ): Promise<Verdict[]> {
   const found = await rows(tx, VerdictRow)`
     with clock as materialized (select kernel.now() as now),
-         held as materialized (
-           select h.id, h.lease, h.n::int as n
-             from unnest(${held.map((h) => h.id)}::${idType}[], ${held.map((h) => h.lease)}::uuid[]) with ordinality as h(id, lease, n)),
-         mine as materialized (select h.n, ${take} from held h join ${table} q on q.id = h.id and q.lease = h.lease for update of q skip locked),
+         leased as materialized (
+           select l.id, l.lease, l.n::int as n
+             from unnest(${leased.map((l) => l.id)}::${idType}[], ${leased.map((l) => l.lease)}::uuid[]) with ordinality as l(id, lease, n)),
+         mine as materialized (select l.n, ${take} from leased l join ${table} q on q.id = l.id and q.lease = l.lease for update of q skip locked),
          ${act}
-    select h.n, case when m.id is not null then ${settled}
-                     when exists (select from ${table} q where q.id = h.id and q.lease = h.lease) then 'busy'
+    select l.n, case when m.id is not null then ${settled}
+                     when exists (select from ${table} q where q.id = l.id and q.lease = l.lease) then 'busy'
                      else 'lost' end as verdict
-      from held h left join mine m on m.n = h.n
-     order by h.n`;
+      from leased l left join mine m on m.n = l.n
+     order by l.n`;
   return found.map((f) => f.verdict);
 }
 
 /** A lease that lapsed but that nobody has taken since is still ours to renew. */
-export const renew = <Id>(tx: Tx, queue: Queue, held: readonly (Held<Id> & { leaseSeconds: number })[]): Promise<Verdict[]> =>
+export const renew = <Id>(tx: Tx, queue: Queue, leased: readonly (Leased<Id> & { leaseSeconds: number })[]): Promise<Verdict[]> =>
   settle(
     tx,
     queue,
-    held,
+    leased,
     sql`q.id`,
-    sql`span as (select n::int, s from unnest(${held.map((h) => h.leaseSeconds)}::int[]) with ordinality as l(s, n)),
+    sql`span as (select n::int, s from unnest(${leased.map((l) => l.leaseSeconds)}::int[]) with ordinality as l(s, n)),
         renewed as (update ${queue.table} q set lease_until = clock.now + make_interval(secs => span.s)
                       from mine join span using (n), clock where q.id = mine.id)`,
   );

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseAway, type Db } from '../db.ts';
 import type { Logger } from '../log.ts';
-import type { Hold } from './holds.ts';
 import type { Verdict } from './lease.ts';
+import type { LeasedJob } from './leased-jobs.ts';
 import type { Outcome } from './outcome.ts';
 import { finishJobs, putBackJobs } from './store.ts';
 
 export interface Recorder {
   /** Once it is on record; lost: the job was not ours any more, and nothing was changed. */
-  record(hold: Hold, outcome: Outcome): Promise<Recorded>;
+  record(leased: LeasedJob, outcome: Outcome): Promise<Recorded>;
   /** Gives up what the database has not taken: those leases lapse by themselves. */
   stop(): void;
 }
@@ -16,7 +16,7 @@ export interface Recorder {
 export type Recorded = Exclude<Verdict, 'busy'>;
 
 interface Entry<O> {
-  hold: Hold;
+  leased: LeasedJob;
   outcome: O;
   resolve: (recorded: Recorded) => void;
 }
@@ -29,11 +29,11 @@ const busyRetryMs = 25;
 const awayRetryMs = 250;
 
 export function makeRecorder({ db, log }: { db: Db; log: Logger }): Recorder {
-  const held = <O>({ hold, outcome }: Entry<O>) => ({ id: hold.job.id, lease: hold.job.lease, outcome });
-  const finished = makeBatches<Settled>((entries) => db.read((tx) => finishJobs(tx, entries.map(held))), log);
-  const unfinished = makeBatches<Unfinished>((entries) => db.read((tx) => putBackJobs(tx, entries.map(held))), log);
+  const underLease = <O>({ leased: { job }, outcome }: Entry<O>) => ({ id: job.id, lease: job.lease, outcome });
+  const finished = makeBatches<Settled>((entries) => db.read((tx) => finishJobs(tx, entries.map(underLease))), log);
+  const unfinished = makeBatches<Unfinished>((entries) => db.read((tx) => putBackJobs(tx, entries.map(underLease))), log);
   return {
-    record: (hold, outcome) => (outcome.is === 'done' ? finished.add(hold, outcome) : unfinished.add(hold, outcome)),
+    record: (leased, outcome) => (outcome.is === 'done' ? finished.add(leased, outcome) : unfinished.add(leased, outcome)),
     stop: () => {
       finished.stop();
       unfinished.stop();
@@ -71,7 +71,7 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
         waiting.unshift(...entries);
         alone = entries.length;
       } else {
-        const { id, kind } = entries[0]!.hold.job;
+        const { id, kind } = entries[0]!.leased.job;
         log.error({ err: error, job: id, kind }, 'the outcome of a job cannot be recorded; it runs again when its lease lapses');
         entries[0]!.resolve('lost');
       }
@@ -85,10 +85,10 @@ function makeBatches<O>(write: (entries: Entry<O>[]) => Promise<Verdict[]>, log:
   };
 
   return {
-    add: (hold: Hold, outcome: O) =>
+    add: (leased: LeasedJob, outcome: O) =>
       new Promise<Recorded>((resolve) => {
         if (stopped) return resolve('lost');
-        waiting.push({ hold, outcome, resolve });
+        waiting.push({ leased, outcome, resolve });
         if (working) return;
         working = true;
         // Handlers that end in the same turn of the event loop share the first statement too.

@@ -3,15 +3,15 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { App } from '../app.ts';
 import type { Db } from '../db.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
-import type { Hold } from './holds.ts';
+import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { fenceOne, finishOne } from './store.ts';
 import { laneChannel } from './wake.ts';
 
 /** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
-export async function runOnce({ app, db }: { app: App; db: Db }, declared: ReadyJob, hold: Hold): Promise<Outcome | undefined> {
-  const { job, abort } = hold;
-  // Claimed once more than allowed: its last holders neither finished nor failed it, they vanished.
+export async function runOnce({ app, db }: { app: App; db: Db }, declared: ReadyJob, leased: LeasedJob): Promise<Outcome | undefined> {
+  const { job, abort } = leased;
+  // Claimed once more than allowed: its last workers neither finished nor failed it, they vanished.
   if (job.attempts > declared.maxAttempts)
     return {
       is: 'dead',
@@ -34,7 +34,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
       const result = await db.write(async (tx) => {
         // First in line; and when the job is not ours, what was given behind it is undone with it.
         const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
-        if (settled === 'again') tx.wake(laneChannel(hold.lane));
+        if (settled === 'again') tx.wake(laneChannel(leased.lane));
         return done;
       });
       finished = true;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../db.ts';
 import { type Sql, sql } from '../sql.ts';
 import { LeaseLost } from './declare.ts';
-import { claim, type Held, type Queue, settle, type Verdict } from './lease.ts';
+import { claim, type Leased, type Queue, settle, type Verdict } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 
 export const jobQueue: Queue = { table: sql`kernel.job`, idType: sql`bigint` };
@@ -19,13 +19,13 @@ const ClaimedRow = Type.Object({
   late_ms: Type.Number(),
   run_at: Type.String(),
 });
-export type Claimed = Static<typeof ClaimedRow>;
+export type ClaimedJob = Static<typeof ClaimedRow>;
 
 /**
  * Where a claim begins to look. Rows that are finished stay in the index until no snapshot needs them, and while a backup runs that
  * is every row since its start: whoever always began at the oldest would step over all of them each time.
  */
-export type ClaimFrom = { oldest: true } | { withinSeconds: number } | { after: Pick<Claimed, 'run_at' | 'id'> };
+export type ClaimFrom = { oldest: true } | { withinSeconds: number } | { after: Pick<ClaimedJob, 'run_at' | 'id'> };
 
 const fromThere = (from: ClaimFrom): Sql => {
   if ('after' in from) return sql`(q.run_at, q.id) > (${from.after.run_at}::timestamptz, ${from.after.id}::bigint)`;
@@ -40,14 +40,14 @@ export interface JobClaim {
   lease: string;
   unanswered: readonly string[];
   from: ClaimFrom;
-  /** What it holds already is not for it to take again, however the clock moved. */
-  holding: readonly number[];
+  /** What this process has leased already is not for it to take again, however the clock moved. */
+  leasedHere: readonly number[];
 }
 
-export const claimJobs = (tx: Tx, { lane, kinds, holding, from, ...claimed }: JobClaim): Promise<Claimed[]> =>
+export const claimJobs = (tx: Tx, { lane, kinds, leasedHere, from, ...claimed }: JobClaim): Promise<ClaimedJob[]> =>
   claim(tx, ClaimedRow, jobQueue, {
     ...claimed,
-    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${holding}::bigint[])
+    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])
                and ${fromThere(from)}`,
     leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
     returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at`,
@@ -65,11 +65,11 @@ export const nextDueIn = async (tx: Tx, lane: string, kinds: readonly string[], 
   )?.ms ?? most;
 
 /** Finished jobs are deleted, except those that somebody asked to run again while they ran. */
-export const finishJobs = (tx: Tx, held: readonly Held[]): Promise<Verdict[]> =>
+export const finishJobs = (tx: Tx, leased: readonly Leased[]): Promise<Verdict[]> =>
   settle(
     tx,
     jobQueue,
-    held,
+    leased,
     sql`q.id, q.again_at`,
     sql`finished as (delete from kernel.job j using mine where j.id = mine.id and mine.again_at is null),
         repeated as (update kernel.job j set run_at = greatest(clock.now, mine.again_at), again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
@@ -78,8 +78,8 @@ export const finishJobs = (tx: Tx, held: readonly Held[]): Promise<Verdict[]> =>
   );
 
 /** Everything that is not finished: tried again, dead, or given back. */
-export function putBackJobs(tx: Tx, held: readonly (Held & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
-  const outcomes = held.map((h) => h.outcome);
+export function putBackJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclude<Outcome, { is: 'done' }> })[]): Promise<Verdict[]> {
+  const outcomes = leased.map((l) => l.outcome);
   const is = outcomes.map((o) => o.is);
   const seconds = outcomes.map((o) => (o.is === 'retry' && 'inSeconds' in o ? o.inSeconds : null));
   const at = outcomes.map((o) => (o.is === 'retry' && 'at' in o ? o.at : null));
@@ -87,7 +87,7 @@ export function putBackJobs(tx: Tx, held: readonly (Held & { outcome: Exclude<Ou
   return settle(
     tx,
     jobQueue,
-    held,
+    leased,
     sql`q.id`,
     sql`fate as (select * from unnest(${is}::text[], ${seconds}::float8[], ${at}::timestamptz[], ${errors}::text[]) with ordinality as f(is_, seconds, at, error, n)),
         put_back as (
@@ -102,7 +102,7 @@ export function putBackJobs(tx: Tx, held: readonly (Held & { outcome: Exclude<Ou
 }
 
 /** In a transaction of the handler's: waits for the row if it must, and is certain. */
-export async function finishOne(tx: Tx, { id, lease }: Held): Promise<'settled' | 'again'> {
+export async function finishOne(tx: Tx, { id, lease }: Leased): Promise<'settled' | 'again'> {
   if (await run(tx)`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null`) return 'settled';
   const repeated = await run(tx)`
     update kernel.job set run_at = greatest(again_at, kernel.now()), again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
@@ -111,12 +111,12 @@ export async function finishOne(tx: Tx, { id, lease }: Held): Promise<'settled' 
   return 'again';
 }
 
-export async function fenceOne(tx: Tx, { id, lease }: Held): Promise<void> {
+export async function fenceOne(tx: Tx, { id, lease }: Leased): Promise<void> {
   if (!(await run(tx)`select from kernel.job where id = ${id} and lease = ${lease} for update`)) throw new LeaseLost();
 }
 
 /**
- * A clock that was set back leaves leases that end far in its future, and a holder that vanished would keep its jobs until then.
+ * A clock that was set back leaves leases that end far in its future, and a worker that vanished would keep its jobs until then.
  * Such leases are shortened to an ordinary one: who still lives renews it in time.
  */
 export const shortenBrokenLeases = (tx: Tx) => run(tx)`

@@ -43,13 +43,13 @@ export const claimTasks = (tx: Tx, tasks: readonly { name: string; everySeconds:
 const NameRow = Type.Object({ name: Type.String() });
 
 /** Which of them are still ours. Those of a clock that was set back are shortened on the way, as with jobs. */
-export const renewTasks = async (tx: Tx, held: readonly { name: string; lease: string }[]): Promise<Set<string>> => {
+export const renewTasks = async (tx: Tx, leased: readonly { name: string; lease: string }[]): Promise<Set<string>> => {
   await run(tx)`update kernel.task set lease_until = kernel.now() + make_interval(secs => ${taskLeaseSeconds})
                  where lease_until > kernel.now() + make_interval(secs => ${2 * taskLeaseSeconds})`;
   const renewed = await rows(tx, NameRow)`
     update kernel.task t set lease_until = kernel.now() + make_interval(secs => ${taskLeaseSeconds})
-      from unnest(${held.map((h) => h.name)}::text[], ${held.map((h) => h.lease)}::uuid[]) as h(name, lease)
-     where t.name = h.name and t.lease = h.lease returning t.name`;
+      from unnest(${leased.map((l) => l.name)}::text[], ${leased.map((l) => l.lease)}::uuid[]) as l(name, lease)
+     where t.name = l.name and t.lease = l.lease returning t.name`;
   return new Set(renewed.map((r) => r.name));
 };
 

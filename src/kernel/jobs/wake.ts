@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import type { Connection, Db, Tx } from '../db.ts';
 import type { Listener } from '../listen.ts';
+import { makeWakeSender } from './wake-sender.ts';
 
 /** What can be waited for: a task by its name, a lane. A value that both sides import, so that neither can misspell the other. */
 export type Channel = string & { readonly [woken]: true };
@@ -29,103 +29,23 @@ export interface Waker {
 }
 
 const notifications = 'qd_wake';
-const everyMs = 10;
-const afterFailureMs = 1_000;
 
-/** Own workers at once; other processes by one NOTIFY for all channels marked meanwhile, every 10 ms at most. */
+type Hearers = Map<string, Set<() => void>>;
+
+/** Own workers at once; those of other processes by NOTIFY. */
 export function makeWaker({ db, connection, listener }: { db: Db; connection: Connection; listener: Listener }): Waker {
   const self = randomUUID().slice(0, 8);
-  const hearers = new Map<string, Set<() => void>>();
-  const unsent = new Set<string>();
-  let client: pg.Client | undefined;
-  let sending: Promise<void> | undefined;
-  let notBefore = 0;
-  let timer: NodeJS.Timeout | undefined;
+  const hearers: Hearers = new Map();
+  const sender = makeWakeSender({ connection, notifications, self });
   let closed = false;
 
-  const tell = (channel: string) => {
-    for (const act of hearers.get(channel) ?? []) act();
-  };
-  const tellAll = () => {
-    for (const channel of hearers.keys()) tell(channel);
-  };
-
-  const connect = async () => {
-    const fresh = new pg.Client({
-      ...connection,
-      connectionTimeoutMillis: 2_000,
-      query_timeout: 2_000,
-      keepAlive: true,
-      application_name: 'quarterdeck wake',
-    });
-    const drop = () => {
-      if (client === fresh) client = undefined;
-    };
-    fresh.on('error', drop);
-    fresh.on('end', drop);
-    try {
-      await fresh.connect();
-    } catch (error) {
-      void fresh.end().catch(() => {});
-      throw error;
-    }
-    client = fresh;
-    return fresh;
-  };
-
-  const send = async () => {
-    const payloads = [...unsent].map((channel) => `${self} ${channel}`);
-    unsent.clear();
-    notBefore = performance.now() + everyMs;
-    try {
-      const on = client ?? (await connect());
-      await on.query({
-        name: 'wake',
-        text: 'select pg_notify($1, payload) from unnest($2::text[]) payload',
-        values: [notifications, payloads],
-      });
-    } catch {
-      // Others find the work by their clock. Asking an absent database a hundred times a second would help nobody.
-      const lost = client;
-      client = undefined;
-      void lost?.end().catch(() => {});
-      notBefore = performance.now() + afterFailureMs;
-    }
-  };
-
-  const schedule = () => {
-    if (closed || timer || sending || unsent.size === 0) return;
-    timer = setTimeout(
-      () => {
-        timer = undefined;
-        sending = send().finally(() => {
-          sending = undefined;
-          schedule();
-        });
-      },
-      Math.max(0, notBefore - performance.now()),
-    );
-    timer.unref();
-  };
-
-  const waken = (channel: string) => {
+  const wakeChannel = (channel: string) => {
     if (closed) return;
-    tell(channel);
-    unsent.add(channel);
-    schedule();
+    tellHearers(hearers, channel);
+    sender.add(channel);
   };
-
-  db.onWake(waken);
-  listener.on(notifications, (payload) => {
-    const space = payload.indexOf(' ');
-    if (payload.slice(0, space) !== self) tell(payload.slice(space + 1));
-  });
-  // What was missed while deaf is unknown. The first hearing is none: whoever starts looks at everything anyway.
-  let heard = listener.hearing;
-  listener.onChange((hearing) => {
-    if (hearing && heard) tellAll();
-    heard ||= hearing;
-  });
+  db.onWake(wakeChannel);
+  hearOthers(listener, hearers, self);
 
   return {
     hear: (channel, act) => {
@@ -133,13 +53,27 @@ export function makeWaker({ db, connection, listener }: { db: Db; connection: Co
       hearers.set(channel, acts.add(act));
       return () => acts.delete(act);
     },
-    wake: waken,
-    close: async () => {
+    wake: wakeChannel,
+    close: () => {
       closed = true;
-      clearTimeout(timer);
-      await sending;
-      if (unsent.size > 0) await send();
-      await client?.end().catch(() => {});
+      return sender.close();
     },
   };
+}
+
+function hearOthers(listener: Listener, hearers: Hearers, self: string): void {
+  listener.on(notifications, (payload) => {
+    const space = payload.indexOf(' ');
+    if (payload.slice(0, space) !== self) tellHearers(hearers, payload.slice(space + 1));
+  });
+  // What was missed while deaf is unknown, so all are told. The first hearing is none: whoever starts looks at everything anyway.
+  let heard = listener.hearing;
+  listener.onChange((hearing) => {
+    if (hearing && heard) for (const channel of hearers.keys()) tellHearers(hearers, channel);
+    heard ||= hearing;
+  });
+}
+
+function tellHearers(hearers: Hearers, channel: string): void {
+  for (const act of hearers.get(channel) ?? []) act();
 }

@@ -3,7 +3,7 @@ import { type Body, digesting, MiB, pump } from './body.ts';
 import { ask } from './s3-client.ts';
 import type { Listed } from './storage.ts';
 
-interface Target {
+export interface Target {
   Bucket: string;
   Key: string;
 }

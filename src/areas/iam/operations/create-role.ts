@@ -1,18 +1,11 @@
 import { iam } from '../../../../contract/iam.ts';
-import { audit } from '../../../identity/audit.ts';
+import { defineRole } from '../../../identity/engine/roles.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { conflict } from '../../../kernel/errors.ts';
-import { checkPermissions } from '../rules.ts';
-import * as store from '../store.ts';
-import { roleView } from '../view.ts';
+import { roleView } from '../views/role.ts';
 
 export const createRole = operation(iam.createRole, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
-    const permissions = checkPermissions(ctx.principal.grants, body.permissions);
-    const role =
-      (await store.insertRole(tx, ctx.org, { name: body.name, description: body.description ?? '', permissions })) ??
-      conflict(`a role named ${body.name} exists; choose another name`);
-    await audit(tx, ctx, 'iam.role.create', role, { name: role.name, permissions });
+    const role = await defineRole(tx, ctx, { ...body, description: body.description ?? '' });
     return created(roleView(role), `/iam/roles/${role.id}`);
   }),
 );

@@ -1,23 +1,15 @@
 import { iam } from '../../../../contract/iam.ts';
-import { audit } from '../../../identity/audit.ts';
+import { dropRole } from '../../../identity/engine/roles.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { topics } from '../../../identity/principal.ts';
-import { conflict, notFound } from '../../../kernel/errors.ts';
-import { checkPermissions, refuseBuiltin } from '../rules.ts';
-import * as store from '../store.ts';
+import { refuseBuiltin } from '../../../identity/rules/roles.ts';
+import { lockRole } from '../../../identity/store/roles.ts';
+import { notFound } from '../../../kernel/errors.ts';
 
 export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     refuseBuiltin(params.id);
-    const role = (await store.lockRole(tx, ctx.org, params.id)) ?? notFound('role');
-    checkPermissions(ctx.principal.grants, role.permissions);
-    const holders = await store.holdersOf(tx, ctx.org, role.id);
-    if (holders)
-      conflict(`the role ${role.name} is still granted ${holders === 1 ? 'once' : `${holders} times`}; take those grants away first`);
-
-    await store.deleteRole(tx, ctx.org, role.id);
-    await audit(tx, ctx, 'iam.role.delete', role, { name: role.name });
-    await ctx.app.caches.drop(tx, topics.org(ctx.org));
+    const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
+    await dropRole(tx, ctx, role);
     return noContent();
   }),
 );

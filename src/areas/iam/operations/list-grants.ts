@@ -1,12 +1,12 @@
 import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { customRoles } from '../../../identity/scopes.ts';
-import * as store from '../store.ts';
-import { grantView } from '../view.ts';
+import * as store from '../../../identity/store/grants.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import { grantView } from '../views/grant.ts';
 
 export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);
-    return ok({ grants: (await store.grants(tx, ctx.org, query.subject ?? null)).map((g) => grantView(g, custom)) });
+    return ok({ grants: (await store.listGrants(tx, ctx.org, query.subject ?? null)).map((g) => grantView(g, custom)) });
   }),
 );

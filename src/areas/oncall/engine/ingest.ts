@@ -5,7 +5,7 @@ import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
 import { type Entry, noteAll } from '../store/timeline.ts';
-import { type Begun, begin } from './open.ts';
+import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
 
 export interface Receiving extends alerts.Origin {

@@ -1,11 +1,14 @@
-import { type Member, memberOf } from '../../../identity/members.ts';
+import { type Member, memberOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import type { Target } from '../rules/walk.ts';
 import { personOnCall } from '../store/schedules.ts';
 import { rulesOf, type Wishes } from '../store/settings.ts';
 
-/** Whom a step reaches at an instant and how, or why nobody. */
-export type Reached = ({ member: Member; label: string } & Wishes) | { nobody: string };
+/** Somebody whom a step reaches, and how they want to be paged. */
+export type Responder = { member: Member; label: string } & Wishes;
+
+/** Whom a step reaches at an instant, or why nobody. */
+export type Reached = Responder | { nobody: string };
 
 /** Schedules are asked when the step fires: an override made a second before counts. */
 export async function responderOf(tx: Tx, org: string, target: Target, at: string): Promise<Reached> {

@@ -1,8 +1,8 @@
 import type { Tx } from '../../../kernel/db.ts';
-import { tellPublic } from '../public-incidents.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
+import { tellPublic } from './public-incidents.ts';
 
 export type Settled =
   | { is: 'acknowledged' | 'resolved'; incident: incidents.IncidentRow }

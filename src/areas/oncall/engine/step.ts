@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.ts';
+import { addressOf, type ChannelName, channels } from '../rules/channels.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../rules/walk.ts';
 import * as incidents from '../store/incidents.ts';
 import { insertPages, takenCodes } from '../store/pages.ts';
@@ -97,7 +98,7 @@ async function fire(
       label,
       channel,
       ruleIndex,
-      address: channel === 'email' ? member.email : phone,
+      address: addressOf(channel, { email: member.email, phone }),
       delaySeconds,
       code: codes[ruleIndex]!,
     })),
@@ -106,7 +107,7 @@ async function fire(
     .filter(({ due_at }) => due_at > now)
     .map(({ id, channel, due_at }) => ({
       kind: 'page_queued',
-      message: `${label} gets ${channel === 'email' ? 'an email' : channel === 'sms' ? 'an SMS' : 'a call'} at ${due_at} unless somebody acknowledges`,
+      message: `${label} gets ${channels[channel].page} at ${due_at} unless somebody acknowledges`,
       data: { pageId: id, channel, dueAt: due_at },
     }));
   await Promise.all([
@@ -126,11 +127,11 @@ async function fire(
   return true;
 }
 
-/** A code of four digits for each rule, naming nothing else of theirs as far as a few guesses find it. Mail carries a link instead. */
-async function freeCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: string }[]): Promise<string[]> {
+/** A code of four digits for each rule, naming nothing else of theirs as far as a few guesses find it. */
+async function freeCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: ChannelName }[]): Promise<string[]> {
   const guesses = new Set<string>();
   while (guesses.size < rules.length + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
-  if (rules.every((r) => r.channel === 'email')) return [...guesses];
+  if (!rules.some((r) => channels[r.channel].coded)) return [...guesses];
   const taken = await takenCodes(tx, org, userId, [...guesses]);
   return [...guesses].sort((a, b) => Number(taken.has(a)) - Number(taken.has(b)));
 }

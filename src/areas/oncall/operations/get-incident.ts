@@ -1,11 +1,11 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findIncident } from '../find-incident.ts';
+import { findIncident } from '../engine/find-incident.ts';
 import { alertsOf } from '../store/alerts.ts';
 import { pagesOf } from '../store/pages.ts';
 import { timelineOf } from '../store/timeline.ts';
 import { updatesOf } from '../store/updates.ts';
-import { incidentDetail } from '../view.ts';
+import { incidentDetail } from '../views/incidents.ts';
 
 export const getIncident = operation(oncall.getIncident, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

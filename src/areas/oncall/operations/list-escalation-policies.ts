@@ -1,8 +1,7 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { labelsFor } from '../policy-labels.ts';
 import { policies } from '../store/policies.ts';
-import { policyView } from '../view.ts';
+import { labelsFor, policyView } from '../views/policies.ts';
 
 export const listEscalationPolicies = operation(oncall.listEscalationPolicies, async ({ ctx }) =>
   ctx.read(async (tx) => {

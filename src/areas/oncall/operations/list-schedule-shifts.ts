@@ -2,7 +2,7 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid, notFound } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
-import { askedInstant } from '../instant.ts';
+import { askedInstant } from '../rules/asked-instant.ts';
 import { shiftsBetween } from '../rules/rotation.ts';
 import * as store from '../store/schedules.ts';
 

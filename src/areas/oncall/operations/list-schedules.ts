@@ -1,8 +1,8 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { now } from '../../../kernel/time.ts';
-import { scheduleView } from '../schedule-view.ts';
 import * as store from '../store/schedules.ts';
+import { scheduleView } from '../views/schedules.ts';
 
 export const listSchedules = operation(oncall.listSchedules, async ({ ctx }) =>
   ctx.read(async (tx) => {

@@ -1,10 +1,10 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { openIncident as open } from '../engine/index.ts';
-import { actorOf } from '../find-incident.ts';
-import { findService } from '../find-service.ts';
-import { incidentView } from '../view.ts';
+import { actorOf } from '../engine/find-incident.ts';
+import { findService } from '../engine/find-service.ts';
+import { openIncident as open } from '../engine/open-incident.ts';
+import { incidentView } from '../views/incidents.ts';
 
 export const openIncident = operation(oncall.openIncident, async ({ ctx, body }) =>
   ctx.write(async (tx) => {

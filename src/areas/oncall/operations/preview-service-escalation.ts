@@ -3,14 +3,14 @@ import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { now } from '../../../kernel/time.ts';
-import { responderOf } from '../engine/responder.ts';
-import { findService } from '../find-service.ts';
-import { askedInstant } from '../instant.ts';
-import { labelsFor } from '../policy-labels.ts';
+import { findService } from '../engine/find-service.ts';
+import { reachOfMembers } from '../engine/reach.ts';
+import { type Responder, responderOf } from '../engine/responder.ts';
+import { askedInstant } from '../rules/asked-instant.ts';
+import { warningOf } from '../rules/channels.ts';
 import { type Foreseen, preview } from '../rules/preview.ts';
 import { policyOf } from '../store/policies.ts';
-import { provider } from '../store/provider.ts';
-import { isStopped, type Wishes } from '../store/settings.ts';
+import { labelsFor } from '../views/policies.ts';
 
 export const previewServiceEscalation = operation(oncall.previewServiceEscalation, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
@@ -23,40 +23,33 @@ export const previewServiceEscalation = operation(oncall.previewServiceEscalatio
       ...policy,
       steps: policy.steps.map((s) => ({ ...s, target: { ...s.target, label: s.target.label || (labels(s.target) ?? '') } })),
     };
-    const wishes = await pagesFor(tx, ctx);
+    const foresee = await pagesFor(tx, ctx);
     const steps = await preview(named, at, async (target, when): Promise<Foreseen> => {
       const reached = await responderOf(tx, ctx.org, target, when);
       if ('nobody' in reached) return reached;
-      return { userId: reached.member.id, label: reached.label, pages: await wishes(reached.member.id, reached) };
+      return { userId: reached.member.id, label: reached.label, pages: await foresee(reached) };
     });
     return ok({ at, escalationPolicyId: policy.id, steps });
   }),
 );
 
+type Pages = Extract<Foreseen, { userId: string }>['pages'];
+
 /** Everybody's rules once, with what would keep each page from arriving. */
 async function pagesFor(tx: Tx, ctx: Ctx) {
-  const configured = Boolean(await provider(tx, ctx.org));
-  const known = new Map<string, { delaySeconds: number; channel: string; problem?: string }[]>();
-  return async (userId: string, { phone, rules }: Wishes) => {
-    const before = known.get(userId);
-    if (before) return before;
-    const stopped = await isStopped(tx, ctx.org, userId);
-    const pages = rules.map(({ channel, delaySeconds }) => {
-      const problem =
-        channel === 'email'
-          ? ctx.app.config.smtp_relay
-            ? undefined
-            : 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY'
-          : !configured
-            ? 'no-credential: the organization has no SMS and voice provider; set one'
-            : !phone
-              ? 'this person has given no phone number'
-              : channel === 'sms' && stopped
-                ? 'this phone replied STOP; its owner must save their paging settings again'
-                : undefined;
+  const reachOf = await reachOfMembers(tx, ctx.app, ctx.org);
+  const known = new Map<string, Promise<Pages>>();
+  const foresee = async ({ member: { id, email }, phone, rules }: Responder): Promise<Pages> => {
+    const reach = await reachOf({ id, email, phone });
+    return rules.map(({ channel, delaySeconds }) => {
+      const problem = warningOf(channel, reach);
       return { delaySeconds, channel, ...(problem ? { problem } : {}) };
     });
-    known.set(userId, pages);
+  };
+  return (responder: Responder): Promise<Pages> => {
+    const { id } = responder.member;
+    const pages = known.get(id) ?? foresee(responder);
+    known.set(id, pages);
     return pages;
   };
 }

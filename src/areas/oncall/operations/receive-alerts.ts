@@ -1,8 +1,9 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { receiveDelivery } from '../receive-delivery.ts';
+import { receiveDelivery } from '../engine/receive-delivery.ts';
+import type { OpenOncall } from '../open.ts';
 import { fromAlertmanager } from '../rules/alerts.ts';
 
-export const receiveAlerts = operation(oncall.receiveAlerts, async ({ ctx, params, body }) =>
-  ok(await receiveDelivery(ctx, params.id, (now) => fromAlertmanager(body, now))),
+export const receiveAlerts = operation(oncall.receiveAlerts, async ({ ctx, params, body }, { inTurn }: OpenOncall) =>
+  ok(await receiveDelivery(ctx, inTurn, params.id, (now) => fromAlertmanager(body, now))),
 );

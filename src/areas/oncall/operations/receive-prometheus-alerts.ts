@@ -1,8 +1,9 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { receiveDelivery } from '../receive-delivery.ts';
+import { receiveDelivery } from '../engine/receive-delivery.ts';
+import type { OpenOncall } from '../open.ts';
 import { fromPrometheus } from '../rules/alerts.ts';
 
-export const receivePrometheusAlerts = operation(oncall.receivePrometheusAlerts, async ({ ctx, params, body }) =>
-  ok(await receiveDelivery(ctx, params.id, (now) => fromPrometheus(body, now))),
+export const receivePrometheusAlerts = operation(oncall.receivePrometheusAlerts, async ({ ctx, params, body }, { inTurn }: OpenOncall) =>
+  ok(await receiveDelivery(ctx, inTurn, params.id, (now) => fromPrometheus(body, now))),
 );

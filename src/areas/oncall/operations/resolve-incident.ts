@@ -2,9 +2,9 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { resolve } from '../engine/index.ts';
-import { actorOf, findIncident } from '../find-incident.ts';
-import { incidentView } from '../view.ts';
+import { actorOf, findIncident } from '../engine/find-incident.ts';
+import { resolve } from '../engine/settle.ts';
+import { incidentView } from '../views/incidents.ts';
 
 export const resolveIncident = operation(oncall.resolveIncident, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

@@ -2,9 +2,9 @@ import { oncall } from '../../../../contract/oncall.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { notFound } from '../../../kernel/errors.ts';
-import { findService } from '../find-service.ts';
-import { attachedPolicies, attachPolicy, detachPolicy } from '../store/policies.ts';
+import { findService } from '../engine/find-service.ts';
+import { attachPolicy } from '../engine/policies.ts';
+import { attachedPolicies } from '../store/policies.ts';
 
 /** For incidents that open from now on: those under way have their copy. */
 const handle = ({ ctx, params, body }: { ctx: Ctx; params: { id: string }; body: { escalationPolicyId?: string | null } }) =>
@@ -14,8 +14,7 @@ const handle = ({ ctx, params, body }: { ctx: Ctx; params: { id: string }; body:
     const before = (await attachedPolicies(tx, ctx.org, [service.id])).get(service.id);
     const after = wanted === undefined ? before : (wanted ?? undefined);
     if (after !== before) {
-      if (after === undefined) await detachPolicy(tx, ctx.org, service.id);
-      else if (!(await attachPolicy(tx, ctx.org, service.id, after))) notFound('policy in escalationPolicyId');
+      await attachPolicy(tx, ctx.org, service.id, after);
       await audit(tx, ctx, after === undefined ? 'oncall.service.detach' : 'oncall.service.attach', service, {
         escalationPolicyId: after ?? null,
       });

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { App } from '../../../kernel/app.ts';
 import { escaped, sendPage } from '../../../kernel/http/html.ts';
-import { readAckLink } from '../ack-link.ts';
-import { acknowledge, pageConfirmed } from '../engine/index.ts';
+import { readAckLink } from '../engine/ack-link.ts';
+import { confirmPage } from '../engine/page-reports.ts';
+import { acknowledge } from '../engine/settle.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
 
@@ -26,7 +27,7 @@ export function ackPage(server: FastifyInstance, app: App) {
     if (!found) return unknown(reply);
     const { org, page: paged, incident } = found;
     const settled = await app.db.write(async (tx) => {
-      await pageConfirmed(tx, org, paged.id);
+      await confirmPage(tx, org, paged.id);
       return acknowledge(tx, org, incident.id, { kind: 'user', id: paged.user_id, label: paged.label });
     });
     const words =

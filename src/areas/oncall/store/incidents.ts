@@ -65,7 +65,7 @@ export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => ro
   select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
 /** Nobody can acknowledge or resolve it until this transaction ends. */
-export const holdStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
+export const shareStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
   (
     await row(tx, Type.Object({ status: IncidentRow.properties.status }))`
       select status from oncall.incident where org_id = ${org} and id = ${id} for share`

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import type { ChannelName } from '../channels/channel.ts';
+import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: ['email', 'sms', 'voice'] });
+const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] });
 const state = Type.Unsafe<'queued' | 'sending' | 'sent' | 'delivered' | 'confirmed' | 'failed' | 'canceled'>({
   type: 'string',
   enum: ['queued', 'sending', 'sent', 'delivered', 'confirmed', 'failed', 'canceled'],

@@ -1,11 +1,14 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { phoneChannels } from '../rules/channels.ts';
 
 const ProviderRow = Type.Object({
   account_sid: Type.String(),
   from_number: Type.String(),
   auth_token: Type.Unsafe<Buffer>({}),
   updated_at: Type.String(),
+  /** Why the provider refused the credential when it was last used. */
+  broken: Type.Union([Type.String(), Type.Null()]),
 });
 export type ProviderRow = Static<typeof ProviderRow>;
 
@@ -13,13 +16,13 @@ export type ProviderRow = Static<typeof ProviderRow>;
 export const sealedAt = (org: string) => `oncall.provider.auth_token.${org}`;
 
 export const provider = (tx: Tx, org: string) => row(tx, ProviderRow)`
-  select account_sid, from_number, auth_token, updated_at from oncall.provider where org_id = ${org}`;
+  select account_sid, from_number, auth_token, updated_at, broken from oncall.provider where org_id = ${org}`;
 
 const OwnedRow = Type.Object({ org_id: Type.String(), ...ProviderRow.properties });
 
 /** Of every organization. */
 export const providers = (tx: Tx) => rows(tx, OwnedRow)`
-  select org_id, account_sid, from_number, auth_token, updated_at from oncall.provider`;
+  select org_id, account_sid, from_number, auth_token, updated_at, broken from oncall.provider`;
 
 export const saveProvider = async (tx: Tx, org: string, p: { accountSid: string; fromNumber: string; sealed: Buffer }) =>
   (await row(tx, ProviderRow)`
@@ -28,11 +31,13 @@ export const saveProvider = async (tx: Tx, org: string, p: { accountSid: string;
     on conflict (org_id) do update
        set account_sid = excluded.account_sid, from_number = excluded.from_number, auth_token = excluded.auth_token, broken = null,
            updated_at = excluded.updated_at
-    returning account_sid, from_number, auth_token, updated_at`)!;
+    returning account_sid, from_number, auth_token, updated_at, broken`)!;
 
 export const clearProvider = (tx: Tx, org: string) => run(tx)`delete from oncall.provider where org_id = ${org}`;
 
-export const markBroken = (tx: Tx, org: string, why: string) => run(tx)`update oncall.provider set broken = ${why} where org_id = ${org}`;
+/** `null`: it was used and works. */
+export const markBroken = (tx: Tx, org: string, why: string | null) =>
+  run(tx)`update oncall.provider set broken = ${why} where org_id = ${org}`;
 
 /** Which of the provider's ids belong to a page already. */
 export const takenIds = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
@@ -56,6 +61,6 @@ export type PagedRow = Static<typeof PagedRow>;
 export const pagesTo = (tx: Tx, org: string, phone: string) => rows(tx, PagedRow)`
   select p.id, p.incident_id, p.user_id, p.label, p.code from oncall.page p
     join oncall.incident i on i.org_id = p.org_id and i.id = p.incident_id
-   where p.org_id = ${org} and p.address = ${phone} and p.channel in ('sms', 'voice') and i.status <> 'resolved'
+   where p.org_id = ${org} and p.address = ${phone} and p.channel = any(${phoneChannels}::text[]) and i.status <> 'resolved'
      and p.state in ('sending', 'sent', 'delivered', 'confirmed')
    order by p.id desc limit 100`;

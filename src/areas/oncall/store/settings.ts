@@ -1,9 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db.ts';
+import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const Rules = Type.Array(
   Type.Object({
-    channel: Type.Union([Type.Literal('email'), Type.Literal('sms'), Type.Literal('voice')]),
+    channel: Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] }),
     delaySeconds: Type.Integer(),
   }),
 );

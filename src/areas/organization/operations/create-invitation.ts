@@ -1,28 +1,18 @@
 import { organization } from '../../../../contract/organization.ts';
-import { audit } from '../../../identity/audit.ts';
+import { invite } from '../../../identity/engine/invitations.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { mintKey } from '../../../identity/token-format.ts';
-import { conflict } from '../../../kernel/errors.ts';
-import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
-import { invitationView } from '../view.ts';
-
-const lifetimeDays = 7;
+import { requireHolding } from '../../../identity/rules/roles.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
+import { invitationView } from '../views/member.ts';
 
 export const createInvitation = operation(organization.createInvitation, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
     const role = body.role ?? 'member';
     requireHolding(ctx.principal.grants, role);
-    await store.lockOrg(tx, ctx.org);
-    const account = await store.accountByEmail(tx, body.email);
-    if (account && (await store.member(tx, ctx.org, account.id))) conflict(`${body.email} already belongs to the organization`);
-
-    await store.withdrawFor(tx, ctx.org, body.email);
-    const { key, hash } = mintKey('inv');
-    const invitation = await store.insertInvitation(tx, ctx.org, { email: body.email, role, hash, days: lifetimeDays });
-    await audit(tx, ctx, 'organization.invitation.create', invitation, { email: body.email, role });
+    await lockOrg(tx, ctx.org);
+    const { invitation, secret } = await invite(tx, ctx, { email: body.email, role }, 'the organization');
     return created(
-      { invitation: invitationView(invitation), link: `${ctx.app.publicUrl()}/join/${key}` },
+      { invitation: invitationView(invitation), link: `${ctx.app.publicUrl()}/join/${secret}` },
       `/organization/invitations/${invitation.id}`,
     );
   }),

@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../store.ts';
-import { orgView } from '../view.ts';
+import { findOrg } from '../../../identity/store/organizations.ts';
+import { orgView } from '../views/organization.ts';
 
 export const getOrganization = operation(organization.getOrganization, async ({ ctx }) =>
-  ctx.read(async (tx) => ok(orgView(await store.org(tx, ctx.org)))),
+  ctx.read(async (tx) => ok(orgView(await findOrg(tx, ctx.org)))),
 );

@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../store.ts';
-import { invitationView } from '../view.ts';
+import * as store from '../../../identity/store/invitations.ts';
+import { invitationView } from '../views/member.ts';
 
 export const listInvitations = operation(organization.listInvitations, async ({ ctx }) =>
-  ctx.read(async (tx) => ok({ invitations: (await store.invitations(tx, ctx.org)).map(invitationView) })),
+  ctx.read(async (tx) => ok({ invitations: (await store.listInvitations(tx, ctx.org)).map(invitationView) })),
 );

@@ -1,8 +1,8 @@
 import { organization } from '../../../../contract/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../store.ts';
-import { memberView } from '../view.ts';
+import * as store from '../../../identity/store/members.ts';
+import { memberView } from '../views/member.ts';
 
 export const listMembers = operation(organization.listMembers, async ({ ctx }) =>
-  ctx.read(async (tx) => ok({ members: (await store.members(tx, ctx.org)).map(memberView) })),
+  ctx.read(async (tx) => ok({ members: (await store.listMembers(tx, ctx.org)).map(memberView) })),
 );

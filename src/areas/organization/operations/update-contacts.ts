@@ -1,24 +1,13 @@
 import { organization } from '../../../../contract/organization.ts';
-import { audit } from '../../../identity/audit.ts';
+import { changeContacts } from '../../../identity/engine/organization.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import * as store from '../store.ts';
-import { contactsView } from '../view.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
+import type { OpenOrganization } from '../open.ts';
+import { contactsView } from '../views/organization.ts';
 
-export const updateContacts = operation(organization.updateContacts, async ({ ctx, body }) =>
+export const updateContacts = operation(organization.updateContacts, async ({ ctx, body }, { payment }: OpenOrganization) =>
   ctx.write(async (tx) => {
-    const org = await store.lockOrg(tx, ctx.org);
-    const before = await store.contacts(tx, ctx.org);
-    if (!Object.keys(body).length) return ok(contactsView(before));
-    // The provider is asked first and under the lock: it may refuse, and what we store is then what it knows.
-    if (body.billingEmail && body.billingEmail !== before.billing_email)
-      await ctx.app.ports.payment.setBillingEmail(org, body.billingEmail);
-
-    const after = await store.updateContacts(tx, ctx.org, {
-      billing_email: body.billingEmail ?? before.billing_email,
-      technical_email: body.technicalEmail ?? before.technical_email,
-      security_email: body.securityEmail ?? before.security_email,
-    });
-    await audit(tx, ctx, 'organization.contacts.update', org, body);
-    return ok(contactsView(after));
+    const org = await lockOrg(tx, ctx.org);
+    return ok(contactsView(await changeContacts(tx, ctx, org, body, payment)));
   }),
 );

@@ -1,25 +1,19 @@
 import { organization } from '../../../../contract/organization.ts';
-import { audit } from '../../../identity/audit.ts';
+import { changeMemberRole } from '../../../identity/engine/membership.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { topics } from '../../../identity/principal.ts';
-import { conflict, notFound } from '../../../kernel/errors.ts';
-import { requireHolding } from '../rules.ts';
-import * as store from '../store.ts';
-import { memberView } from '../view.ts';
+import { requireHolding } from '../../../identity/rules/roles.ts';
+import { memberOf } from '../../../identity/store/members.ts';
+import { lockOrg } from '../../../identity/store/organizations.ts';
+import { notFound } from '../../../kernel/errors.ts';
+import { memberView } from '../views/member.ts';
 
 export const updateMember = operation(organization.updateMember, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {
-    await store.lockOrg(tx, ctx.org);
-    const member = (await store.member(tx, ctx.org, params.userId)) ?? notFound('member');
+    await lockOrg(tx, ctx.org);
+    const member = (await memberOf(tx, ctx.org, params.userId)) ?? notFound('member');
     if (body.role === undefined || body.role === member.role) return ok(memberView(member));
     requireHolding(ctx.principal.grants, member.role);
     requireHolding(ctx.principal.grants, body.role);
-    if (member.role === 'owner' && (await store.owners(tx, ctx.org)) === 1)
-      conflict('the last owner cannot be demoted; make somebody else an owner first');
-
-    await store.setRole(tx, ctx.org, member.user_id, body.role);
-    await audit(tx, ctx, 'organization.member.update', { id: member.user_id }, { from: member.role, to: body.role });
-    await ctx.app.caches.drop(tx, topics.user(ctx.org, member.user_id));
-    return ok(memberView({ ...member, role: body.role }));
+    return ok(memberView(await changeMemberRole(tx, ctx, member, body.role)));
   }),
 );

@@ -1,21 +1,18 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
-import { lockLine } from '../../../identity/line.ts';
+import { lockLine } from '../../../identity/engine/line.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { mintKey } from '../../../identity/token-format.ts';
 import { forbidden } from '../../../kernel/errors.ts';
-import { holdRegistry } from '../find-registry.ts';
-import { insertLogin } from '../store/logins.ts';
-import * as store from '../store/registries.ts';
-import { dataPlaneHost } from '../view.ts';
-
-const lifetimeSeconds = 3600;
+import { createLogin } from '../engine/credentials/keys.ts';
+import { shareRegistry } from '../engine/find-registry.ts';
+import { shareRegistries } from '../store/registries.ts';
+import { dataPlaneHost } from '../views/registry.ts';
 
 export const createRegistryLogin = operation(registry.createRegistryLogin, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
     const { endsAt } = await lockLine(tx, ctx.org, ctx.principal.id);
     const reached =
-      body.registry === undefined ? await store.holdRegistries(tx, ctx.org, ctx.visible) : [await holdRegistry(tx, ctx, body.registry)];
+      body.registry === undefined ? await shareRegistries(tx, ctx.org, ctx.visible) : [await shareRegistry(tx, ctx, body.registry)];
     if (!reached.length) forbidden('you reach no registry; create one, or ask an owner or admin of the organization for access to one');
 
     const writable = body.pullOnly ? undefined : ctx.reach('registry.image.write');
@@ -24,15 +21,8 @@ export const createRegistryLogin = operation(registry.createRegistryLogin, async
       slug,
       mode: writable === '*' || writable?.has(id) ? ('readwrite' as const) : ('pull' as const),
     }));
-    const { key: password, hash } = mintKey('reg');
-    const login = await insertLogin(tx, ctx.org, {
-      userId: ctx.user.id,
-      mintedBy: ctx.principal.id,
-      hash,
-      expiresIn: lifetimeSeconds,
-      notAfter: endsAt,
-      scope,
-    });
+    const wanted = { userId: ctx.user.id, mintedBy: ctx.principal.id, notAfter: endsAt, scope };
+    const { login, password } = await createLogin(tx, ctx.org, wanted);
     const shown = scope.map(({ slug, mode }) => ({ registry: slug, mode }));
     await audit(tx, ctx, 'registry.login.create', { id: login.key_id }, { scope: shown });
     return created(

@@ -2,26 +2,26 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { checkedPrefixes } from '../checked-prefixes.ts';
-import { holdRegistry } from '../find-registry.ts';
-import { oidcOf } from '../planes/oidc/index.ts';
+import { checkPrefixes } from '../engine/credentials/check-prefixes.ts';
+import { createRule } from '../engine/credentials/keys.ts';
+import { shareRegistry } from '../engine/find-registry.ts';
+import type { OpenRegistry } from '../open.ts';
 import { badIssuer } from '../rules/issuer.ts';
 import { strangersAllowed } from '../rules/subject-pattern.ts';
-import { insertRule } from '../store/rules.ts';
-import { ruleView } from '../view.ts';
+import { ruleView } from '../views/oidc-rule.ts';
 
-export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }) => {
+export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }, { oidc }: OpenRegistry) => {
   const { issuer, audience, subjectPattern, mode, name = subjectPattern.slice(0, 100) } = body;
-  const wrong = badIssuer(issuer, oidcOf(ctx.app).mayBePlain);
+  const wrong = badIssuer(issuer, oidc.mayBePlain);
   if (wrong) invalid(wrong);
   ctx.app.guard.checkUrl('oidc', issuer);
   const strangers = strangersAllowed(issuer, subjectPattern);
   if (strangers) invalid(`subjectPattern: ${strangers}`);
-  const prefixes = checkedPrefixes(body.repoPrefixes);
+  const prefixes = checkPrefixes(body.repoPrefixes);
 
   return ctx.write(async (tx) => {
-    const found = await holdRegistry(tx, ctx, params.slug);
-    const rule = await insertRule(tx, ctx.org, found.id, { name, issuer, audience, subject_pattern: subjectPattern, mode, prefixes });
+    const found = await shareRegistry(tx, ctx, params.slug);
+    const rule = await createRule(tx, ctx.org, found.id, { name, issuer, audience, subject_pattern: subjectPattern, mode, prefixes });
     await audit(tx, ctx, 'registry.oidc.create', found, { rule: rule.id, issuer, audience, subjectPattern, mode, repoPrefixes: prefixes });
     return created(ruleView(rule), `/registry/registries/${found.slug}/oidc-rules/${rule.id}`);
   });

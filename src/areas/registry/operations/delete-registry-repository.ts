@@ -2,8 +2,8 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { findRegistry } from '../find-registry.ts';
-import { removeRepository } from '../store/removal.ts';
+import { findRegistry } from '../engine/find-registry.ts';
+import { removeRepository } from '../engine/removal.ts';
 
 export const deleteRegistryRepository = operation(registry.deleteRegistryRepository, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {

@@ -2,10 +2,9 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { tell } from '../events.ts';
-import { deletionOf, findRepository, refuseImmutable } from '../find-repository.ts';
+import { deleteTag, purgeUntagged } from '../engine/deletion.ts';
+import { findRepository } from '../engine/find-registry.ts';
 import { manifestByTag } from '../store/manifests.ts';
-import { isKept, purgeManifest, removeTag } from '../store/removal.ts';
 
 export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ ctx, params, query }) =>
   ctx.write(async (tx) => {
@@ -15,12 +14,8 @@ export const deleteRegistryTag = operation(registry.deleteRegistryTag, async ({ 
     if (purge) ctx.require(repository.registry_id, 'registry.image.admin');
 
     if (!(await manifestByTag(tx, repository.id, query.tag))) notFound('tag');
-    refuseImmutable(repository, [query.tag]);
-
-    const { digest } = (await removeTag(tx, caches, repository, query.tag)) ?? notFound('tag');
-    const purged = purge && !(await isKept(tx, repository.id, digest));
-    await tell(tx, { ...deletionOf(repository, ctx.user.id), digest, tag: query.tag });
-    if (purged) await purgeManifest(tx, caches, repository, digest, { delaySeconds: 0, graceSeconds: 0 });
+    const { digest } = (await deleteTag(tx, caches, repository, query.tag)) ?? notFound('tag');
+    const purged = purge && (await purgeUntagged(tx, caches, repository, digest));
     await audit(
       tx,
       ctx,

@@ -1,17 +1,14 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { notFound } from '../../../kernel/errors.ts';
-import { findRegistry } from '../find-registry.ts';
-import { upstreamTopic } from '../planes/upstream/client.ts';
-import { deleteCredential } from '../store/upstreams.ts';
+import { findRegistry } from '../engine/find-registry.ts';
+import { deleteUpstreamLogin } from '../engine/upstream-credentials.ts';
 
 export const deleteRegistryUpstreamCredential = operation(registry.deleteRegistryUpstreamCredential, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     const found = await findRegistry(tx, ctx, params.slug);
-    if (!(await deleteCredential(tx, ctx.org, found.id, params.host))) notFound('upstream credential');
+    await deleteUpstreamLogin(tx, ctx.app, ctx.org, found.id, params.host);
     await audit(tx, ctx, 'registry.upstream.delete', found, { slug: found.slug, upstream: params.host });
-    await ctx.app.caches.drop(tx, upstreamTopic(found.id, params.host));
     return noContent();
   }),
 );

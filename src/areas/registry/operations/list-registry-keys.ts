@@ -1,8 +1,8 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findRegistry } from '../find-registry.ts';
+import { findRegistry } from '../engine/find-registry.ts';
 import * as keys from '../store/keys.ts';
-import { keyView } from '../view.ts';
+import { keyView } from '../views/key.ts';
 
 export const listRegistryKeys = operation(registry.listRegistryKeys, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

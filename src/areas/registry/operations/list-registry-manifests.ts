@@ -2,9 +2,9 @@ import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
-import { findRepository } from '../find-repository.ts';
+import { findRepository } from '../engine/find-registry.ts';
 import * as images from '../store/images.ts';
-import { manifestView } from '../view.ts';
+import { manifestView } from '../views/image.ts';
 
 export const listRegistryManifests = operation(registry.listRegistryManifests, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {

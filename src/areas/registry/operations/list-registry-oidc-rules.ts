@@ -1,8 +1,8 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findRegistry } from '../find-registry.ts';
+import { findRegistry } from '../engine/find-registry.ts';
 import { rulesOf } from '../store/rules.ts';
-import { ruleView } from '../view.ts';
+import { ruleView } from '../views/oidc-rule.ts';
 
 export const listRegistryOidcRules = operation(registry.listRegistryOidcRules, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

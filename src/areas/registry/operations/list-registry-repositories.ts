@@ -1,9 +1,9 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
-import { findRegistry } from '../find-registry.ts';
+import { findRegistry } from '../engine/find-registry.ts';
 import * as images from '../store/images.ts';
-import { repositoryView } from '../view.ts';
+import { repositoryView } from '../views/image.ts';
 
 export const listRegistryRepositories = operation(registry.listRegistryRepositories, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {

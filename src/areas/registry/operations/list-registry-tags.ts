@@ -1,9 +1,9 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
-import { findRepository } from '../find-repository.ts';
+import { findRepository } from '../engine/find-registry.ts';
 import * as images from '../store/images.ts';
-import { tagView } from '../view.ts';
+import { tagView } from '../views/image.ts';
 
 export const listRegistryTags = operation(registry.listRegistryTags, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {

@@ -1,6 +1,6 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findRegistry } from '../find-registry.ts';
+import { findRegistry } from '../engine/find-registry.ts';
 import { credentialsOf } from '../store/upstreams.ts';
 
 export const listRegistryUpstreamCredentials = operation(registry.listRegistryUpstreamCredentials, async ({ ctx, params }) =>

@@ -1,7 +1,6 @@
 import { registry } from '../../../../contract/registry.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { catalogOf } from '../planes/upstream/catalog.ts';
 
 export const listRegistryUpstreams = operation(registry.listRegistryUpstreams, async ({ ctx }) =>
-  ok({ upstreams: catalogOf(ctx.app).map(({ host, endpoint }) => ({ host, endpoint })) }),
+  ok({ upstreams: ctx.app.config.registry_upstreams.map(({ host, endpoint }) => ({ host, endpoint })) }),
 );

@@ -1,21 +1,20 @@
 import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
-import { isOfLine } from '../../../identity/line.ts';
+import { isOfLine } from '../../../identity/engine/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { topics } from '../../../identity/principal.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { type LoginRow, lockLogin, revokeLogin } from '../store/logins.ts';
+import { endLogin } from '../engine/credentials/keys.ts';
+import { type LoginRow, lockLogin } from '../store/logins.ts';
 
 export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
     const login = (await lockLogin(tx, ctx.org, params.keyId)) ?? notFound('login credential');
     if (!(await isOwn(tx, ctx, login))) requireAdmin(ctx, login);
 
-    await revokeLogin(tx, ctx.org, login.key_id);
+    await endLogin(tx, ctx.app.caches, ctx.org, login);
     await audit(tx, ctx, 'registry.login.revoke', { id: login.key_id });
-    await ctx.app.caches.drop(tx, topics.credential(login.key_id));
     return noContent();
   }),
 );

@@ -2,11 +2,11 @@ import { registry } from '../../../../contract/registry.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
-import { lockRegistry } from '../find-registry.ts';
+import { lockRegistry } from '../engine/find-registry.ts';
+import { changeRegistry } from '../engine/registries.ts';
 import type { Retention } from '../rules/retention.ts';
-import * as store from '../store/registries.ts';
-import { topics } from '../topics.ts';
-import { registryDetail } from '../view.ts';
+import { repositoryCount } from '../store/registries.ts';
+import { registryDetail } from '../views/registry.ts';
 
 export const updateRegistry = operation(registry.updateRegistry, async ({ ctx, params, body }) => {
   const { rules = [] } = body.retention ?? {};
@@ -15,17 +15,16 @@ export const updateRegistry = operation(registry.updateRegistry, async ({ ctx, p
 
   return ctx.write(async (tx) => {
     const found = await lockRegistry(tx, ctx, params.slug);
-    const repositories = await store.repositoryCount(tx, found.id);
+    const repositories = await repositoryCount(tx, found.id);
     if (!Object.keys(body).length) return ok(registryDetail(found, repositories));
 
-    const changed = await store.updateRegistry(tx, ctx.org, {
+    const changed = await changeRegistry(tx, ctx.app.caches, ctx.org, {
       id: found.id,
       display_name: body.displayName ?? found.display_name,
       immutable_tags: body.immutableTags ?? found.immutable_tags,
       retention: (body.retention as Retention | undefined) ?? found.retention,
     });
     await audit(tx, ctx, 'registry.registry.update', found, body);
-    await ctx.app.caches.drop(tx, topics.registry(found.id));
     return ok(registryDetail(changed, repositories));
   });
 });

@@ -17,8 +17,8 @@ export const touchLink = async (tx: Tx, repositoryId: number, blobId: number) =>
     update registry.repository_blob set touched_at = kernel.now(), cached = false
      where repository_id = ${repositoryId} and blob_id = ${blobId}`) > 0;
 
-/** The one live copy, held: garbage collection cannot begin to delete it before this transaction has ended. */
-export const holdBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
+/** The one live copy, its row shared: garbage collection cannot begin to delete it before this transaction has ended. */
+export const shareBlob = (tx: Tx, digest: string) => row(tx, BlobRow)`
   select id, digest, size, storage_key from registry.blob where digest = ${digest} and state = 'live' for share`;
 
 /** The id stands in the storage key, so it is needed before the row can be written. */
@@ -32,7 +32,7 @@ export const insertBlob = (tx: Tx, blob: BlobRow) => row(tx, BlobRow)`
   on conflict (digest) where state = 'live' do nothing
   returning id, digest, size, storage_key`;
 
-/** Links a held blob. `cached`: an upstream sent it; what somebody pushed before or pushes later stays pushed. True when the
+/** Links a blob whose row is shared. `cached`: an upstream sent it; what somebody pushed before or pushes later stays pushed. True when the
  *  repository did not have it. */
 export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number, cached = false) =>
   (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
@@ -59,8 +59,8 @@ export const holdersOf = (tx: Tx, digest: string, registryIds: string[]) => rows
 
 const HeldRow = Type.Object({ digest: Type.String() });
 
-/** Which of these the repository links; the links are held, so that garbage collection waits for this transaction. */
-export const holdLinks = (tx: Tx, repositoryId: number, digests: string[]) => rows(tx, HeldRow)`
+/** Which of these the repository links; their rows are shared, so that garbage collection waits for this transaction. */
+export const shareLinks = (tx: Tx, repositoryId: number, digests: string[]) => rows(tx, HeldRow)`
   select b.digest from registry.repository_blob l join registry.blob b on b.id = l.blob_id and b.state = 'live'
    where l.repository_id = ${repositoryId} and b.digest = any(${digests}::text[])
    order by l.blob_id for share of l`;

@@ -99,7 +99,7 @@ export const ledTo = (tx: Tx, indexId: number, { most, depth }: { most: number; 
   select id, depth from listed limit ${most}`;
 
 /** Keeps what an index lists until it is stored and tagged: whoever would delete one of these waits, and then sees the index. */
-export const holdListed = (tx: Tx, ids: number[]) => run(tx)`
+export const shareListed = (tx: Tx, ids: number[]) => run(tx)`
   select from registry.manifest where id = any(${ids}::bigint[]) order by digest for key share`;
 
 /** What a pushed index lists stays with it, also what the cache had fetched: it is whose the index is. */

@@ -17,7 +17,7 @@ export const promiseBlob = (tx: Tx, link: LinkRow, until: string) => run(tx)`
                                              and (p.repository_id, p.blob_id) <> (${link.repository_id}, ${link.blob_id}))
   on conflict (repository_id, blob_id) do update set until = greatest(promised_blob.until, excluded.until)`;
 
-/** Takes what is promised of these digests: the blobs are held, as for a link. */
+/** Takes what is promised of these digests: the rows of the blobs are shared, as for a link. */
 export async function redeemPromises(tx: Tx, repositoryId: number, digests: string[]) {
   const held = await rows(tx, BlobRow)`
     select b.id, b.digest, b.size, b.storage_key from registry.promised_blob p join registry.blob b on b.id = p.blob_id and b.state = 'live'

@@ -31,7 +31,8 @@ export const nextDue = (tx: Tx) => row(tx, QueuedRow)`
   select kind, ref, grace_seconds from registry.gc_queue where review_after <= kernel.now()
    order by review_after limit 1 for update skip locked`;
 
-export const done = (tx: Tx, { kind, ref }: QueuedRow) => run(tx)`delete from registry.gc_queue where kind = ${kind} and ref = ${ref}`;
+/** Takes an entry off the queue. */
+export const dequeue = (tx: Tx, { kind, ref }: QueuedRow) => run(tx)`delete from registry.gc_queue where kind = ${kind} and ref = ${ref}`;
 
 export const postpone = (tx: Tx, { kind, ref }: QueuedRow, until: string) =>
   run(tx)`update registry.gc_queue set review_after = ${until}::timestamptz where kind = ${kind} and ref = ${ref}`;

@@ -25,10 +25,10 @@ export const registryBySlug = (tx: Tx, org: string, slug: string) => row(tx, Reg
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug}`;
 
 /** For whoever makes something that belongs to the registry: it cannot be deleted meanwhile. */
-export const holdRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
+export const shareRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug} for key share`;
 
-export const holdRegistries = (tx: Tx, org: string, visible: Visible) => rows(tx, RegistryRow)`
+export const shareRegistries = (tx: Tx, org: string, visible: Visible) => rows(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and ${within(visible, sql`id`)} order by id desc for key share`;
 
 export const lockRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`

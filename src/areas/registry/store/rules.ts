@@ -44,7 +44,7 @@ export const candidates = (tx: Tx, issuer: string, slug: string | undefined, aft
 
 /** The rule still stands, and cannot be deleted before this transaction has ended: no key outlives its rule unseen.
  *  The registry first, as whoever deletes it goes. */
-export async function holdRule(tx: Tx, { id, registry_id }: Pick<CandidateRow, 'id' | 'registry_id'>): Promise<boolean> {
+export async function shareRule(tx: Tx, { id, registry_id }: Pick<CandidateRow, 'id' | 'registry_id'>): Promise<boolean> {
   await run(tx)`select 1 from registry.registry where id = ${registry_id} for key share`;
   return (await run(tx)`select 1 from registry.oidc_rule where id = ${id} for share`) > 0;
 }

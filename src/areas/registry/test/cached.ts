@@ -1,9 +1,13 @@
 import type { TestContext } from 'node:test';
 import { type UpstreamRegistry, upstreamRegistry } from '../../../../test/fakes/upstream-registry.ts';
 import { type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
+import { registry } from '../index.ts';
+import type { OpenRegistry } from '../open.ts';
 import { basic } from './credentials.ts';
 
 export interface Cached extends Quarterdeck {
+  /** The registry's running state. */
+  engine: OpenRegistry;
   upstream: UpstreamRegistry;
   /** With a key of the registry `acme`, below /v2/acme/up.test/. */
   pull(path: string, init?: RequestInit): Promise<Response>;
@@ -27,5 +31,11 @@ export async function cached(t: TestContext, env: Record<string, string> = {}): 
       ...init,
       headers: { authorization: basic(keyId, secret), ...(init.headers as Record<string, string>) },
     });
-  return { ...qd, upstream, pull, bytes: async (path, init) => Buffer.from(await (await pull(path, init)).arrayBuffer()) };
+  return {
+    ...qd,
+    engine: qd.own(registry),
+    upstream,
+    pull,
+    bytes: async (path, init) => Buffer.from(await (await pull(path, init)).arrayBuffer()),
+  };
 }

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { row, rows, run } from '../../../kernel/db.ts';
-import { collect } from '../gc/collect.ts';
+import { collect } from '../engine/gc/collect.ts';
 import {
   codeOf,
   digestOf,
@@ -108,9 +108,9 @@ export async function stress(t: TestContext, ms: number, options: { servers?: 1 
       await new Promise((r) => setImmediate(r)); // an act with nothing to do must not keep the others from acting
     }
   };
-  const collectors = servers.map(async ({ app }) => {
+  const collectors = servers.map(async ({ app, engine }) => {
     while (!stop.signal.aborted) {
-      counts.collected += await collect(app, stop.signal, app.log, 50);
+      counts.collected += await collect(engine, stop.signal, app.log, 50);
       // Collectors that never rest would leave no push the time to end: on average one ends between two rounds.
       await sleep(randomInt(Math.ceil(2 * servers.length * pushMs) + 1));
     }
@@ -141,10 +141,10 @@ async function bring(send: Send, name: string, blob: Buffer) {
 }
 
 /** When the dust has settled: the quota's figures are what counting gives, and the storage holds exactly the live blobs. */
-async function everythingAddsUp({ app }: TestRegistry, standing: Map<string, Image>) {
+async function everythingAddsUp({ app, engine }: TestRegistry, standing: Map<string, Image>) {
   // What was put off, because a push was under way or the storage was busy, is looked at now.
   do await app.db.write((tx) => run(tx)`update registry.gc_queue set review_after = kernel.now()`);
-  while ((await collect(app, new AbortController().signal, app.log)) > 0);
+  while ((await collect(engine, new AbortController().signal, app.log)) > 0);
   const needed = new Map([...standing.values()].flatMap((image) => image.blobs.map((b) => [digestOf(b), b.length] as const)));
   const manifests = new Map([...standing.values()].map((image) => [image.digest, image.body.length]));
   const sum = (sizes: Iterable<number>) => [...sizes].reduce((a, b) => a + b, 0);

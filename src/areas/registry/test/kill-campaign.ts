@@ -12,11 +12,12 @@ import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/u
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
 import { rows } from '../../../kernel/db.ts';
 import { moveClock } from '../../../kernel/time.ts';
-import { collect } from '../gc/collect.ts';
-import { scrub } from '../gc/scrub.ts';
-import { expireUploads } from '../gc/uploads.ts';
-import { makePullThrough } from '../planes/upstream/index.ts';
-import { recount } from '../quota.ts';
+import { collect } from '../engine/gc/collect.ts';
+import { scrub } from '../engine/gc/scrub.ts';
+import { expireUploads } from '../engine/gc/uploads.ts';
+import { makeRegistryMetrics } from '../engine/metrics.ts';
+import { makePullThrough, makeUpstreams } from '../engine/pull-through/index.ts';
+import { recount } from '../engine/quota.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { digestOf, type Image, imageOf, pushBlob, putManifest, registryServer, type Send, sender, someBytes } from './registry-server.ts';
 
@@ -98,11 +99,11 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   assert.ok(died >= 0.8 * points.length, `only ${died} of ${points.length} servers came to the point where they should die`);
   assert.ok(world.standing.size > 0 && world.cached.length > 0);
 
-  const { send, app, stop } = await registryServer(t, {
+  const { send, app, engine, stop } = await registryServer(t, {
     connection,
     dataDir,
     env,
-    cache: makePullThrough,
+    cache: (engine) => makePullThrough(makeUpstreams(engine, makeRegistryMetrics())),
     settings: { gcDelaySeconds: 0 },
   });
   const verify = async () => {
@@ -117,9 +118,9 @@ export async function killAt(t: TestContext, points: readonly CrashPoint[]) {
   const { signal } = new AbortController();
   await app.db.write((tx) => moveClock(tx, 3 * 86_400));
   await expireUploads(app, signal);
-  await collect(app, signal, app.log);
-  await scrub(app, signal, app.log);
-  await collect(app, signal, app.log);
+  await collect(engine, signal, app.log);
+  await scrub(engine, signal, app.log);
+  await collect(engine, signal, app.log);
   await verify();
   const Stored = Type.Object({ digest: Type.String(), storage_key: Type.String(), state: Type.String() });
   const blobs = await app.db.read((tx) => rows(tx, Stored)`select digest, storage_key, state from registry.blob`);

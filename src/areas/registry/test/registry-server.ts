@@ -13,11 +13,12 @@ import { makeLog } from '../../../kernel/log.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access, Reach } from '../access.ts';
-import { ociHandler } from '../planes/oci/index.ts';
-import { registerMetrics } from '../planes/oci/metrics.ts';
-import type { PullThrough } from '../planes/oci/upstream.ts';
-import { changeSettings, type RegistrySettings } from '../settings.ts';
+import { makeRegistryMetrics } from '../engine/metrics.ts';
+import type { PullThrough } from '../engine/pull-through/types.ts';
+import { type Engine, makeSettings, type RegistrySettings } from '../engine/settings.ts';
+import { registerMetrics } from '../metrics.ts';
+import { ociPlane } from '../planes/oci/index.ts';
+import type { Access, Reach } from '../rules/access.ts';
 import { tasks } from '../tasks.ts';
 
 after(stopOwnServer);
@@ -43,13 +44,15 @@ export interface Options {
   settings?: Partial<RegistrySettings>;
   connection?: Connection;
   dataDir?: string;
-  cache?: (app: App) => PullThrough;
+  cache?: (engine: Engine) => PullThrough;
   worker?: boolean;
 }
 
 export interface TestRegistry {
   url: string;
   app: App;
+  /** What the acts of this server lean on; a test may change its settings. */
+  engine: Engine;
   connection: Connection;
   dataDir: string;
   send: Send;
@@ -73,16 +76,20 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
   const config = readConfig(env, dataDir).config;
   const access = new Map<string, Access>();
   const authenticate = (request: http.IncomingMessage) => access.get(/^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
-  const area = defineArea({
+  const area = defineArea<Engine>({
     name: 'registry',
     operations: [],
     migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
-    raw: (app) => {
-      changeSettings(app, options.settings ?? {});
-      return ociHandler({ app, authenticate, cache: options.cache?.(app) });
-    },
     tasks,
-    metrics: registerMetrics,
+    open: ({ app }) => {
+      const own: Engine = { app, settings: { ...makeSettings(app.config), ...options.settings } };
+      const metrics = makeRegistryMetrics();
+      return {
+        own,
+        planes: [ociPlane({ ...own, authenticate, cache: options.cache?.(own), metrics })],
+        metrics: (registry) => registerMetrics(registry, { app, metrics }),
+      };
+    },
   });
   const running = await serve({
     config,
@@ -103,6 +110,7 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
   t.after(stop);
 
   const { app, url } = running;
+  const engine = running.open.own(area);
   const registry: TestRegistry['registry'] = async (slug, quotaBytes = 1e12, org = 'org_test') => {
     await app.db.write(
       (tx) => run(tx)`
@@ -118,7 +126,7 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
     return abort;
   };
   allow('alice', { acme: { registryId: await registry('acme') } });
-  return { url, app, connection, dataDir, access, registry, allow, stop, send: sender(url, agent) };
+  return { url, app, engine, connection, dataDir, access, registry, allow, stop, send: sender(url, agent) };
 }
 
 export const sender =

@@ -13,11 +13,12 @@ import { keepPostgres } from '../../../kernel/postgres/index.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
 import { areas } from '../../index.ts';
-import type { Access } from '../access.ts';
-import { collect } from '../gc/collect.ts';
-import { ociHandler } from '../planes/oci/index.ts';
-import { makePullThrough } from '../planes/upstream/index.ts';
-import { changeSettings } from '../settings.ts';
+import { collect } from '../engine/gc/collect.ts';
+import { makeRegistryMetrics } from '../engine/metrics.ts';
+import { makePullThrough, makeUpstreams } from '../engine/pull-through/index.ts';
+import { type Engine, makeSettings } from '../engine/settings.ts';
+import { ociPlane } from '../planes/oci/index.ts';
+import type { Access } from '../rules/access.ts';
 import { tasks } from '../tasks.ts';
 import { type CrashPoint, mortal } from './crash-points.ts';
 
@@ -39,14 +40,15 @@ const running = await serve({
   log: makeLog('warn'),
   areas: [
     ...areas.filter((a) => a.name !== 'registry'),
-    defineArea({
+    defineArea<Engine>({
       name: 'registry',
       operations: [],
       migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
-      raw: (app) => {
-        const served = mortal(app, 'serve', point ?? undefined);
-        if (point !== undefined) changeSettings(served, { gcDelaySeconds: 0 });
-        return ociHandler({ app: served, authenticate: () => access, cache: makePullThrough(served) });
+      open: ({ app }) => {
+        const own = engineOf(mortal(app, 'serve', point ?? undefined));
+        const metrics = makeRegistryMetrics();
+        const cache = makePullThrough(makeUpstreams(own, metrics));
+        return { own, planes: [ociPlane({ ...own, authenticate: () => access, cache, metrics })] };
       },
       tasks: point === undefined ? tasks : [],
     }),
@@ -58,7 +60,7 @@ await running.app.db.write(
     insert into registry.registry (org_id, id, slug, display_name, region, quota_bytes, created_at)
     values ('org', 'reg_acme', 'acme', 'acme', 'local', 1000000000000, kernel.now()) on conflict do nothing`,
 );
-if (point !== undefined) void collectAlways(mortal(running.app, 'collect', point ?? undefined));
+if (point !== undefined) void collectAlways(engineOf(mortal(running.app, 'collect', point ?? undefined)));
 console.log(`${running.url} ${process.pid}`);
 process.stdin.resume();
 process.stdin.once('end', async () => {
@@ -68,11 +70,16 @@ process.stdin.once('end', async () => {
   process.exit(0);
 });
 
-async function collectAlways(app: App) {
-  changeSettings(app, { gcDelaySeconds: 0 });
+/** Where servers die, garbage collection has no delay. */
+function engineOf(app: App): Engine {
+  const settings = makeSettings(app.config);
+  return { app, settings: point === undefined ? settings : { ...settings, gcDelaySeconds: 0 } };
+}
+
+async function collectAlways(engine: Engine) {
   const { signal } = new AbortController();
   for (;;) {
-    await collect(app, signal, app.log, 20).catch(() => {});
+    await collect(engine, signal, engine.app.log, 20).catch(() => {});
     await setTimeout(randomInt(60)); // some pushes must be able to end between two rounds
   }
 }

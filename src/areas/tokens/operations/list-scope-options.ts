@@ -1,11 +1,13 @@
 import { builtinRoles } from '../../../../contract/permissions.ts';
 import { tokens } from '../../../../contract/tokens.ts';
-import { permissionsOf } from '../../../identity/grants.ts';
+import { visibleResources } from '../../../identity/engine/scopes.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { atomsOf, customRoles, isScopable, visibleResources } from '../../../identity/scopes.ts';
+import { atomsOf, isScopable, permissionsOf } from '../../../identity/rules/grants.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import type { OpenTokens } from '../open.ts';
 
 /** A role can be named when the caller holds each of its atoms, at least on some resource. */
-export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx }) =>
+export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx }, { resources }: OpenTokens) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);
     const atoms = atomsOf(custom);
@@ -21,7 +23,7 @@ export const listScopeOptions = operation(tokens.listScopeOptions, async ({ ctx 
         scopable,
         ...(service ? { service } : {}),
       })),
-      resources: await visibleResources(tx, ctx.app, ctx.org, ctx.principal.grants),
+      resources: await visibleResources(tx, resources, ctx.org, ctx.principal.grants),
     });
   }),
 );

@@ -1,10 +1,10 @@
 import { tokens } from '../../../../contract/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
-import { customRoles } from '../../../identity/scopes.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import { tokensOf } from '../../../identity/store/tokens.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
-import * as store from '../store.ts';
-import { view } from '../view.ts';
+import { tokenView } from '../views/token.ts';
 
 export const listTokens = operation(
   tokens.listTokens,
@@ -12,9 +12,9 @@ export const listTokens = operation(
     ctx.read(async (tx) => {
       const page = pageOf(query);
       const above = ctx.principal.scopes.length ? ctx.principal.id : undefined;
-      const { items, cursor } = paged(await store.tokensOf(tx, ctx.org, ctx.user.id, above, page), page, (t) => t.id);
+      const { items, cursor } = paged(await tokensOf(tx, ctx.org, ctx.user.id, above, page), page, (t) => t.id);
       const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
-      return ok({ tokens: items.map((t) => view(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
+      return ok({ tokens: items.map((t) => tokenView(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
     }),
   { remember: ({ org, user }) => [topics.org(org.id), topics.tokensOf(org.id, user!.id)] },
 );

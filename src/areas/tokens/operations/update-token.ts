@@ -1,36 +1,19 @@
 import { tokens } from '../../../../contract/tokens.ts';
-import { audit } from '../../../identity/audit.ts';
+import { changeToken } from '../../../identity/engine/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { topics } from '../../../identity/principal.ts';
-import { atomsOf, checkRoleUses, customRoles } from '../../../identity/scopes.ts';
+import { requireOwnLine } from '../../../identity/rules/line.ts';
+import { customRoles } from '../../../identity/store/roles.ts';
+import { lockToken } from '../../../identity/store/tokens.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { requireBelowMinters, requireOwnLine, withCeilings } from '../rules.ts';
-import * as store from '../store.ts';
-import { view } from '../view.ts';
+import type { OpenTokens } from '../open.ts';
+import { tokenView } from '../views/token.ts';
 
-export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }) =>
+export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }, { resources }: OpenTokens) =>
   ctx.write(async (tx) => {
-    const token = (await store.lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
+    const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
     requireOwnLine(ctx.principal, token);
-    const custom = await customRoles(tx, ctx.org);
-    const { slug } = ctx.principal.org;
-    if (!Object.keys(body).length) return ok(view(token, slug, custom));
-
-    // A new scope is bounded by whoever sets it; any other change keeps the old bounds too.
-    const scope = body.scope ? await checkRoleUses(tx, ctx, body.scope) : token.scope;
-    if (body.scope) requireBelowMinters(ctx.principal.grants, await store.scopesOf(tx, ctx.org, token.minters), scope, atomsOf(custom));
-    const ceilings = withCeilings(body.scope ? [] : token.ceilings, ctx.principal).map((s) => [...s]);
-    const changed = await store.updateToken(tx, ctx.org, {
-      id: token.id,
-      name: body.name ?? token.name,
-      enabled: body.enabled ?? token.enabled,
-      scope,
-      ceilings,
-    });
-
-    await audit(tx, ctx, 'tokens.token.update', token, body);
-    await ctx.app.caches.drop(tx, topics.credential(token.id));
-    await ctx.app.caches.drop(tx, topics.tokensOf(ctx.org, ctx.user.id));
-    return ok(view(changed, slug, custom));
+    const asked = Object.keys(body).length > 0;
+    const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
+    return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));
   }),
 );

@@ -2,36 +2,38 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { callbackUrl } from '../../channels/phone.ts';
-import { acknowledge, pageConfirmed, pageDelivered, pageFailed, resolve, type Settled } from '../../engine/index.ts';
-import { signersOf } from '../../provider-account.ts';
+import { confirmPage, endUndelivered, markDelivered } from '../../engine/page-reports.ts';
+import type { Signers } from '../../engine/provider.ts';
+import { heedStop } from '../../engine/settings.ts';
+import { acknowledge, resolve, type Settled } from '../../engine/settle.ts';
+import { callbackUrl } from '../../rules/callback-url.ts';
+import { callReport, messageReport } from '../../rules/provider-reports.ts';
 import { readReply } from '../../rules/sms-reply.ts';
+import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
 import { pagesTo } from '../../store/provider.ts';
-import { setStopped } from '../../store/settings.ts';
-import { callReport, messageReport } from './outcome.ts';
 import { isSigned } from './signature.ts';
-import { announce, reply, sayAndEnd } from './twiml.ts';
 
 type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
 
 /** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
-export function twilioCallbacks(server: FastifyInstance, app: App) {
+export function twilioCallbacks(server: FastifyInstance, app: App, signers: Signers) {
+  const signed = (request: FastifyRequest<Route>) => readSigned(app, signers, request);
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     await app.db.write((tx) => report(tx, request.params, fields));
     return answer.code(204).send();
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/gather', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     return twiml(answer, await app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? '')));
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/sms', async (request, answer) => {
-    const fields = await signed(app, request);
+    const fields = await signed(request);
     return twiml(answer, reply(await app.db.write((tx) => texted(tx, request.params.org, fields.From ?? '', fields.Body ?? ''))));
   });
 }
@@ -39,10 +41,10 @@ export function twilioCallbacks(server: FastifyInstance, app: App) {
 const twiml = (answer: FastifyReply, text: string) => answer.type('text/xml; charset=utf-8').send(text);
 
 /** Only the account's own token signs for it, over the address that we gave out: never over what the Host header says. */
-async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields> {
+async function readSigned(app: App, signers: Signers, request: FastifyRequest<Route>): Promise<Fields> {
   const fields = (request.body ?? {}) as Fields;
   const given = request.headers['x-twilio-signature'];
-  const token = typeof given === 'string' ? await signersOf(app)(request.params.org) : undefined;
+  const token = typeof given === 'string' ? await signers(request.params.org) : undefined;
   if (token === undefined || !isSigned(token, app.publicUrl() + request.url, fields, given as string)) {
     throw new Refusal(
       403,
@@ -56,11 +58,11 @@ async function signed(app: App, request: FastifyRequest<Route>): Promise<Fields>
 async function report(tx: Tx, { org, page }: Route['Params'], fields: Fields): Promise<void> {
   const code = Number(fields.ErrorCode) || undefined;
   const outcome = fields.CallStatus ? callReport(fields.CallStatus) : messageReport(fields.MessageStatus ?? '', code);
-  if (outcome.is === 'delivered') await pageDelivered(tx, org, page);
+  if (outcome.is === 'delivered') await markDelivered(tx, org, page);
   if (outcome.is !== 'failed') return;
   // A call that was answered with a key has ended well, whatever the line says afterwards.
   const known = await pageById(tx, org, page);
-  if (known && known.state !== 'confirmed') await pageFailed(tx, org, page, outcome);
+  if (known && known.state !== 'confirmed') await endUndelivered(tx, org, page, outcome);
 }
 
 async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], digits: string): Promise<string> {
@@ -68,8 +70,8 @@ async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], dig
   const incident = page && (await incidentById(tx, org, page.incident_id));
   if (!page || !incident) return sayAndEnd('This alert is not known any more.');
   if (digits !== '1' && digits !== '2')
-    return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app, { org, id }, 'gather'));
-  await pageConfirmed(tx, org, id);
+    return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app.publicUrl(), { org, id }, 'gather'));
+  await confirmPage(tx, org, id);
   const actor = { kind: 'user', id: page.user_id, label: page.label };
   const settled = await (digits === '1' ? acknowledge : resolve)(tx, org, incident.id, actor);
   return sayAndEnd(`${told(settled)} Goodbye.`);
@@ -88,7 +90,7 @@ const told = (settled: Settled | undefined): string => {
 async function texted(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
   const said = readReply(text);
   if (said.act === 'stop' || said.act === 'start') {
-    await setStopped(tx, org, from, said.act === 'stop');
+    await heedStop(tx, org, from, said.act === 'stop');
     return undefined; // the provider answers these two words itself
   }
   const waiting = await pagesTo(tx, org, from);
@@ -100,7 +102,7 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
   const page = said.code ? waiting.find((p) => p.code === said.code) : waiting[0];
   if (!page) return `There is no open incident with the code ${said.code}.`;
 
-  await pageConfirmed(tx, org, page.id);
+  await confirmPage(tx, org, page.id);
   return told(
     await (said.act === 'resolve' ? resolve : acknowledge)(tx, org, page.incident_id, {
       kind: 'user',

@@ -1,18 +1,15 @@
 import { pipeline } from 'node:stream/promises';
 import { gather } from '../../../../kernel/growing-buffer.ts';
-import { may } from '../../access.ts';
+import * as deletion from '../../engine/deletion.ts';
+import type { ReadableSource } from '../../engine/pull-through/types.ts';
+import { may } from '../../rules/access.ts';
 import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
-import { isReferenced, linkedBlob, lockLink } from '../../store/blobs.ts';
-import { withdrawPromise } from '../../store/promises.ts';
-import { unlink } from '../../store/removal.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import { topics } from '../../topics.ts';
 import { type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
 import { OciError } from './errors.ts';
 import { sendStream } from './send.ts';
-import type { ReadableSource } from './upstream.ts';
 import { watchAccess } from './watch.ts';
 
 /** Configs and signatures: small, and asked for again and again. */
@@ -72,7 +69,7 @@ function prepare({ request, response }: Call, size: number, digest: string): boo
 
 async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
   const { plane, request, response } = call;
-  const { storage, caches, db } = plane.app;
+  const { storage } = plane.app;
   const asked = rangeOf(request.headers.range, blob.size);
   const range = asked === 'unsatisfiable' ? undefined : asked;
   const count = (bytes: number) => plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, bytes);
@@ -98,8 +95,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   if (!opened) {
     // Deleted since we remembered it, and perhaps pushed again by way of another process, whose word has not reached us yet; or it
     // was never there, and then the operator must know.
-    await db.write((tx) => caches.drop(tx, topics.blob(repository.id, blob.digest)));
-    const now = await db.read((tx) => linkedBlob(tx, repository.id, blob.digest));
+    const now = await plane.places.blobAnew(repository, blob.digest);
     if (now && now.storage_key !== blob.storage_key) return sendBlob(call, place, repository, now);
     if (now) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
     for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
@@ -111,7 +107,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
-    await whileAllowed(call, place, () => sendStream(opened.stream, opened.length, response));
+    await whileAllowed(call, place, () => sendStream(opened.stream, opened.length, response, plane.buffers));
   }
   count(opened.length);
 }
@@ -121,7 +117,7 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
   const { response, plane } = call;
   const cut = () => void response.destroy();
   const unwatch = watchAccess(call, (access) => may({ ...access, scopes: undefined }, slug, repository, 'pull'), cut);
-  response.setTimeout(plane.idleMs(), cut);
+  response.setTimeout(plane.settings.idleMs, cut);
   await send().finally(() => {
     unwatch();
     response.setTimeout(0);
@@ -143,24 +139,14 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   call.plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, typeof range === 'object' ? range.length : source.size);
 }
 
-/** Refused while an image of the repository needs the blob: garbage collection takes it once none does. */
 export async function deleteBlob(call: Call, name: string, digest: string): Promise<void> {
   const { plane, response } = call;
   const place = permit(plane, call.access, name, ['delete']);
   checkDigest(digest);
   refuseCached(call, place);
   const repository = (await repositoryAt(call, place)) ?? blobUnknown(digest);
-  const unlinked = await plane.app.db.write(async (tx) => {
-    const blob = await linkedBlob(tx, repository.id, digest);
-    const link = blob && (await lockLink(tx, repository.id, blob.id, 0));
-    if (link && (await isReferenced(tx, repository.id, digest)))
-      throw new OciError('UNSUPPORTED', `an image of ${name} needs the blob ${digest}; delete the image, and the blob goes by itself`);
-    // Also where a purge took the link already: whoever deletes the blob wants no image to bring it back.
-    await withdrawPromise(tx, repository.id, digest);
-    if (link) await unlink(tx, plane.app.caches, link);
-    return link !== undefined;
-  });
-  if (!unlinked) blobUnknown(digest);
+  const { db, caches } = plane.app;
+  if (!(await db.write((tx) => deletion.deleteBlob(tx, caches, repository, digest)))) blobUnknown(digest);
   response.statusCode = 202;
   response.setHeader('Content-Length', 0);
   response.end();

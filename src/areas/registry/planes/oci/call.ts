@@ -1,37 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LRUCache } from 'lru-cache';
-import type { App } from '../../../../kernel/app.ts';
-import type { Access, Action, Authenticate } from '../../access.ts';
-import { may } from '../../access.ts';
+import type { Authenticate } from '../../engine/credentials/index.ts';
+import type { RegistryMetrics } from '../../engine/metrics.ts';
+import type { Places } from '../../engine/places.ts';
+import type { PullThrough } from '../../engine/pull-through/types.ts';
+import type { Hashes } from '../../engine/push/hashes.ts';
+import type { Engine } from '../../engine/settings.ts';
+import { type Access, type Action, may } from '../../rules/access.ts';
 import { splitName } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { Hashes } from './hashes.ts';
-import type { Metrics } from './metrics.ts';
-import type { Places } from './places.ts';
-import type { PullThrough } from './upstream.ts';
+import type { Buffers } from './send.ts';
 
 /** What every handler leans on, made once for a process. */
-export interface Plane {
-  app: App;
+export interface DataPlane extends Engine {
   authenticate: Authenticate;
   cache: PullThrough | undefined;
   places: Places;
   hashes: Hashes;
-  metrics: Metrics;
+  metrics: RegistryMetrics;
+  buffers: Buffers;
   /** Small blobs by digest; who may see one was asked before. */
   small: LRUCache<string, Buffer>;
   /** Which machine's files uploads are in; with S3 all of them share one. */
   node: () => Promise<string>;
-  idleMs: () => number;
   /** Notes that somebody pulled a manifest, for retention; written later, many at once. */
   pulled(manifestId: number): void;
 }
 
 /** One request. */
 export interface Call {
-  plane: Plane;
+  plane: DataPlane;
   request: IncomingMessage;
   response: ServerResponse;
   method: string;
@@ -47,10 +47,10 @@ export interface Place {
   repository: string;
 }
 
-export const nothing = new URLSearchParams();
+export const noQuery = new URLSearchParams();
 
 /** The caller's right to a repository; refused in the way that makes clients fetch a better token, if a better one can be had. */
-export function permit(plane: Plane, access: Access, name: string, actions: readonly Action[]): Place {
+export function permit(plane: DataPlane, access: Access, name: string, actions: readonly Action[]): Place {
   const parts = splitName(name);
   if (!parts)
     throw new OciError(
@@ -75,11 +75,11 @@ export function permit(plane: Plane, access: Access, name: string, actions: read
 export const scopeOf = (name: string, actions: readonly Action[]) => `repository:${name}:${actions.join(',')}`;
 
 /** The repository behind a place, for reading. Cached upstreams make theirs on the first pull. */
-export async function repositoryAt({ plane, access }: Call, place: Place): Promise<RepositoryRow | undefined> {
+export async function repositoryAt({ plane }: Call, place: Place): Promise<RepositoryRow | undefined> {
   const known = await plane.places.repository(place.registryId, place.repository);
   if (known) return known;
   if (!plane.cache?.hostOf(place.repository)) return undefined;
-  return plane.cache.repository(place.slug, place.registryId, access.org, place.repository);
+  return plane.cache.repository(place.slug, place.registryId, place.repository);
 }
 
 export async function knownRepository(call: Call, place: Place): Promise<RepositoryRow> {

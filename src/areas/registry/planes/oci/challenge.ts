@@ -1,12 +1,10 @@
 import type { App } from '../../../../kernel/app.ts';
+import { dataPlaneHost } from '../../views/registry.ts';
 import { OciError } from './errors.ts';
-
-/** What tokens are issued for: the host that clients log in to. */
-export const serviceOf = (app: App) => new URL(app.publicUrl()).host;
 
 /** Tells a client where to fetch a token, and for what. */
 export function challenge(app: App, scope: string | undefined, insufficient = false): OciError {
-  const parts = [`realm="${app.publicUrl()}/token"`, `service="${serviceOf(app)}"`];
+  const parts = [`realm="${app.publicUrl()}/token"`, `service="${dataPlaneHost(app)}"`];
   if (scope) parts.push(`scope="${scope}"`);
   if (insufficient) parts.push('error="insufficient_scope"');
   const sentence = insufficient

@@ -1,81 +1,83 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { App } from '../../../../kernel/app.ts';
-import type { RawHandler } from '../../../../kernel/http/plane.ts';
-import type { Action, Authenticate } from '../../access.ts';
+import type { Plane } from '../../../../kernel/http/plane.ts';
+import type { Authenticate } from '../../engine/credentials/index.ts';
+import type { RegistryMetrics } from '../../engine/metrics.ts';
+import { rememberNode } from '../../engine/node.ts';
+import { makePlaces } from '../../engine/places.ts';
+import { makePullMarks } from '../../engine/pull-marks.ts';
+import type { PullThrough } from '../../engine/pull-through/types.ts';
+import { makeHashes } from '../../engine/push/hashes.ts';
+import { patiently } from '../../engine/push/patience.ts';
+import type { Engine } from '../../engine/settings.ts';
+import type { Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
-import { settingsOf } from '../../settings.ts';
-import { markPulled } from '../../store/manifests.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
-import { type Call, nothing, type Plane, scopeOf } from './call.ts';
+import { type Call, type DataPlane, noQuery, scopeOf } from './call.ts';
 import { challenge } from './challenge.ts';
-import { asOciError, OciError, sendError } from './errors.ts';
-import { makeHashes } from './hashes.ts';
+import { asOciError, OciError, sendError, setApiVersion } from './errors.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
-import { metricsOf } from './metrics.ts';
-import { nodeOf } from './node.ts';
-import { patiently } from './patience.ts';
-import { makePlaces } from './places.ts';
-import { ClientGone } from './send.ts';
+import { makeBuffers } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
-import type { PullThrough } from './upstream.ts';
 
-export interface OciOptions {
-  app: App;
+export interface OciParts extends Engine {
   authenticate: Authenticate;
   cache?: PullThrough | undefined;
+  metrics: RegistryMetrics;
 }
 
-/** The OCI distribution API: takes every URL at and below /v2. */
-export function ociHandler({ app, authenticate, cache }: OciOptions): RawHandler {
-  let node: Promise<string> | undefined;
-  const plane: Plane = {
-    app,
-    authenticate,
-    cache,
-    places: makePlaces(app),
-    hashes: makeHashes(),
-    metrics: metricsOf(app),
-    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-    node: () =>
-      (node ??= nodeOf(app).catch((error) => {
-        node = undefined;
-        throw error;
-      })),
-    idleMs: () => settingsOf(app).idleMs,
-    pulled: pullMarks(app),
-  };
-  return (request, response) => {
-    const url = request.url ?? '';
-    if (!url.startsWith('/v2') || (url.length > 3 && url[3] !== '/' && url[3] !== '?')) return false;
-    answer(plane, request, response, url).catch((error) => {
-      if (error instanceof ClientGone || error?.code === 'ERR_STREAM_PREMATURE_CLOSE') return response.destroy();
-      plane.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
-      sendError(request, response, error, app.log);
-    });
-    return true;
-  };
-}
+/** The OCI distribution API: every URL at and below /v2. */
+export const ociPlane = (parts: OciParts): Plane => ({
+  name: 'oci',
+  role: 'registry',
+  owns: ({ url = '' }) => url.startsWith('/v2') && (url.length === 3 || url[3] === '/' || url[3] === '?'),
+  open: () => {
+    const plane = makeDataPlane(parts);
+    return (request, response) => answerRequest(plane, request, response);
+  },
+  refuse: (request, response, error) => {
+    parts.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
+    sendError(request, response, error);
+  },
+});
 
-async function answer(plane: Plane, request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
-  response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane => ({
+  app,
+  settings,
+  authenticate,
+  cache,
+  places: makePlaces({ app, settings }),
+  hashes: makeHashes(),
+  metrics,
+  buffers: makeBuffers(),
+  small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+  node: rememberNode(app),
+  pulled: makePullMarks(app),
+});
+
+async function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  setApiVersion(response);
+  const url = request.url ?? '';
   const mark = url.indexOf('?');
-  const query = mark < 0 ? nothing : new URLSearchParams(url.slice(mark + 1));
+  const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   const method = request.method ?? 'GET';
   const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
-
-  // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
-  const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
-  const access = found instanceof Promise ? await found : found;
-  if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
-  if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
-  await handle({ plane, request, response, method, query, access }, route);
+  try {
+    // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
+    const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
+    const access = found instanceof Promise ? await found : found;
+    if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
+    if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
+    await handle({ plane, request, response, method, query, access }, route);
+  } catch (error) {
+    // What the frame is given says by itself whether anybody foresaw it.
+    throw asOciError(error) ?? error;
+  }
 }
 
 /** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
-function mirrored(plane: Plane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
+function mirrored(plane: DataPlane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
   const host = query.get('ns');
   if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return route;
   const parts = splitName(route.name);
@@ -140,21 +142,4 @@ function wantedScope(route: Route, method: string, query: URLSearchParams): stri
   const own = scopeOf(route.name, actions);
   const from = query.get('from');
   return from && isName(from) ? `${own} ${scopeOf(from, ['pull'])}` : own;
-}
-
-/** At most one note a manifest and minute, many in one statement: retention asks for days. */
-function pullMarks(app: App) {
-  const noted = app.caches.make<{ pulled: true }>();
-  const waiting = new Set<number>();
-  const flush = () => {
-    const ids = [...waiting];
-    waiting.clear();
-    app.db.read((tx) => markPulled(tx, ids)).catch(() => {}); // a lost note costs nothing; the next pull leaves another
-  };
-  return (id: number) => {
-    if (noted.peek(String(id))) return;
-    void noted.get(String(id), async () => ({ value: { pulled: true }, topics: [] }));
-    if (waiting.size === 0) setTimeout(flush, 1_000).unref();
-    waiting.add(id);
-  };
 }

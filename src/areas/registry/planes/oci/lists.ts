@@ -1,12 +1,13 @@
-import { covers, may } from '../../access.ts';
+import type { Descriptor, Unheard } from '../../engine/pull-through/types.ts';
+import { covers, may } from '../../rules/access.ts';
 import { artifactTypeOf, mediaTypes } from '../../rules/manifest.ts';
 import { isDigest } from '../../rules/names.ts';
+import { catalogScope } from '../../rules/scope.ts';
 import { referrersOf, tagNames } from '../../store/manifests.ts';
 import { catalogOf } from '../../store/repositories.ts';
 import { type Call, knownRepository, permit, repositoryAt, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import type { Descriptor, Unheard } from './upstream.ts';
 
 const most = 10_000;
 const referrersPage = { most: 500, mostBytes: 4 * 1024 * 1024 };
@@ -36,7 +37,7 @@ function without(query: URLSearchParams, name: string): URLSearchParams {
   return rest;
 }
 
-const next = ({ response }: Call, path: string, query: Record<string, string> | URLSearchParams) =>
+const setNextLink = ({ response }: Call, path: string, query: Record<string, string> | URLSearchParams) =>
   response.setHeader('Link', `<${path}?${new URLSearchParams(query)}>; rel="next"`);
 
 export async function listTags(call: Call, name: string): Promise<void> {
@@ -49,8 +50,8 @@ export async function listTags(call: Call, name: string): Promise<void> {
       // An upstream that knows no pages sends everything, every time.
       const all = listed.tags.length > n ? listed.tags.sort().filter((tag) => tag > last) : listed.tags;
       const tags = all.slice(0, n);
-      if (all.length > n) next(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
-      else if (listed.next) next(call, `/v2/${name}/tags/list`, listed.next);
+      if (all.length > n) setNextLink(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
+      else if (listed.next) setNextLink(call, `/v2/${name}/tags/list`, listed.next);
       return sendJson(call, { name, tags });
     }
     if (!listed && call.plane.cache?.hostOf(repository.name)) unknownName(place);
@@ -58,7 +59,7 @@ export async function listTags(call: Call, name: string): Promise<void> {
   }
   const found = n === 0 ? [] : await call.plane.app.db.read((tx) => tagNames(tx, repository.id, last, n + 1));
   const tags = found.slice(0, n);
-  if (found.length > n && n > 0) next(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
+  if (found.length > n && n > 0) setNextLink(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
   sendJson(call, { name, tags });
 }
 
@@ -77,7 +78,7 @@ export async function listReferrers(call: Call, name: string, digest: string): P
   if (repository?.upstream_host) {
     const listed = await plane.cache?.referrers(repository, digest, without(query, 'ns'));
     if (listed && 'manifests' in listed) {
-      if (listed.next) next(call, `/v2/${name}/referrers/${digest}`, listed.next);
+      if (listed.next) setNextLink(call, `/v2/${name}/referrers/${digest}`, listed.next);
       return send(listed.manifests);
     }
     warn(call, listed);
@@ -88,7 +89,7 @@ export async function listReferrers(call: Call, name: string, digest: string): P
   const page = at ? await plane.app.db.read((tx) => referrersOf(tx, at, referrersPage)) : [];
   const last = page.at(-1);
   if (last?.more) {
-    next(call, `/v2/${name}/referrers/${digest}`, { last: String(last.id), ...(wanted === null ? {} : { artifactType: wanted }) });
+    setNextLink(call, `/v2/${name}/referrers/${digest}`, { last: String(last.id), ...(wanted === null ? {} : { artifactType: wanted }) });
   }
   send(
     page.map((m) => ({
@@ -104,7 +105,7 @@ export async function listReferrers(call: Call, name: string, digest: string): P
 /** Only what the credential may pull. Names come registry by registry, which is the order of whole names, since slugs are sorted. */
 export async function listCatalog(call: Call): Promise<void> {
   const { plane, access } = call;
-  if (access.scopes && !access.scopes.has('registry:catalog')) throw challenge(plane.app, 'registry:catalog:*', true);
+  if (access.scopes && !access.scopes.has(catalogScope)) throw challenge(plane.app, `${catalogScope}:*`, true);
   const { n, last } = pageOf(call);
   const whole = { ...access, scopes: undefined };
   const names: string[] = [];
@@ -120,6 +121,6 @@ export async function listCatalog(call: Call): Promise<void> {
     if (names.length > n) break;
   }
   const repositories = names.slice(0, n);
-  if (names.length > n && n > 0) next(call, '/v2/_catalog', { n: String(n), last: repositories.at(-1)! });
+  if (names.length > n && n > 0) setNextLink(call, '/v2/_catalog', { n: String(n), last: repositories.at(-1)! });
   sendJson(call, { repositories });
 }

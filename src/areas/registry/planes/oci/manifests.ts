@@ -1,23 +1,13 @@
-import type { Tx } from '../../../../kernel/db.ts';
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
-import type { Access } from '../../access.ts';
-import { tell } from '../../events.ts';
-import { deletionOf } from '../../find-repository.ts';
-import { withRoom } from '../../gc/evict.ts';
-import { attachedBy } from '../../rules/attachments.ts';
-import { isImmutable } from '../../rules/immutable.ts';
-import { indexBounds, parseManifest } from '../../rules/manifest.ts';
+import * as deletion from '../../engine/deletion.ts';
+import { digestOf, pushManifest } from '../../engine/push/store-manifest.ts';
+import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
-import { settingsOf } from '../../settings.ts';
-import { indexesLeadingTo, tagsListing, tagsOf } from '../../store/manifests.ts';
-import { lockManifest, removeManifest, removeTag } from '../../store/removal.ts';
-import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
-import { imagesHeld } from '../../store/retention.ts';
+import { repositoryByName } from '../../store/repositories.ts';
 import { type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
-import { digestOf, storeManifest } from './store-manifest.ts';
 
 const manifestUnknown = (reference: string): never => {
   throw new OciError('MANIFEST_UNKNOWN', `the repository has no manifest ${reference}`);
@@ -37,7 +27,7 @@ export async function getManifest(call: Call, name: string, reference: string): 
   const repository = await knownRepository(call, place);
   const head = call.method === 'HEAD';
   const find = async () => {
-    const filled = repository.upstream_host ? await plane.cache?.manifest(repository, reference, { head }) : undefined;
+    const filled = repository.upstream_host ? await plane.cache?.manifest(repository, reference) : undefined;
     if (filled?.warning) response.setHeader('Warning', `299 - "${filled.warning}"`);
     return plane.places.manifest(repository, reference);
   };
@@ -74,7 +64,7 @@ export async function putManifest(call: Call, name: string, reference: string): 
       );
   if (extra.length > 100) throw new OciError('TAG_INVALID', 'a manifest is pushed with at most 100 tags at once');
 
-  const body = await readBody(request, { maxBytes: settingsOf(plane.app).maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
+  const body = await readBody(request, { maxBytes: plane.settings.maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
     throw error.status === 400 ? new OciError('MANIFEST_INVALID', error.message) : error;
   });
   await permitStill(call, name);
@@ -86,13 +76,8 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const parsed = parseManifest(body, request.headers['content-type']);
 
   const tags = byDigest ? extra : [reference, ...extra];
-  const repository = await withRoom(plane.app, place.registryId, () =>
-    plane.app.db.write(async (tx) => {
-      const target = (await ensureRepository(tx, { registryId: place.registryId, name: place.repository })) ?? unknownName(place);
-      await storeManifest(tx, plane.app.caches, { repository: target, digest, body, parsed, tags, by: access.keyId });
-      return target;
-    }),
-  );
+  const target = { registryId: place.registryId, name: place.repository };
+  const repository = (await pushManifest(plane.app, target, { digest, body, parsed, tags, by: access.keyId })) ?? unknownName(place);
   plane.metrics.pushes.inc({ registry: repository.slug });
   response.statusCode = 201;
   response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);
@@ -105,67 +90,28 @@ export async function putManifest(call: Call, name: string, reference: string): 
 
 /** A body may take minutes to come, and the credential may be revoked meanwhile. A bearer token's own end is not judged anew. */
 async function permitStill({ plane, request, access }: Call, name: string) {
-  const renewable: Access & { again?: () => Access | undefined | Promise<Access | undefined> } = access;
-  const current = await (renewable.again ? renewable.again() : plane.authenticate(request));
+  const current = await (access.again ? access.again() : plane.authenticate(request));
   if (!current) throw challenge(plane.app, scopeOf(name, ['pull', 'push']));
   permit(plane, current, name, ['push']);
 }
 
-/** By digest the manifest goes with its tags, and nothing else: its children and layers age out. By tag only the tag goes. What a tagged
- *  index leads to stays: without it the tag would stand for an image that nobody can pull. */
+/** By digest the manifest goes with its tags; by tag only the tag goes. */
 export async function deleteManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, response, access } = call;
-  const { app } = plane;
+  const { db, caches } = plane.app;
   const place = permit(plane, access, name, ['delete']);
   checkReference(reference);
   refuseCached(call, place);
-  await app.db.write(async (tx) => {
+  await db.write(async (tx) => {
     // Not as it is remembered: a rule that was made this moment holds.
     const repository = (await repositoryByName(tx, place.registryId, place.repository)) ?? manifestUnknown(reference);
-    const event = deletionOf(repository, access.keyId);
-    if (!isDigest(reference)) {
-      refuseImmutable(repository, [reference]);
-      const gone = (await removeTag(tx, app.caches, repository, reference)) ?? manifestUnknown(reference);
-      return tell(tx, { ...event, digest: gone.digest, tag: reference });
-    }
-    await lockManifest(tx, repository.id, reference);
-    refuseImmutable(repository, await tagsOf(tx, repository.id, reference));
-    await refuseListed(tx, repository, reference);
-    const leaving = { delaySeconds: settingsOf(app).gcDelaySeconds };
-    if (!(await removeManifest(tx, app.caches, repository, reference, leaving))) manifestUnknown(reference);
-    return tell(tx, { ...event, digest: reference });
+    const leaving = { delaySeconds: plane.settings.gcDelaySeconds };
+    const gone = isDigest(reference)
+      ? await deletion.deleteManifest(tx, caches, repository, reference, leaving)
+      : await deletion.deleteTag(tx, caches, repository, reference);
+    if (!gone) manifestUnknown(reference);
   });
   response.statusCode = 202;
   response.setHeader('Content-Length', 0);
   response.end();
-}
-
-/** An image may be in many indexes; more than these are not looked at one by one. */
-const mostIndexes = 10_000;
-
-/** A list of referrers is no image, and whoever removes one from it may begin with either; unless its tag is immutable, or names an
- *  image that nobody in the registry has. */
-async function refuseListed(tx: Tx, repository: RepositoryRow, digest: string) {
-  const bounds = { most: mostIndexes + 1, depth: indexBounds.depth + 1 };
-  const indexes = await indexesLeadingTo(tx, repository.id, digest, bounds);
-  const listing = await tagsListing(tx, [...new Set(indexes.map((index) => index.id))]);
-  const attaching = new Map(listing.map((index) => [index, attachedBy(index.tag, index)]));
-  const named = [...new Set(attaching.values())].filter((image) => image !== undefined);
-  const held = new Set(await imagesHeld(tx, repository.registry_id, named));
-  const found = listing.find((index) => {
-    const image = attaching.get(index);
-    return image === undefined || !held.has(image) || isImmutable(repository.immutable_tags, repository.name, index.tag);
-  });
-  if (found)
-    throw new OciError('DENIED', `the index ${found.digest}, tagged ${found.tag}, leads to this image; delete that first`, {
-      detail: { index: found.digest, tag: found.tag },
-    });
-  if (indexes.length > mostIndexes || indexes.some((index) => index.depth > indexBounds.depth))
-    throw new OciError('DENIED', 'too many indexes lead to this image to tell whether one of them has a tag; delete those first');
-}
-
-function refuseImmutable(repository: RepositoryRow, tags: readonly string[]) {
-  const fixed = tags.find((tag) => isImmutable(repository.immutable_tags, repository.name, tag));
-  if (fixed !== undefined)
-    throw new OciError('DENIED', `the tag ${fixed} is immutable in this registry; change the registry's rules first`);
 }

@@ -2,30 +2,40 @@ import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { CallerGone } from '../../../../kernel/http/plane.ts';
 
 const MiB = 1024 * 1024;
 const bufferSize = MiB;
 
 /** Buffers go round: a pull of many layers allocates no more than two at a time per transfer, and idle ones are few. */
-const spare: Buffer[] = [];
-const borrow = () => spare.pop() ?? Buffer.allocUnsafeSlow(bufferSize);
-const giveBack = (buffer: Buffer) => void (spare.length < 8 && spare.push(buffer));
+export interface Buffers {
+  borrow(): Buffer;
+  giveBack(buffer: Buffer): void;
+}
+
+export function makeBuffers(): Buffers {
+  const spare: Buffer[] = [];
+  return {
+    borrow: () => spare.pop() ?? Buffer.allocUnsafeSlow(bufferSize),
+    giveBack: (buffer) => void (spare.length < 8 && spare.push(buffer)),
+  };
+}
 
 /** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe. */
-export async function sendStream(stream: Readable, length: number, response: ServerResponse): Promise<void> {
+export async function sendStream(stream: Readable, length: number, response: ServerResponse, buffers: Buffers): Promise<void> {
   const { fd, start } = stream as fs.ReadStream & { fd?: number; start?: number };
   if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number' || length <= bufferSize / 4) return pipeline(stream, response);
   try {
-    await rotate(fd, start ?? 0, length, response);
+    await sendInTurns(fd, start ?? 0, length, response, buffers);
   } finally {
     stream.destroy(); // closes the file
   }
   response.end();
 }
 
-async function rotate(fd: number, start: number, length: number, response: ServerResponse) {
+async function sendInTurns(fd: number, start: number, length: number, response: ServerResponse, { borrow, giveBack }: Buffers) {
   const gone = new Promise<never>((_, reject) => {
-    const leave = () => reject(new ClientGone());
+    const leave = () => reject(new CallerGone());
     if (response.destroyed) leave();
     else response.once('close', leave);
   });
@@ -49,12 +59,6 @@ async function rotate(fd: number, start: number, length: number, response: Serve
     for (const buffer of buffers) giveBack(buffer);
   } finally {
     await reading?.catch(() => {}); // a buffer and a file that are being read from stay until that has ended
-  }
-}
-
-export class ClientGone extends Error {
-  constructor() {
-    super('the client went away');
   }
 }
 

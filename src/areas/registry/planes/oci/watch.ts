@@ -1,8 +1,5 @@
-import type { Access } from '../../access.ts';
+import type { Access } from '../../rules/access.ts';
 import type { Call } from './call.ts';
-
-/** Access that can be asked for again without judging a bearer token's own end: a long push outlives a short token. */
-type Renewable = Access & { again?: () => Access | undefined | Promise<Access | undefined> };
 
 /** Between two looks at a credential that is being dropped all the time. */
 const askAgainMs = 100;
@@ -11,14 +8,14 @@ const askAgainMs = 100;
  *  up anew first. Returns what stops watching. */
 export function watchAccess({ plane, request, access }: Call, may: (access: Access) => boolean, end: () => void): () => void {
   const over = new AbortController();
-  const ask = async (current: Renewable) => {
+  const ask = async (current: Access) => {
     const now = await (current.again ? current.again() : plane.authenticate(request));
     if (over.signal.aborted) return;
     if (!now || !may(now)) end();
     else if (now.signal.aborted) setTimeout(watch, askAgainMs, now).unref();
     else watch(now);
   };
-  const watch = (current: Renewable) => {
+  const watch = (current: Access) => {
     // In a turn of its own: the signal is aborted while somebody else empties a cache, and asking again fills it.
     const look = () => void Promise.resolve(current).then(ask).catch(end);
     if (current.signal.aborted) look();

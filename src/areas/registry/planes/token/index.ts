@@ -1,13 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { App } from '../../../../kernel/app.ts';
-import { DatabaseAway } from '../../../../kernel/db.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
-import type { RawHandler } from '../../../../kernel/http/plane.ts';
-import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import { basicLogin, type Login } from '../../credentials/basic.ts';
-import type { Credentials } from '../../credentials/index.ts';
-import { granted, parseScopes, scopeText, slugOf } from './scope.ts';
+import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
+import type { Credentials } from '../../engine/credentials/index.ts';
+import { basicLogin, type Login } from '../../rules/authorization.ts';
+import { granted, parseScopes, scopeText, slugOf } from '../../rules/scope.ts';
 
 // The token service of the distribution project: GET with Basic (docker, skopeo, podman), POST as an OAuth 2.0 form (containerd).
 
@@ -18,17 +15,17 @@ interface Asked {
   offline: boolean;
 }
 
-export function tokenHandler(app: App, credentials: Credentials): RawHandler {
-  return (request, response) => {
-    const path = request.url ?? '';
-    if (path !== '/token' && !path.startsWith('/token?')) return false;
-    answer(request, response, credentials).catch((error) => refuse(app, request, response, error));
-    return true;
-  };
-}
+/** The token service, at /token. */
+export const tokenPlane = (credentials: Credentials): Plane => ({
+  name: 'token',
+  role: 'registry',
+  owns: ({ url = '' }) => url === '/token' || url.startsWith('/token?'),
+  open: () => (request, response) => answerRequest(request, response, credentials),
+  refuse: sendRefusal,
+});
 
-async function answer(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
-  const { login, scopes: texts, offline } = await asked(request);
+async function answerRequest(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
+  const { login, scopes: texts, offline } = await readAsked(request);
   const scopes = parseScopes(texts);
   const opened = login && (await credentials.login(request, login, slugOf(scopes)));
   if (!opened)
@@ -51,7 +48,7 @@ const isForeign = ({ username = '' }: Login) => username === 'oidc' || username.
 const wrongLogin = 'the user name and password are wrong, expired or revoked; mint a new registry key or log in again';
 const noLogin = 'log in first: every registry here needs a login, also for pulling';
 
-async function asked(request: IncomingMessage): Promise<Asked> {
+async function readAsked(request: IncomingMessage): Promise<Asked> {
   if (request.method === 'GET') {
     const query = new URL(request.url!, 'http://here').searchParams;
     return {
@@ -81,29 +78,20 @@ function send(response: ServerResponse, status: number, body: unknown, headers: 
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
     ...headers,
   });
   response.end(text);
 }
 
 /** GET clients read `errors`, OAuth clients `error` and `error_description`: each finds its own. */
-function refuse(app: App, request: IncomingMessage, response: ServerResponse, error: unknown) {
-  if (response.headersSent || response.destroyed) return response.destroy();
-  const refusal =
-    error instanceof Refusal
-      ? error
-      : error instanceof DatabaseAway
-        ? new Refusal(503, 'UNAVAILABLE', 'the database is away; try again in a moment', { headers: { 'retry-after': '2' } })
-        : new Refusal(503, 'UNAVAILABLE', 'something went wrong on our side; try again');
-  if (refusal.status >= 500) app.log.error({ err: error, requestId: request.requestId, path: '/token' }, 'request failed');
-  if (!request.complete) response.setHeader('connection', 'close');
+function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
+  const refusal = refusalFor(error, request);
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
   const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
   send(
     response,
     refusal.status,
     { errors: [{ code, message: refusal.message }], error: oauth, error_description: refusal.message },
-    { ...refusal.headers, ...requestIdHeader(request) },
+    refusal.headers,
   );
 }

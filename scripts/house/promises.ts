@@ -1,0 +1,117 @@
+// What the contract says of reading, writing and coming back.
+import Type, { type TSchema } from 'typebox';
+import type { Op } from '../../contract/common.ts';
+import type { Rule, Source } from './rule.ts';
+
+export interface Promised {
+  ops: Op[];
+  sources: Source[];
+}
+
+/** Operations whose handler opens a writing transaction. */
+function writers(sources: Source[]): Set<string> {
+  return new Set(
+    sources
+      .filter(({ file, text }) => /^src\/areas\/[^/]+\/operations\//.test(file) && /\bctx\.write\(/.test(text))
+      .flatMap(({ text }) => [...text.matchAll(/\boperation\(\s*\w+\.(\w+)/g)].map(([, id]) => id!)),
+  );
+}
+
+const plantedOp = (op: Partial<Op>): Op => ({ id: 'makeThing', method: 'POST', path: '/things', permission: 'x.thing.write', ...op }) as Op;
+const handler = (text: string): Source[] => [{ file: 'src/areas/x/operations/make-thing.ts', text }];
+const writing = handler('export const makeThing = operation(\n  things.makeThing, async ({ ctx }) => ctx.write(async (tx) => act(tx)));');
+
+export const readersWriteNothing: Rule<Promised> = {
+  name: 'nobody writes with the right to read',
+  enforced: true,
+  find: ({ ops, sources }) => {
+    const written = writers(sources);
+    return ops
+      .filter(({ id, permission }) => permission.endsWith('.read') && written.has(id))
+      .map(({ id, permission }) => ({ where: id, what: `writes, and ${permission} is enough for it; ask for the tier that may write` }));
+  },
+  except: [[/^createRegistryLogin$/, 'a login for an hour that may no more than its maker: whoever may pull needs one to pull with']],
+  planted: [{ ops: [plantedOp({ permission: 'registry.image.read' })], sources: writing }],
+  innocent: [
+    { ops: [plantedOp({ permission: 'registry.image.write' })], sources: writing },
+    {
+      ops: [plantedOp({ permission: 'registry.image.read' })],
+      sources: handler('operation(things.makeThing, ({ ctx }) => ctx.read(find))'),
+    },
+  ],
+};
+
+type Properties = Record<string, TSchema>;
+const propertiesOf = (schema: unknown): Properties => (schema as { properties?: Properties } | null)?.properties ?? {};
+
+/** The fields of an answer, of what it wraps, and of the items of its lists: `{ tokens: [{ name }] }` tells a name. */
+function fieldsTold(schema: TSchema | null | undefined): string[] {
+  const own = propertiesOf(schema);
+  const inner = Object.values(own).flatMap((field) => [propertiesOf(field), propertiesOf((field as { items?: unknown }).items)]);
+  return [own, ...inner].flatMap(Object.keys);
+}
+
+/** The same path, or the thing itself below its collection. */
+const isReadOf = (read: Op, write: Op) =>
+  read.method === 'GET' &&
+  (read.path === write.path || new RegExp(`^${write.path.replaceAll(/[{}]/g, '\\$&')}/\\{\\w+\\}$`).test(read.path));
+
+export const whatIsTakenComesBack: Rule<Promised> = {
+  name: 'what a body takes comes back',
+  enforced: true,
+  find: ({ ops }) =>
+    ops
+      .filter((op) => op.method !== 'GET' && op.body && !op.foreign && (op.responses[200] ?? op.responses[201]))
+      .flatMap((op) => {
+        const answers = [
+          op.responses[200],
+          op.responses[201],
+          ...ops.filter((read) => isReadOf(read, op)).map((read) => read.responses[200]),
+        ];
+        const told = new Set(answers.flatMap(fieldsTold));
+        return Object.keys(propertiesOf(op.body))
+          .filter((field) => !told.has(field))
+          .map((field) => ({ where: `${op.id}.${field}`, what: 'is taken, and neither its answer nor a GET of its path tells it again' }));
+      }),
+  except: [
+    [/^createToken\.expiresIn$/, 'comes back as expiresAt'],
+    [/^createRegistrationToken\.expiresIn$/, 'comes back as expiresAt'],
+    [/^acceptInvitation\.(secret|name)$/, 'the secret is spent; the name is in getMe'],
+    [/^createRegistryLogin\.pullOnly$/, 'comes back as scope'],
+    [/^setRegistryUpstreamCredential\.password$/, 'a secret that is never shown again'],
+    [/^setProvider\.authToken$/, 'a secret that is never shown again'],
+    [/^(create|update)StatusPage\.logo$/, 'an image, served at logoUrl'],
+  ],
+  planted: [
+    {
+      ops: [
+        plantedOp({
+          body: Type.Object({ name: Type.String(), colour: Type.String() }),
+          responses: { 201: Type.Object({ name: Type.String() }) },
+        }),
+      ],
+      sources: [],
+    },
+    {
+      ops: [
+        plantedOp({ body: Type.Object({ colour: Type.String() }), responses: { 201: Type.Object({ id: Type.String() }) } }),
+        plantedOp({ id: 'listOthers', method: 'GET', path: '/others', responses: { 200: Type.Object({ colour: Type.String() }) } }),
+      ],
+      sources: [],
+    },
+  ],
+  innocent: [
+    {
+      ops: [
+        plantedOp({ body: Type.Object({ colour: Type.String() }), responses: { 201: Type.Object({ id: Type.String() }) } }),
+        plantedOp({
+          id: 'getThing',
+          method: 'GET',
+          path: '/things/{id}',
+          responses: { 200: Type.Object({ colour: Type.String() }) },
+        }),
+      ],
+      sources: [],
+    },
+  ],
+};

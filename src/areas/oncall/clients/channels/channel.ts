@@ -1,0 +1,62 @@
+import type { ChannelName } from '../../rules/channels.ts';
+import type { Account } from '../twilio/client.ts';
+
+/** One page on its way to one person. */
+export interface PageToSend {
+  id: string;
+  org: string;
+  incident: { id: string; title: string; serviceName: string; description?: string };
+  user: { id: string; label: string };
+  channel: ChannelName;
+  /** The mailbox or the phone, as it was when the step fired. */
+  address: string;
+  /** Four digits that a reply names. */
+  code: string;
+  /** 1 the first time. */
+  attempt: number;
+  /** When it was first handed to the channel. */
+  sendingAt: string;
+  /** Where the person acknowledges with one press. */
+  ackUrl: string;
+}
+
+export interface ProviderAccount extends Account {
+  fromNumber: string;
+}
+
+/** What a channel has to know beyond the page itself, looked up anew for each attempt. */
+export interface Means {
+  /** The organization's account for SMS and calls. */
+  account: ProviderAccount | undefined;
+  /** Which of the provider's ids are known to belong to a page already. */
+  claimed(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+export interface Sent {
+  /** The provider's own name for it. */
+  providerId?: string;
+  state: 'sent' | 'delivered';
+}
+
+/** The page did not leave, and why. */
+export class PageFailed extends Error {
+  /** Trying again will not help, so the person's next rule fires at once. */
+  readonly permanent: boolean;
+  /** The provider refused not the page but the organization's account: its words. */
+  readonly accountRefused: string | undefined;
+
+  constructor(sentence: string, permanent: boolean, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
+    super(sentence, { cause });
+    this.name = 'PageFailed';
+    this.permanent = permanent;
+    this.accountRefused = accountRefused;
+  }
+}
+
+/** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
+export interface Channel {
+  /** Hands one page over; throws PageFailed. */
+  send(page: PageToSend, means: Means): Promise<Sent>;
+  /** Whether an earlier attempt handed it over: asked before it is sent again, since its answer may have been lost. */
+  find(page: PageToSend, means: Means): Promise<Sent | undefined>;
+}

@@ -1,0 +1,25 @@
+import { callbackUrl } from '../../rules/callback-url.ts';
+import { asFailure, dislikesCallback } from '../twilio/outcome.ts';
+import type { Means, PageToSend, ProviderAccount } from './channel.ts';
+
+export function accountOf({ account }: Means): ProviderAccount {
+  if (!account)
+    throw new Error('a page by phone was handed over without an account; rules/channels.ts must say that its channel needs one');
+  return account;
+}
+
+/** With the reports we want, or without them where the provider cannot reach us: a page matters more than its report. */
+export async function handOver(
+  publicUrl: string,
+  page: PageToSend,
+  send: (statusCallback: string | undefined) => Promise<string>,
+): Promise<string> {
+  try {
+    return await send(callbackUrl(publicUrl, page, 'status')).catch((error) => {
+      if (dislikesCallback(error)) return send(undefined);
+      throw error;
+    });
+  } catch (error) {
+    throw asFailure(error);
+  }
+}

@@ -1,0 +1,27 @@
+import { messagesTo, sendMessage } from '../twilio/client.ts';
+import type { Channel, PageToSend } from './channel.ts';
+import { accountOf, handOver } from './phone.ts';
+
+/** Reply codes stand in every message: they say which incident is meant, and by them we find it again at the provider. */
+const replyWords = (page: PageToSend) => `Reply ${page.code}a to acknowledge, ${page.code}r to resolve.`;
+
+const body = (page: PageToSend) => {
+  const what = `[${page.incident.serviceName}] ${page.incident.title}`;
+  return `${what.length > 400 ? `${what.slice(0, 399)}…` : what}\n${replyWords(page)}`;
+};
+
+export const makeSms = (publicUrl: () => string): Channel => ({
+  send: async (page, means) => {
+    const account = accountOf(means);
+    const providerId = await handOver(publicUrl(), page, (statusCallback) =>
+      sendMessage(account, { to: page.address, from: account.fromNumber, body: body(page), ...(statusCallback ? { statusCallback } : {}) }),
+    );
+    return { providerId, state: 'sent' };
+  },
+  find: async (page, means) => {
+    const account = accountOf(means);
+    const sent = await messagesTo(account, page.address, account.fromNumber, page.sendingAt);
+    const found = sent.find((m) => m.body?.includes(replyWords(page)) && !['failed', 'undelivered', 'canceled'].includes(m.status));
+    return found && { providerId: found.sid, state: found.status === 'delivered' ? 'delivered' : 'sent' };
+  },
+});

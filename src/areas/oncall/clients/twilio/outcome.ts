@@ -1,0 +1,22 @@
+import { isTemporary } from '../../rules/provider-reports.ts';
+import { PageFailed } from '../channels/channel.ts';
+import { TwilioRefusal } from './client.ts';
+
+/** The account itself is refused: every page will be, until somebody sets it again. */
+const broken = new Set([20003, 20404]);
+/** The provider cannot reach our address for its reports; the page itself is fine without them. */
+const noCallback = new Set([21609, 21604, 11200]);
+
+const isBroken = ({ status, code }: TwilioRefusal) => status === 401 || broken.has(code ?? 0);
+export const dislikesCallback = (error: unknown): boolean => error instanceof TwilioRefusal && noCallback.has(error.code ?? 0);
+
+/** What a refusal means for the page: for good, unless the provider itself says that it may pass. */
+export function asFailure(error: unknown): PageFailed {
+  if (!(error instanceof TwilioRefusal))
+    return new PageFailed(error instanceof Error ? error.message : String(error), false, { cause: error });
+  const sentence = `the provider refused: ${error.message}${error.code ? ` (${error.code})` : ''}`;
+  return new PageFailed(sentence, !isTemporary(error.code), {
+    cause: error,
+    ...(isBroken(error) ? { accountRefused: error.message } : {}),
+  });
+}

@@ -1,0 +1,14 @@
+import type { Ctx } from '../../../identity/context.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { notFound } from '../../../kernel/errors.ts';
+import { incidentById } from '../store/incidents.ts';
+
+/** The incident that a path names, if the caller may reach its service. */
+export async function findIncident(tx: Tx, ctx: Ctx, id: string) {
+  const incident = (await incidentById(tx, ctx.org, id)) ?? notFound('incident');
+  ctx.require(incident.service_id);
+  return incident;
+}
+
+/** How the caller appears in timelines. */
+export const actorOf = ({ user }: Ctx) => ({ kind: 'user', id: user.id, label: user.name || user.email });

@@ -1,0 +1,37 @@
+// What becomes of a page after it was handed over: the provider tells, or the person answers.
+import type { Tx } from '../../../kernel/db.ts';
+import { channels, pageAsSubject } from '../rules/channels.ts';
+import * as pages from '../store/pages.ts';
+import { note } from '../store/timeline.ts';
+import { failPage, retryPage } from './page.ts';
+
+/** The provider says that it arrived. */
+export async function markDelivered(tx: Tx, org: string, pageId: string): Promise<void> {
+  const page = await pages.pageById(tx, org, pageId);
+  if (!page || !(await pages.promote(tx, org, pageId, 'delivered'))) return;
+  const data = { pageId, channel: page.channel, userId: page.user_id };
+  await note(tx, org, page.incident_id, {
+    kind: 'page_delivered',
+    message: `${pageAsSubject(page.channel)} to ${page.label} arrived`,
+    data,
+  });
+}
+
+/** The person answered it: pressed a key, replied, or followed the link. The page, or undefined when there is none. */
+export async function confirmPage(tx: Tx, org: string, pageId: string): Promise<pages.PageRow | undefined> {
+  const page = await pages.pageById(tx, org, pageId);
+  if (!page) return undefined;
+  if (await pages.promote(tx, org, pageId, 'confirmed')) {
+    const data = { pageId, channel: page.channel, userId: page.user_id };
+    await note(tx, org, page.incident_id, {
+      kind: 'page_confirmed',
+      message: `${page.label} answered ${channels[page.channel].page}`,
+      data,
+    });
+  }
+  return page;
+}
+
+/** The provider took it and could not bring it. For good: the next rule fires at once; for now: it is sent again. */
+export const endUndelivered = (tx: Tx, org: string, pageId: string, why: { sentence: string; permanent: boolean }): Promise<void> =>
+  why.permanent ? failPage(tx, org, pageId, why.sentence) : retryPage(tx, org, pageId, why.sentence);

@@ -1,0 +1,59 @@
+import { membersOf } from '../../../identity/store/members.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
+import { shareService } from '../../services/index.ts';
+import { neverWaits, type Policy, type Step } from '../rules/walk.ts';
+import * as store from '../store/policies.ts';
+import { shareSchedules } from '../store/schedules.ts';
+
+// Changes are for incidents that open from now on: those under way have their copy.
+
+export async function createPolicy(tx: Tx, org: string, wanted: Omit<Policy, 'id'>): Promise<store.PolicyRow> {
+  checkWaits(wanted.repeat, wanted.steps);
+  await checkSteps(tx, org, wanted.steps);
+  return store.insertPolicy(tx, org, wanted);
+}
+
+/** `before` is locked by this transaction. */
+export async function updatePolicy(
+  tx: Tx,
+  org: string,
+  before: store.PolicyRow,
+  changes: { [K in 'name' | 'repeat' | 'steps']?: Policy[K] | undefined },
+): Promise<store.PolicyRow> {
+  const { name = before.name, repeat = before.repeat, steps = before.steps } = changes;
+  checkWaits(repeat, steps);
+  if (changes.steps) await checkSteps(tx, org, changes.steps);
+  return store.updatePolicy(tx, org, before.id, { name, repeat, steps });
+}
+
+/** Not while services have it. */
+export async function deletePolicy(tx: Tx, org: string, policy: store.PolicyRow): Promise<void> {
+  const users: string[] = [];
+  for (const id of await store.servicesWith(tx, org, policy.id)) users.push((await shareService(tx, org, id))?.name ?? id);
+  if (users.length) conflict(`the policy ${policy.name} still pages for ${users.join(', ')}; detach it there first`);
+  await store.deletePolicy(tx, org, policy.id);
+}
+
+/** Without one, incidents of the service page nobody. */
+export async function attachPolicy(tx: Tx, org: string, serviceId: string, policyId: string | undefined): Promise<void> {
+  if (policyId === undefined) await store.detachPolicy(tx, org, serviceId);
+  else if (!(await store.attachPolicy(tx, org, serviceId, policyId))) notFound('policy in escalationPolicyId');
+}
+
+/** Steps that can be walked: their targets exist now, and schedules among them stay until this transaction ends. */
+async function checkSteps(tx: Tx, org: string, steps: readonly Step[]): Promise<void> {
+  const members = steps.some((s) => s.target.kind === 'user') ? await membersOf(tx, org) : undefined;
+  const wanted = [...new Set(steps.filter((s) => s.target.kind === 'schedule').map((s) => s.target.id))];
+  const schedules = new Set(wanted.length ? (await shareSchedules(tx, org, wanted)).map((s) => s.id) : []);
+  for (const [i, { target }] of steps.entries()) {
+    if (target.kind === 'schedule' && !schedules.has(target.id)) notFound(`schedule in steps.${i}.target.id`);
+    if (target.kind === 'user' && !members?.has(target.id))
+      invalid(`steps.${i}.target.id names a user who is no member of this organization; invite them first`);
+  }
+}
+
+function checkWaits(repeat: number, steps: readonly Step[]): void {
+  if (neverWaits(repeat, steps))
+    invalid('every waitSeconds is 0 and repeat is not: all passes would come at once; give a step a wait, or set repeat to 0');
+}

@@ -1,0 +1,83 @@
+import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { rejected, unreachable } from '../../../kernel/errors.ts';
+import type { ProviderAccount } from '../clients/channels/channel.ts';
+import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../clients/twilio/client.ts';
+import * as store from '../store/provider.ts';
+
+/** What of a running process an account needs: the key that opens its token, and where the provider is. */
+type Keys = Pick<App, 'secrets' | 'config'>;
+
+/** The organization's own account with its token opened. */
+export const openAccount = ({ secrets, config }: Keys, org: string, found: store.ProviderRow): ProviderAccount => ({
+  url: config.twilio_url,
+  accountSid: found.account_sid,
+  authToken: secrets.unseal(found.auth_token, store.sealedAt(org)),
+  fromNumber: found.from_number,
+});
+
+/** To be dropped by whoever sets or clears an account. */
+const accountsTopic = 'oncall providers';
+
+/** Whose token signs what the provider tells us of an organization; undefined without an account. */
+export type Signers = (org: string) => Promise<string | undefined>;
+
+/**
+ * The tokens of all organizations at once: then a forged callback costs no statement, whatever organization it names, and none has
+ * to be refused unheard. The provider's addresses are those of all its customers, so they are no place to count by.
+ */
+export function makeSigners({ secrets, config, caches, db }: App): Signers {
+  const remembered = caches.make<{ tokens: ReadonlyMap<string, string> }>({ max: 1 });
+  const load = async () => {
+    const found = await db.read(store.providers);
+    const tokens = new Map(found.map((row) => [row.org_id, openAccount({ secrets, config }, row.org_id, row).authToken]));
+    return { value: { tokens }, topics: [accountsTopic] };
+  };
+  return async (org) => (await remembered.get('all', load))?.tokens.get(org);
+}
+
+export interface Credential {
+  accountSid: string;
+  authToken: string;
+  fromNumber: string;
+}
+
+/** Tried with the provider before anything is stored: a credential that fails at 3 a.m. is worse than one refused now. */
+export async function verifyCredential({ config }: Pick<App, 'config'>, { fromNumber, ...credential }: Credential): Promise<void> {
+  const account: Account = { url: config.twilio_url, ...credential };
+  const { status, number } = await ask(async () => ({
+    status: (await fetchAccount(account)).status,
+    number: await findNumber(account, fromNumber),
+  }));
+  if (status !== 'active') rejected(`the provider says that the account is ${status}; only an active one can page`);
+  if (!number) return rejected(`${fromNumber} is not a number of this account`);
+  const lacks = [number.capabilities.sms ? '' : 'SMS', number.capabilities.voice ? '' : 'voice'].filter(Boolean);
+  if (lacks.length) rejected(`${fromNumber} cannot do ${lacks.join(' or ')}; paging needs both`);
+}
+
+async function ask<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    if (error instanceof TwilioRefusal) return rejected(`the provider rejects the credentials: ${error.message}`, { cause: error });
+    return unreachable('the provider cannot be reached; nothing was stored, try again in a moment', { cause: error });
+  }
+}
+
+export async function setProvider(
+  tx: Tx,
+  { secrets, caches }: Pick<App, 'secrets' | 'caches'>,
+  org: string,
+  { accountSid, authToken, fromNumber }: Credential,
+): Promise<store.ProviderRow> {
+  const sealed = secrets.seal(authToken, store.sealedAt(org));
+  const saved = await store.saveProvider(tx, org, { accountSid, fromNumber, sealed });
+  await caches.drop(tx, accountsTopic);
+  return saved;
+}
+
+/** False: there was none. */
+export async function clearProvider(tx: Tx, { caches }: Pick<App, 'caches'>, org: string): Promise<boolean> {
+  await caches.drop(tx, accountsTopic);
+  return (await store.clearProvider(tx, org)) > 0;
+}

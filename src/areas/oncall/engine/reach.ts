@@ -1,0 +1,55 @@
+import type { App } from '../../../kernel/app.ts';
+import type { Db, Tx } from '../../../kernel/db.ts';
+import type { Means } from '../clients/channels/channel.ts';
+import { type ChannelName, channels, type Reach } from '../rules/channels.ts';
+import { type ProviderRow, provider, takenIds } from '../store/provider.ts';
+import { isStopped } from '../store/settings.ts';
+import { openAccount } from './provider.ts';
+
+type Settings = Pick<App, 'config' | 'secrets'>;
+
+const hasRelay = ({ config }: Pick<App, 'config'>) => Boolean(config.smtp_relay);
+const providerState = (found: ProviderRow | undefined): Reach['provider'] => (!found ? 'none' : found.broken === null ? 'works' : 'broken');
+
+/** For whoever looks at several people of one organization: each of them as they could be reached now. */
+export async function reachOfMembers(tx: Tx, app: Pick<App, 'config'>, org: string) {
+  const common = { provider: providerState(await provider(tx, org)), relay: hasRelay(app) };
+  return async (person: { id: string; email: string; phone: string | null }): Promise<Reach> => ({
+    ...common,
+    email: person.email,
+    phone: person.phone,
+    stopped: await isStopped(tx, org, person.id),
+  });
+}
+
+/** Somebody who saves their settings: doing so lifts an earlier STOP. */
+export const reachOnceSaved = async (
+  tx: Tx,
+  app: Pick<App, 'config'>,
+  org: string,
+  person: { email: string; phone: string | null },
+): Promise<Reach> => ({ ...person, stopped: false, provider: providerState(await provider(tx, org)), relay: hasRelay(app) });
+
+export interface Way {
+  reach: Reach;
+  means: Means;
+}
+
+/** The way that a page about to go out takes, at this moment: its address is the one of the step that fired. */
+export async function findWay(
+  db: Db,
+  app: Settings,
+  org: string,
+  page: { channel: ChannelName; user_id: string; address: string | null },
+): Promise<Way> {
+  const { goesTo } = channels[page.channel];
+  const [account, stopped] =
+    goesTo === 'phone' ? await db.read((tx) => Promise.all([provider(tx, org), isStopped(tx, org, page.user_id)])) : [undefined, false];
+  return {
+    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay: hasRelay(app) },
+    means: {
+      account: account && openAccount(app, org, account),
+      claimed: (providerIds) => db.read((tx) => takenIds(tx, org, providerIds)),
+    },
+  };
+}

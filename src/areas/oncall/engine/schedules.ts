@@ -1,0 +1,93 @@
+import { memberOf, membersOf } from '../../../identity/store/members.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
+import { isTimezone } from '../../../kernel/time-zone.ts';
+import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';
+import * as store from '../store/schedules.ts';
+
+type Wanted = Pick<store.ScheduleRow, 'name' | 'timezone' | 'participants' | 'handoff'>;
+
+/** The first participant's turn begins at `at`. */
+export async function createSchedule(tx: Tx, org: string, wanted: Wanted, at: string): Promise<store.ScheduleRow> {
+  checkTimezone(wanted.timezone);
+  const { name, timezone, handoff } = wanted;
+  const rotation = { timezone, participants: await checkParticipants(tx, org, wanted.participants), handoff };
+  const { anchorDate, anchorIndex } = anchorAt(rotation, at, 0);
+  return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
+}
+
+/** `schedule` is locked by this transaction. Who is on call at `at` stays so, unless the participants change. */
+export async function updateSchedule(
+  tx: Tx,
+  org: string,
+  schedule: store.ScheduleRow,
+  changes: { [K in keyof Wanted]?: Wanted[K] | undefined },
+  at: string,
+): Promise<store.ScheduleRow> {
+  const { name = schedule.name, timezone = schedule.timezone, handoff = schedule.handoff } = changes;
+  if (changes.timezone !== undefined) checkTimezone(changes.timezone);
+  const participants = changes.participants ? await checkParticipants(tx, org, changes.participants) : schedule.participants;
+  const { anchorDate, anchorIndex } = reanchored(store.rotationOf(schedule), { timezone, participants, handoff }, at);
+  return store.updateSchedule(tx, org, schedule.id, {
+    name,
+    timezone,
+    participants,
+    handoff,
+    anchor_date: anchorDate,
+    anchor_index: anchorIndex,
+  });
+}
+
+function checkTimezone(name: string): void {
+  if (!isTimezone(name)) invalid('timezone must be an IANA name, such as Europe/Paris');
+}
+
+/** Not while policies have a step for it. */
+export async function deleteSchedule(tx: Tx, org: string, schedule: store.ScheduleRow): Promise<void> {
+  const policies = await store.policiesTargeting(tx, org, schedule.id);
+  if (policies.length)
+    conflict(`the schedule ${schedule.name} is still a target of ${policies.map((p) => p.name).join(', ')}; change those policies first`);
+  await store.deleteSchedule(tx, org, schedule.id);
+}
+
+/** Somebody who asks for the shifts of a year, or subscribes to them, gets all of this in one answer. */
+const mostOverrides = 1_000;
+
+/** `schedule` is locked by this transaction. */
+export async function addOverride(
+  tx: Tx,
+  org: string,
+  schedule: store.ScheduleRow,
+  wanted: Person & { startsAt: string; endsAt: string },
+  at: string,
+): Promise<store.OverrideRow> {
+  const [startsAt, endsAt] = [new Date(wanted.startsAt).toISOString(), new Date(wanted.endsAt).toISOString()];
+  if (endsAt <= startsAt) invalid('endsAt must be after startsAt');
+  if (endsAt <= at) invalid('endsAt lies in the past, where nobody is paged any more; send a later end');
+  const person = await checkPerson(tx, org, wanted);
+  if ((await store.countOverrides(tx, org, schedule.id)) >= mostOverrides)
+    conflict(`the schedule ${schedule.name} has 1,000 overrides under way and ahead; remove some first`);
+  return store.insertOverride(tx, org, schedule.id, { ...person, startsAt, endsAt });
+}
+
+export async function removeOverride(tx: Tx, org: string, scheduleId: string, id: string): Promise<void> {
+  if (!(await store.lockSchedule(tx, org, scheduleId))) notFound('schedule');
+  if (!(await store.deleteOverride(tx, org, scheduleId, id))) notFound('override');
+}
+
+/** Everybody named must be a member; an empty label becomes their name. */
+async function checkParticipants(tx: Tx, org: string, wanted: readonly Person[]): Promise<Person[]> {
+  const members = await membersOf(tx, org);
+  return wanted.map(({ userId, label }, i) => {
+    const member =
+      members.get(userId) ??
+      invalid(`participants.${i}.userId is no member of the organization; GET /api/v1/organization/members lists them`);
+    return { userId, label: label.trim() || member.name };
+  });
+}
+
+async function checkPerson(tx: Tx, org: string, { userId, label }: Person): Promise<Person> {
+  const member =
+    (await memberOf(tx, org, userId)) ?? invalid('userId is no member of the organization; GET /api/v1/organization/members lists them');
+  return { userId, label: label.trim() || member.name };
+}

@@ -1,0 +1,68 @@
+import type { App } from '../../../kernel/app.ts';
+import type { Db } from '../../../kernel/db.ts';
+import { PageFailed, type PageToSend, type Sent } from '../clients/channels/channel.ts';
+import type { Channels } from '../clients/channels/index.ts';
+import { failureOf, type Reach } from '../rules/channels.ts';
+import type { SendingRow } from '../store/pages.ts';
+import { markBroken } from '../store/provider.ts';
+import { ackUrl } from './ack-link.ts';
+import { findWay } from './reach.ts';
+
+const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
+  id: page.id,
+  org,
+  incident: {
+    id: page.incident_id,
+    title: page.title,
+    serviceName: page.service_name,
+    ...(page.description ? { description: page.description } : {}),
+  },
+  user: { id: page.user_id, label: page.label },
+  channel: page.channel,
+  address: page.address ?? '',
+  code: page.code,
+  attempt: page.attempts,
+  sendingAt: page.sending_at,
+  ackUrl: ackUrl(app, org, page.id),
+});
+
+/** Something missing is a failure that everybody sees, never a page that quietly stays away. */
+function checkWay(page: SendingRow, reach: Reach): void {
+  const missing = failureOf(page.channel, reach, page.label);
+  if (missing) throw new PageFailed(missing, true);
+}
+
+/** What sends: `db` is the connections of the lane that pages have to themselves. */
+export interface Sender {
+  app: App;
+  db: Db;
+  channels: Channels;
+}
+
+export async function sendPage({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent> {
+  const { reach, means } = await findWay(db, app, org, page);
+  checkWay(page, reach);
+  const record = (why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
+  try {
+    const sent = await channels[page.channel].send(toSend(app, org, page), means);
+    if (reach.provider === 'broken') await record(null);
+    return sent;
+  } catch (error) {
+    if (error instanceof PageFailed && error.accountRefused) await record(error.accountRefused);
+    throw error;
+  }
+}
+
+/** Not known whether an earlier attempt handed it over: the provider says, or we ask again later. */
+export class Unsure extends Error {}
+
+export async function findSent({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent | undefined> {
+  try {
+    const { reach, means } = await findWay(db, app, org, page);
+    checkWay(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
+    return await channels[page.channel].find(toSend(app, org, page), means);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Unsure(`it is not known whether an earlier attempt went out: ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,25 @@
+import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { conflict, invalid } from '../../../kernel/errors.ts';
+import { refusalOf } from '../rules/channels.ts';
+import { isPhone } from '../rules/phones.ts';
+import * as store from '../store/settings.ts';
+import { reachOnceSaved } from './reach.ts';
+
+/** Everything at once: without a phone, the one that was given before is forgotten. Rules that could page nobody are refused. */
+export async function saveSettings(
+  tx: Tx,
+  app: Pick<App, 'config'>,
+  org: string,
+  person: { id: string; email: string },
+  { phone, rules }: store.Wishes,
+): Promise<store.Wishes> {
+  if (phone !== null && !isPhone(phone)) invalid('phone must be in E.164 format, such as +33612345678');
+  const channels = rules.map((rule) => rule.channel);
+  const refusal = refusalOf(channels, await reachOnceSaved(tx, app, org, { email: person.email, phone }));
+  if (refusal) (refusal.status === 400 ? invalid : conflict)(refusal.sentence);
+  return store.saveSettings(tx, org, person.id, { phone, rules });
+}
+
+/** The person texted STOP (or START): the provider holds back SMS to this phone, and so do we. */
+export const heedStop = (tx: Tx, org: string, phone: string, stopped: boolean) => store.setStopped(tx, org, phone, stopped);

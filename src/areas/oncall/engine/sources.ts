@@ -1,0 +1,48 @@
+import { type Loader, topics } from '../../../identity/principal.ts';
+import { mintKey } from '../../../identity/token-format.ts';
+import type { Caches } from '../../../kernel/cache.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { insertSource, revokeSource as revoke, type SourceRow, sourceByHash } from '../store/sources.ts';
+
+/** What the principal cache keeps of an alert source. */
+export interface SourceAccess {
+  sourceId: string;
+  serviceId: string;
+}
+
+export const loadSource: Loader = async (tx, hash) => {
+  const source = await sourceByHash(tx, hash);
+  if (!source) return undefined;
+  const access: SourceAccess = { sourceId: source.id, serviceId: source.service_id };
+  return {
+    ttlMs: source.revoked ? 0 : Number.POSITIVE_INFINITY,
+    topics: [topics.org(source.org_id), topics.credential(source.id)],
+    principal: source.revoked
+      ? undefined
+      : {
+          id: source.id,
+          org: { id: source.org_id, slug: '' },
+          entitlements: new Set(),
+          grants: new Map(),
+          scopes: [],
+          customRoles: {},
+          access,
+        },
+  };
+};
+
+/** Its token is shown this once; what we keep is a hash. */
+export async function createSource(
+  tx: Tx,
+  org: string,
+  wanted: { name: string; serviceId: string },
+): Promise<SourceRow & { token: string }> {
+  const { key: token, hash } = mintKey('src');
+  return { ...(await insertSource(tx, org, { ...wanted, hash })), token };
+}
+
+/** From the commit on, its token is refused by every process. */
+export async function revokeSource(tx: Tx, caches: Caches, org: string, id: string): Promise<void> {
+  await revoke(tx, org, id);
+  await caches.drop(tx, topics.credential(id));
+}

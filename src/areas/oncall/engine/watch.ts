@@ -1,0 +1,48 @@
+// What the platform looks after by itself, whether or not anybody asks.
+import type { Db, Tx } from '../../../kernel/db.ts';
+import { enqueueMany } from '../../../kernel/jobs/index.ts';
+import { tellHeartbeat } from '../clients/heartbeat.ts';
+import { takeStale } from '../store/alerts.ts';
+import { type Lag, lag } from '../store/figures.ts';
+import { overdueWalks } from '../store/incidents.ts';
+import { overduePages } from '../store/pages.ts';
+import { noteAll } from '../store/timeline.ts';
+import { pageJob } from './page.ts';
+import { stepJob } from './step.ts';
+
+/** Alerts whose sender has fallen silent: said once each in the timeline of their incident, which stays as it is. */
+export async function tellStaleAlerts(tx: Tx): Promise<void> {
+  const stale = Map.groupBy(await takeStale(tx), (alert) => alert.org_id);
+  for (const [org, alerts] of stale)
+    await noteAll(
+      tx,
+      org,
+      alerts.map((alert) => ({
+        incidentId: alert.incident_id,
+        kind: 'alert_stale',
+        message: `${alert.source_name} no longer says that ${alert.title} fires, nor that it ended; look whether it still runs`,
+        data: { alertId: alert.id },
+      })),
+    );
+}
+
+const overdueSeconds = 30;
+
+/** Steps and pages that are overdue get their job again if it is gone; enqueueing what is there already does nothing. How many had none. */
+export async function requeueLostWork(tx: Tx): Promise<{ walks: number; pages: number }> {
+  const keyed = ({ org_id, id }: { org_id: string; id: string }) => ({ key: id, org: org_id });
+  const walks = await enqueueMany(tx, stepJob, (await overdueWalks(tx, overdueSeconds)).map(keyed));
+  const pages = await enqueueMany(tx, pageJob, (await overduePages(tx, overdueSeconds)).map(keyed));
+  return { walks, pages };
+}
+
+/** Later than this, the outside watcher must notice. */
+const mostLagSeconds = 60;
+
+/** Tells the operator's watcher that pages go out in time; when they do not, it hears nothing, and we return how late they are. */
+export async function beatHeart(db: Db, url: string, signal: AbortSignal): Promise<Lag | undefined> {
+  const late = await db.read(lag);
+  if (Math.max(late.escalation, late.page) > mostLagSeconds) return late;
+  await tellHeartbeat(url, signal);
+  return undefined;
+}

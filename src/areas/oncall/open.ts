@@ -1,0 +1,27 @@
+import type { Host, Opened } from '../area.ts';
+import { type Channels, makeChannels } from './clients/channels/index.ts';
+import { makeSigners } from './engine/provider.ts';
+import { makeTurns, type Turns } from './engine/turns.ts';
+import { measure } from './metrics.ts';
+import { ackPage } from './planes/ack-page.ts';
+import { twilioCallbacks } from './planes/twilio/callbacks.ts';
+
+/** On-call's running state. */
+export interface OpenOncall {
+  /** By which pages go out. */
+  channels: Channels;
+  /** One delivery for a service at a time. */
+  inTurn: Turns;
+}
+
+export function openOncall({ app }: Host): Opened<OpenOncall> {
+  const signers = makeSigners(app);
+  return {
+    own: { channels: makeChannels(app), inTurn: makeTurns() },
+    routes: (server) => {
+      ackPage(server, app);
+      twilioCallbacks(server, app, signers);
+    },
+    metrics: (registry) => measure(registry, app),
+  };
+}

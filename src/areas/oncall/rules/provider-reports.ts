@@ -1,0 +1,28 @@
+/** Codes of Twilio after which the same message may still go through. */
+const temporary = new Set([20429, 30001, 30008]);
+
+export const isTemporary = (code: number | undefined): boolean => temporary.has(code ?? 0);
+
+export type Report = { is: 'delivered' } | { is: 'failed'; permanent: boolean; sentence: string } | { is: 'underway' };
+
+/** What the provider's report about a message means. */
+export function messageReport(status: string, code: number | undefined): Report {
+  if (status === 'delivered' || status === 'read') return { is: 'delivered' };
+  if (status === 'failed' || status === 'undelivered')
+    return { is: 'failed', permanent: !isTemporary(code), sentence: `the provider could not deliver it${code ? ` (${code})` : ''}` };
+  return { is: 'underway' };
+}
+
+const endsOfCalls: Record<string, string> = {
+  busy: 'the line was busy',
+  'no-answer': 'nobody answered',
+  failed: 'the call could not be made',
+  canceled: 'the call was canceled',
+  completed: 'somebody or a voicemail box answered, but no key was pressed',
+};
+
+/** What its report about a call means. One that ended without a key pressed reached nobody: busy, no answer, and a voicemail box alike. */
+export function callReport(status: string): Report {
+  const sentence = endsOfCalls[status];
+  return sentence ? { is: 'failed', permanent: true, sentence } : { is: 'underway' };
+}

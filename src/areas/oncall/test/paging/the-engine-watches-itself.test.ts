@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { once as event } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { run } from '../../../../kernel/db.ts';
+import { cancel, channelNamed, wake } from '../../../../kernel/jobs/index.ts';
+import { stepJob } from '../../engine/step.ts';
+import { heartbeat } from '../../tasks.ts';
+import { covered, eventually, made, mails, once, user, ward } from '../support.ts';
+
+async function watching(t: TestContext) {
+  const watcher = { beats: 0, url: '' };
+  const server = createServer((_request, response) => {
+    watcher.beats++;
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await event(server, 'listening');
+  t.after(() => server.close());
+  watcher.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beat`;
+  return watcher;
+}
+
+test('lag and response times are measured, and a heartbeat goes out while pages are in time', async (t) => {
+  const watcher = await watching(t);
+  const qd = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_METRICS_TOKEN: 'scrape' } });
+  const { owner, smtp } = qd;
+  await eventually(async () => watcher.beats === 1);
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
+    const line = text.split('\n').find((l) => l.startsWith(`quarterdeck_oncall_${name}`) && !l.startsWith('#'));
+    return line === undefined ? Number.NaN : Number(line.split(' ').at(-1));
+  };
+  assert.equal(await metric('escalation_lag_seconds'), 0);
+
+  const { service } = await covered(owner, {
+    steps: [
+      [user(owner), 60],
+      [user(owner), 60],
+    ],
+  });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await mails(smtp, owner.email, 1);
+  await once(owner, id, (i) => i.pages[0]?.state === 'sent');
+
+  // Somebody dropped the job of the next step. It is late then, the heartbeat stops, and the step is found and fired.
+  await qd.app.db.write((tx) => cancel(tx, stepJob, id));
+  await qd.app.db.write(async (tx) => {
+    await run(tx)`select 1 from oncall.incident where id = ${id} for update`; // until we have looked, nobody fires it
+    await qd.clock.advance('3m');
+    assert.ok((await metric('escalation_lag_seconds')) >= 119);
+  });
+  await mails(smtp, owner.email, 2);
+  await made(owner.post(`/oncall/incidents/${id}/ack`));
+  assert.equal(await metric('escalation_lag_seconds'), 0);
+  assert.ok((await metric(`mean_time_to_acknowledge_seconds{service="${service.id}"}`)) >= 180);
+  const before = watcher.beats;
+  await qd.clock.advance('31s');
+  await qd.app.db.write(async (tx) => wake(tx, channelNamed('oncall.heartbeat')));
+  await eventually(async () => watcher.beats > before);
+});
+
+test('the heartbeat is withheld while a page is late', async (t) => {
+  const watcher = await watching(t);
+  // Nobody works here, so whatever falls due stays due.
+  const { owner, clock, perform } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
+  const beat = () => perform(heartbeat);
+  const { service } = await covered(owner, { steps: [[user(owner), 60]] });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await beat();
+  assert.equal(watcher.beats, 1, 'a moment is not late');
+  await clock.advance('61s');
+  await beat();
+  assert.equal(watcher.beats, 1);
+  await made(owner.post(`/oncall/incidents/${id}/ack`));
+  await beat();
+  assert.equal(watcher.beats, 2, 'nobody waits for a page any more');
+});

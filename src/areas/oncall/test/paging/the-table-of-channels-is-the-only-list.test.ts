@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { channelNames } from '../../../../../contract/oncall/channels.ts';
+import { oncall } from '../../../../../contract/oncall.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { rows } from '../../../../kernel/db.ts';
+import { makeChannels } from '../../clients/channels/index.ts';
+import { addressOf, channels, failureOf, pageAsSubject, type Reach, refusalOf, warningOf } from '../../rules/channels.ts';
+
+test('the contract, the table, the senders and the database name the same channels', async (t) => {
+  assert.deepEqual(Object.keys(channels), [...channelNames]);
+  const mail = { deliver: async () => ({ response: '' }) };
+  assert.deepEqual(Object.keys(makeChannels({ mail, publicUrl: () => '' })).sort(), [...channelNames].sort());
+  const offered = JSON.stringify(oncall.savePagingSettings.body);
+  assert.ok(offered.includes(JSON.stringify(channelNames)), offered);
+
+  const { app } = await quarterdeck(t);
+  const checks = await app.db.read(
+    (tx) => rows(tx, Type.Object({ definition: Type.String() }))`
+      select pg_get_constraintdef(c.oid) as definition from pg_constraint c
+       where c.conrelid = 'oncall.page'::regclass and c.contype = 'c'
+         and c.conkey = array[(select attnum from pg_attribute where attrelid = c.conrelid and attname = 'channel')]`,
+  );
+  assert.equal(checks.length, 1, 'one check on oncall.page.channel');
+  const allowed = [...checks[0]!.definition.matchAll(/'([^']*)'/g)].map((m) => m[1]);
+  assert.deepEqual(
+    allowed.sort(),
+    [...channelNames].sort(),
+    'the check on oncall.page.channel allows other words than contract/oncall/channels.ts; add a migration that replaces it',
+  );
+});
+
+const fine: Reach = { email: 'a@example.com', phone: '+33612345678', stopped: false, provider: 'works', relay: true };
+
+test('what is missing is told to those who save, preview and send, each in their own words', () => {
+  for (const channel of channelNames) {
+    assert.equal(warningOf(channel, fine), undefined);
+    assert.equal(failureOf(channel, fine, 'Ada'), undefined);
+    assert.match(pageAsSubject(channel), /^An? \w+$/);
+  }
+  assert.equal(refusalOf(channelNames, fine), undefined);
+  assert.deepEqual(
+    channelNames.map((channel) => addressOf(channel, fine)),
+    [fine.email, fine.phone, fine.phone],
+  );
+
+  const bare: Reach = { ...fine, phone: null, provider: 'none' };
+  assert.equal(refusalOf(['email'], bare), undefined);
+  assert.deepEqual(refusalOf(['email', 'sms'], bare), {
+    status: 400,
+    sentence: 'sms and voice rules need a phone; add it, or use email rules only',
+  });
+  assert.equal(refusalOf(['voice'], { ...fine, provider: 'none' })?.status, 409);
+  assert.equal(refusalOf(['sms'], { ...fine, provider: 'broken', stopped: true, relay: false }), undefined, 'what may be mended by then');
+
+  assert.match(warningOf('sms', bare)!, /^no-credential/);
+  assert.match(warningOf('voice', { ...fine, phone: null })!, /no phone number/);
+  assert.match(warningOf('sms', { ...fine, stopped: true })!, /STOP/);
+  assert.equal(warningOf('voice', { ...fine, stopped: true }), undefined, 'STOP is about messages');
+  assert.match(warningOf('voice', { ...fine, provider: 'broken' })!, /refused the organization’s credential/);
+  assert.match(warningOf('email', { ...fine, relay: false })!, /QUARTERDECK_SMTP_RELAY/);
+
+  assert.match(failureOf('sms', bare, 'Ada')!, /^no-credential/);
+  assert.equal(failureOf('voice', { ...fine, phone: null }, 'Ada'), 'Ada has given no phone');
+  assert.match(failureOf('sms', { ...fine, stopped: true }, 'Ada')!, /^Ada texted STOP/);
+  assert.equal(failureOf('sms', { ...fine, provider: 'broken' }, 'Ada'), undefined, 'it may work again, so it is tried');
+  assert.equal(failureOf('email', { ...fine, relay: false }, 'Ada'), undefined, 'the mail itself says so');
+});

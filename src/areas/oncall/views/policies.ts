@@ -1,0 +1,28 @@
+import { membersOf } from '../../../identity/store/members.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import type { Step } from '../rules/walk.ts';
+import type { PolicyRow } from '../store/policies.ts';
+import { scheduleNames } from '../store/schedules.ts';
+
+/** How targets without a label of their own are called now. */
+export type Labels = (target: { kind: 'schedule' | 'user'; id: string }) => string | undefined;
+
+/** Names for the targets that were given none, asked for only when there are such. */
+export async function labelsFor(tx: Tx, org: string, policies: readonly { steps: readonly Step[] }[]): Promise<Labels> {
+  const nameless = policies.flatMap((p) => p.steps).filter((s) => !s.target.label);
+  const members = nameless.some((s) => s.target.kind === 'user') ? await membersOf(tx, org) : undefined;
+  const schedules = nameless.some((s) => s.target.kind === 'schedule') ? await scheduleNames(tx, org) : undefined;
+  return ({ kind, id }) => (kind === 'schedule' ? schedules?.get(id) : members?.get(id)?.name || members?.get(id)?.email);
+}
+
+export const policyView = (p: PolicyRow, labels: Labels) => ({
+  id: p.id,
+  name: p.name,
+  repeat: p.repeat,
+  steps: p.steps.map(({ target, waitSeconds }) => ({
+    target: { kind: target.kind, id: target.id, label: target.label || (labels(target) ?? target.id) },
+    waitSeconds,
+  })),
+  services: p.services,
+  createdAt: p.created_at,
+});

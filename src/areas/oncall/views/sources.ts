@@ -1,0 +1,9 @@
+import type { SourceRow } from '../store/sources.ts';
+
+export const sourceView = (s: SourceRow) => ({
+  id: s.id,
+  name: s.name,
+  serviceId: s.service_id,
+  createdAt: s.created_at,
+  lastEventAt: s.last_event_at,
+});

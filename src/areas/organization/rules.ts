@@ -1,9 +1,0 @@
-import type { OrganizationRole } from '../../../contract/permissions.ts';
-import { covers, type Grants, grantsOf } from '../../identity/grants.ts';
-import { forbidden } from '../../kernel/errors.ts';
-
-/** Owner, admin and member are given and taken only by those who hold at least as much. */
-export function requireHolding(held: Grants, role: OrganizationRole) {
-  if (!covers(held, grantsOf([{ role, resourceIds: [] }], {})))
-    forbidden(`only those who hold the role ${role} can give it or take it away`);
-}

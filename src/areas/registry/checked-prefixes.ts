@@ -1,9 +1,0 @@
-import { invalid } from '../../kernel/errors.ts';
-import { badPrefix } from './rules/prefixes.ts';
-
-export function checkedPrefixes(given: readonly string[] = []): string[] {
-  const wrong = badPrefix(given);
-  if (wrong !== undefined)
-    invalid(`repoPrefixes: "${wrong}" cannot begin a repository's name; write whole parts such as team/app, without the registry's slug`);
-  return [...new Set(given)];
-}

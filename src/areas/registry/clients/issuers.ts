@@ -1,0 +1,143 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Guard, Timeouts } from '../../../kernel/guard/index.ts';
+import type { Logger } from '../../../kernel/log.ts';
+import { badIssuer } from '../rules/issuer.ts';
+
+// Issuers' keys, fetched through the guard, kept for a while, and fetched again early only when a token names a key that is not among
+// them, since that is what a rotation looks like. Somebody who makes up key ids cannot turn us against an issuer: one fetch in 30 s.
+
+/** The token is not good. Why is for the log: whoever sent it learns only that no rule matches. */
+export class BadToken extends Error {}
+
+export class IssuerAway extends Error {
+  readonly issuer: string;
+
+  constructor(issuer: string, cause: unknown) {
+    super(`the issuer ${issuer} cannot be reached`, { cause });
+    this.name = 'IssuerAway';
+    this.issuer = issuer;
+  }
+}
+
+export interface Issuers {
+  /** The claims of a token that this issuer signed and that is valid now. */
+  verify(issuer: string, token: string): Promise<JWTPayload>;
+}
+
+type Keys = ReturnType<typeof createLocalJWKSet>;
+
+interface Known {
+  keys: Keys | undefined;
+  fetchedAt: number;
+  triedAt: number;
+  failure: unknown;
+  fetching: Promise<void> | undefined;
+}
+
+const times = { freshMs: 600_000, staleMs: 3_600_000, rotationMs: 30_000, failureMs: 10_000 };
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const patience: Timeouts = { connectMs: 3_000, headersMs: 5_000, idleMs: 3_000, totalMs: 5_000 };
+
+export interface IssuerParts {
+  guard: Guard;
+  log: Logger;
+  /** The product's time in milliseconds. */
+  clock: () => Promise<number>;
+  /** Whether an issuer at this address may speak plain http. */
+  mayBePlain: (host: string) => boolean;
+  timeouts?: Timeouts;
+  monotonic?: () => number;
+}
+
+export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
+  const known = new LRUCache<string, Known>({ max: 1_000 });
+  const keysOf = makeKeysOf(parts, known);
+  return {
+    verify: async (issuer, token) => {
+      for (const rotated of [false, true]) {
+        const keys = await keysOf(issuer, rotated);
+        if (!keys) throw new IssuerAway(issuer, known.get(issuer)?.failure);
+        try {
+          const options = {
+            issuer,
+            algorithms,
+            clockTolerance: 60,
+            requiredClaims: ['exp', 'iat', 'sub', 'aud'],
+            currentDate: new Date(await clock()),
+          };
+          return (await jwtVerify(token, keys, options)).payload;
+        } catch (error) {
+          if (error instanceof errors.JWKSNoMatchingKey && !rotated) continue;
+          throw new BadToken((error as Error).message);
+        }
+      }
+      throw new BadToken('no key of the issuer signed it');
+    },
+  };
+}
+
+/** The issuer's keys, fetched when they are due and that is allowed. Undefined: there are none that are still good. */
+function makeKeysOf(parts: Omit<IssuerParts, 'clock'>, known: LRUCache<string, Known>) {
+  const { monotonic = () => performance.now() } = parts;
+
+  const refresh = (issuer: string, entry: Known) => {
+    entry.fetching ??= (async () => {
+      entry.triedAt = monotonic();
+      try {
+        entry.keys = await fetchKeys(parts, issuer);
+        entry.fetchedAt = monotonic();
+        entry.failure = undefined;
+      } catch (error) {
+        entry.failure = error;
+        parts.log.warn({ issuer, error: (error as Error).message }, 'the keys of an OIDC issuer cannot be fetched');
+      } finally {
+        entry.fetching = undefined;
+      }
+    })();
+    return entry.fetching;
+  };
+
+  return async (issuer: string, rotated: boolean): Promise<Keys | undefined> => {
+    const entry: Known = known.get(issuer) ?? {
+      keys: undefined,
+      fetchedAt: -Infinity,
+      triedAt: -Infinity,
+      failure: undefined,
+      fetching: undefined,
+    };
+    known.set(issuer, entry);
+    const now = monotonic();
+    const wanted = now - entry.fetchedAt > (rotated ? times.rotationMs : times.freshMs);
+    const allowed = now - entry.triedAt > (entry.failure ? times.failureMs : times.rotationMs);
+    if (entry.fetching || (wanted && allowed)) await refresh(issuer, entry);
+    if (!entry.keys || monotonic() - entry.fetchedAt > times.staleMs) return undefined;
+    return entry.keys;
+  };
+}
+
+type Fetching = Pick<IssuerParts, 'guard' | 'mayBePlain' | 'timeouts'>;
+
+async function fetchKeys(parts: Fetching, issuer: string): Promise<Keys> {
+  const discovered = await fetchObject(parts, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+  // Discovery 4.3: a document that speaks for another issuer speaks for nobody.
+  if (discovered['issuer'] !== issuer) throw new Error(`the discovery document is of ${String(discovered['issuer']).slice(0, 200)}`);
+  const address = discovered['jwks_uri'];
+  if (typeof address !== 'string' || !URL.canParse(address)) throw new Error('the discovery document names no jwks_uri');
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== 'https:' && badIssuer(`${protocol}//${hostname}`, parts.mayBePlain)) throw new Error('the jwks_uri is not https');
+  const found = await fetchObject(parts, address);
+  if (!Array.isArray(found['keys']) || found['keys'].length > 100) throw new Error('the key set has no keys, or too many');
+  return createLocalJWKSet(found as unknown as JSONWebKeySet);
+}
+
+async function fetchObject({ guard, timeouts = patience }: Fetching, url: string): Promise<Record<string, unknown>> {
+  const answer = await guard.fetch('oidc', url, { timeouts, maxBodyBytes: 262_144, headers: { accept: 'application/json' } });
+  if (answer.status !== 200) {
+    answer.cancel();
+    throw new Error(`${url} answered ${answer.status}`);
+  }
+  const found = await answer.json();
+  if (typeof found !== 'object' || found === null) throw new Error(`${url} answered with something else than an object`);
+  return found as Record<string, unknown>;
+}

@@ -1,0 +1,26 @@
+import { GuardFailure, type GuardResponse, type Timeouts } from '../../../../kernel/guard/index.ts';
+import { UpstreamAway } from '../../rules/errors.ts';
+
+/** How long an upstream may take for anything but a layer. */
+export const short: Timeouts = { connectMs: 5_000, headersMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
+
+/** The answer, or UpstreamAway when there was none. */
+export const unlessUnreachable = (who: string, asking: Promise<GuardResponse>): Promise<GuardResponse> =>
+  asking.catch((error) => {
+    if (error instanceof GuardFailure) throw new UpstreamAway(`${who} is unreachable: ${error.message}`, { cause: error });
+    throw error;
+  });
+
+/** The answer, or UpstreamAway when it says that the upstream fails or limits us. */
+export function refuseAway(host: string, answer: GuardResponse): GuardResponse {
+  if (answer.status !== 429 && answer.status < 500) return answer;
+  answer.cancel();
+  const wait = Number(answer.headers['retry-after']);
+  const retrySeconds = Number.isFinite(wait) && wait > 0 ? wait : answer.status === 429 ? 60 : 10;
+  if (answer.status === 429)
+    throw new UpstreamAway(`the upstream ${host} limits how often it is asked; bring your own login for it, or try again later`, {
+      limited: true,
+      retrySeconds,
+    });
+  throw new UpstreamAway(`the upstream ${host} fails with ${answer.status}`, { retrySeconds });
+}

@@ -1,0 +1,52 @@
+import { topics } from '../../../../identity/principal.ts';
+import { mintKey } from '../../../../identity/token-format.ts';
+import type { Caches } from '../../../../kernel/cache.ts';
+import type { Tx } from '../../../../kernel/db.ts';
+import { notFound } from '../../../../kernel/errors.ts';
+import * as keys from '../../store/keys.ts';
+import { insertLogin, type LoginRow, type NewLogin, revokeLogin } from '../../store/logins.ts';
+import { deleteRule, insertRule, type NewRule, type RuleRow } from '../../store/rules.ts';
+
+// Data-plane credentials: keys that somebody minted, logins for an hour, and the rules by which CI mints its own. What is revoked here
+// ends at once everywhere: its topic is dropped in the transaction that revokes it.
+
+export type NewManualKey = Pick<keys.NewKey, 'registryId' | 'name' | 'mode' | 'prefixes'> & { userId: string };
+
+/** The secret is shown once; only its hash is kept. */
+export async function createKey(tx: Tx, org: string, wanted: NewManualKey): Promise<{ key: keys.KeyRow; secret: string }> {
+  const { key: secret, hash } = mintKey('reg');
+  const key = (await keys.insertKey(tx, org, { ...wanted, hash, mintedVia: 'manual' }))!;
+  return { key, secret };
+}
+
+export async function revokeKey(tx: Tx, caches: Caches, org: string, registryId: string, keyId: string) {
+  const key = (await keys.revokeKey(tx, org, registryId, keyId)) ?? notFound('key');
+  await caches.drop(tx, topics.credential(key.key_id));
+  return key;
+}
+
+const loginSeconds = 3600;
+
+export async function createLogin(tx: Tx, org: string, wanted: Omit<NewLogin, 'hash' | 'expiresIn'>) {
+  const { key: password, hash } = mintKey('reg');
+  return { login: await insertLogin(tx, org, { ...wanted, hash, expiresIn: loginSeconds }), password };
+}
+
+export async function endLogin(tx: Tx, caches: Caches, org: string, { key_id }: LoginRow): Promise<void> {
+  await revokeLogin(tx, org, key_id);
+  await caches.drop(tx, topics.credential(key_id));
+}
+
+export const createRule = (tx: Tx, org: string, registryId: string, rule: NewRule): Promise<RuleRow> =>
+  insertRule(tx, org, registryId, rule);
+
+/** A rule goes with the keys that it minted. */
+export async function removeRule(tx: Tx, caches: Caches, org: string, registryId: string, id: number) {
+  const rule = (await deleteRule(tx, org, registryId, id)) ?? notFound('rule');
+  const revoked = await keys.revokeKeysOfRule(tx, org, rule.id);
+  for (const { key_id } of revoked) await caches.drop(tx, topics.credential(key_id));
+  return { rule, revoked: revoked.map((k) => k.key_id) };
+}
+
+/** Keys that nobody lists any more. */
+export const forgetOldKeys = keys.forgetOldKeys;

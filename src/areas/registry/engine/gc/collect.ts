@@ -1,0 +1,85 @@
+import { mayRemoveStored } from '../../../../kernel/backup-lock.ts';
+import type { Tx } from '../../../../kernel/db.ts';
+import type { Logger } from '../../../../kernel/log.ts';
+import { isReferenced, lockLink } from '../../store/blobs.ts';
+import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
+import { promiseBlob, promisedUntil } from '../../store/promises.ts';
+import { backOff, dequeue, nextDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { unlinkBlob } from '../removal.ts';
+import type { Engine } from '../settings.ts';
+
+// Garbage collection while everybody pushes and pulls. No lock is wider than one row:
+//   a link    goes when no image of its repository needs it and nobody was told of it lately. Whoever stores a manifest holds the
+//             links it needs (FOR SHARE), we lock the one we look at (FOR UPDATE), and whoever comes second sees the other's work.
+//             A purge does not wait for those who were told of it lately: the link goes, and a promise stays in its place.
+//   a blob    goes when no repository links it and nobody has a promise of it. Whoever links it holds the row (FOR SHARE); we lock
+//             it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
+// A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
+
+/** Works off what is due. Returns how many entries that were. */
+export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
+  let worked = 0;
+  while (worked < most && !signal.aborted) {
+    const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
+    if (!step) break;
+    worked++;
+    if (step.remove) await removeObject(engine, step.entry, step.remove, log);
+  }
+  return worked;
+}
+
+interface Step {
+  entry: QueuedRow;
+  /** The object of a blob that is dying now. */
+  remove?: { id: number; key: string };
+}
+
+async function reviewNext(tx: Tx, engine: Engine): Promise<Step | undefined> {
+  const entry = await nextDue(tx);
+  if (!entry) return undefined;
+  return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
+}
+
+async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): Promise<Step> {
+  const [repositoryId, blobId] = entry.ref.split('/').map(Number) as [number, number];
+  const link = await lockLink(tx, repositoryId, blobId, settings.gcDelaySeconds);
+  if (!link || (await isReferenced(tx, repositoryId, link.digest))) await dequeue(tx, entry);
+  else if (!link.due && entry.grace_seconds === null) await postpone(tx, entry, link.due_at);
+  else {
+    await dequeue(tx, entry);
+    // Nobody pushes on what only the cache has.
+    if (!link.due && !link.cached) await promiseBlob(tx, link, link.due_at);
+    await unlinkBlob(tx, app.caches, link);
+  }
+  return { entry };
+}
+
+async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
+  const blob = await lockBlob(tx, Number(entry.ref));
+  const promised = blob?.state === 'live' ? await promisedUntil(tx, blob.id) : undefined;
+  if (promised) {
+    await postpone(tx, entry, promised);
+    return { entry };
+  }
+  if (!blob || (blob.linked && blob.state === 'live')) {
+    await dequeue(tx, entry);
+    return { entry };
+  }
+  await markDying(tx, blob.id);
+  // Comes back by itself should this process end before the object is gone.
+  await backOff(tx, entry);
+  return { entry, remove: { id: blob.id, key: blob.storage_key } };
+}
+
+async function removeObject({ app }: Engine, entry: QueuedRow, { id, key }: { id: number; key: string }, log: Logger) {
+  try {
+    await app.db.write(async (tx) => {
+      if (!(await mayRemoveStored(tx))) return; // a backup may be about to copy it; the entry comes back
+      await app.storage.remove(key);
+      await deleteDying(tx, id);
+      await dequeue(tx, entry);
+    });
+  } catch (error) {
+    log.warn({ err: error, key }, 'a deleted blob could not be removed from the storage; trying again later');
+  }
+}

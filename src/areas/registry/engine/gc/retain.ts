@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Tx } from '../../../../kernel/db.ts';
+import type { Logger } from '../../../../kernel/log.ts';
+import { now } from '../../../../kernel/time.ts';
+import { imagesOf, nameInTags } from '../../rules/attachments.ts';
+import { judge, type ManifestState } from '../../rules/retention.ts';
+import { lockUnlessKept } from '../../store/removal.ts';
+import { governedRepositories, governedRepository, imagesHeld, isUntouched, manifestStates, tagStates } from '../../store/retention.ts';
+import { purgeManifest, removeTag } from '../removal.ts';
+import type { Engine } from '../settings.ts';
+
+const tagsAtOnce = 100;
+
+/** Applies each registry's rules, one repository at a time. A repository that fails is tried again at the next run, and keeps nobody
+ *  else's from its rules. */
+export async function retain(engine: Engine, signal: AbortSignal, log: Logger): Promise<void> {
+  for (let after = 0; ; ) {
+    const page = await engine.app.db.read((tx) => governedRepositories(tx, after, 100));
+    for (const id of page) {
+      if (signal.aborted) return;
+      try {
+        const gone = await retainIn(engine, signal, id);
+        if (gone && gone.tags + gone.images > 0) log.info(gone, 'retention removed images');
+      } catch (error) {
+        log.error({ err: error, repository: id }, 'the retention rules of a repository could not be applied; trying again at the next run');
+      }
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+/** Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
+ *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. */
+async function retainIn(engine: Engine, signal: AbortSignal, repositoryId: number) {
+  const { db } = engine.app;
+  const judged = await db.read((tx) => judgeRepository(tx, repositoryId));
+  if (!judged) return undefined;
+  let [tags, images] = [0, 0];
+  for (let i = 0; i < judged.tags.length && !signal.aborted; i += tagsAtOnce)
+    tags += await db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce)));
+  for (const loose of judged.images) {
+    if (signal.aborted) break;
+    images += await db.write((tx) => purgeLoose(tx, engine, judged, loose));
+  }
+  return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
+}
+
+type Judged = NonNullable<Awaited<ReturnType<typeof judgeRepository>>>;
+
+async function judgeRepository(tx: Tx, repositoryId: number) {
+  const governed = await governedRepository(tx, repositoryId);
+  if (!governed) return undefined;
+  const place = { repository: governed.name, immutable: governed.immutable_tags, now: await now(tx) };
+  const [manifests, states] = await Promise.all([manifestStates(tx, repositoryId), tagStates(tx, repositoryId)]);
+  const named = [...new Set(manifests.flatMap(imagesOf))];
+  const held = new Set(await imagesHeld(tx, governed.registry_id, named));
+  const here = new Set(manifests.map((m) => nameInTags(m.digest)));
+  const gone = judge(governed.retention, place, manifests, states, held.difference(here));
+  return { ...gone, governed, held, removed: new Set(gone.tags), states: new Map(states.map((t) => [t.name, t])) };
+}
+
+/** Rules that were changed since are for the next run. */
+const isGovernedStill = async (tx: Tx, { governed }: Judged) => isDeepStrictEqual(await governedRepository(tx, governed.id), governed);
+
+async function removeTags(tx: Tx, { app }: Engine, judged: Judged, tags: readonly string[]): Promise<number> {
+  if (!(await isGovernedStill(tx, judged))) return 0;
+  const { governed, states } = judged;
+  let removed = 0;
+  for (const tag of tags) if (await removeTag(tx, app.caches, governed, tag, states.get(tag))) removed++;
+  return removed;
+}
+
+/** Asked again under its lock: a tag, an index or the image of a signature may have come since. */
+async function purgeLoose(tx: Tx, { app, settings }: Engine, judged: Judged, loose: ManifestState): Promise<number> {
+  if (!(await isGovernedStill(tx, judged))) return 0;
+  const { governed, held, removed } = judged;
+  const orphaned = loose.tags.filter((tag) => !removed.has(tag));
+  if (!(await lockUnlessKept(tx, governed.id, loose.digest, orphaned))) return 0;
+  if (!(await isUntouched(tx, governed.id, loose))) return 0;
+  const missed = imagesOf(loose).filter((image) => !held.has(image));
+  if (missed.length > 0 && (await imagesHeld(tx, governed.registry_id, missed)).length > 0) return 0;
+  const gone = await purgeManifest(tx, app.caches, governed, loose.digest, { delaySeconds: settings.gcDelaySeconds });
+  return gone.length;
+}

@@ -1,0 +1,38 @@
+import { Counter, Gauge } from 'prom-client';
+
+/** What the registry counts, from the first request on. */
+export interface RegistryMetrics {
+  pulls: Counter<'registry'>;
+  pushes: Counter<'registry'>;
+  bytes: Counter<'registry' | 'direction'>;
+  refusals: Counter<'code'>;
+  /** What pullers got (`served`, `stale`, `missing`), and how often the upstream was `asked` for it or `away`. */
+  cacheManifests: Counter<'upstream' | 'result'>;
+  cacheFills: Counter<'upstream' | 'result'>;
+  /** As the upstream says, for the login that was used last. */
+  upstreamRemaining: Gauge<'upstream'>;
+}
+
+const counter = <L extends string>(name: string, help: string, labelNames: L[]) => new Counter({ name, help, labelNames, registers: [] });
+
+export const makeRegistryMetrics = (): RegistryMetrics => ({
+  pulls: counter('quarterdeck_registry_pulls_total', 'Manifests sent, by registry', ['registry']),
+  pushes: counter('quarterdeck_registry_pushes_total', 'Manifests taken, by registry', ['registry']),
+  bytes: counter('quarterdeck_registry_blob_bytes_total', 'Bytes of blobs, by registry and direction', ['registry', 'direction']),
+  refusals: counter('quarterdeck_registry_refusals_total', 'Refused requests of the data plane, by error code', ['code']),
+  cacheManifests: counter(
+    'quarterdeck_registry_cache_manifests_total',
+    'Manifests of the pull-through cache: served, stale or missing, and how often the upstream was asked or away',
+    ['upstream', 'result'],
+  ),
+  cacheFills: counter('quarterdeck_registry_cache_fills_total', 'Blobs that the pull-through cache fetched, by how it ended', [
+    'upstream',
+    'result',
+  ]),
+  upstreamRemaining: new Gauge({
+    name: 'quarterdeck_registry_upstream_ratelimit_remaining',
+    help: 'How many more pulls an upstream allows, as it last said',
+    labelNames: ['upstream'],
+    registers: [],
+  }),
+});

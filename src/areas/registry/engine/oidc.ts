@@ -1,0 +1,182 @@
+import { hash } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { audit } from '../../../identity/audit.ts';
+import type { App } from '../../../kernel/app.ts';
+import { atMost } from '../../../kernel/at-most.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { Refusal, unreachable } from '../../../kernel/errors.ts';
+import { decide, parseAllow } from '../../../kernel/guard/index.ts';
+import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';
+import { matchesSubject } from '../rules/subject-pattern.ts';
+import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
+import { type CandidateRow, candidatePage, candidates, shareRule } from '../store/rules.ts';
+import type { Clock } from './credentials/clock.ts';
+import type { ForeignLogin } from './credentials/index.ts';
+
+/** What a job is given for its ID token. */
+export interface Minted {
+  key: KeyRow;
+  expiresIn: number;
+}
+
+export interface Oidc {
+  /** Mints a key with this hash, or refuses with 401; `mode` is what the job asks for. */
+  exchange(token: string, slug: string, keyHash: Buffer, mode?: Mode, requestId?: string): Promise<Minted>;
+  login: ForeignLogin;
+  /** Whether an issuer at this address may speak plain http. */
+  mayBePlain(host: string): boolean;
+}
+
+const lifetimeSeconds = 3600;
+const longestSubject = 2048;
+
+const noRule = () =>
+  new Refusal(
+    401,
+    'unauthenticated',
+    'unauthenticated: no rule matches this token; check the issuer, audience and subject against the registry’s OIDC rules',
+  );
+
+const refuse = (): never => {
+  throw noRule();
+};
+
+/** Issuers' keys are remembered in it. */
+export function makeOidc(app: App, clock: Clock): Oidc {
+  // Beyond loopback and what the operator opened by its address, a token's issuer is only as good as its TLS.
+  const [allowed, nothing] = [parseAllow(app.config.allow_private_cidrs), parseAllow('')];
+  const mayBePlain = (host: string) => decide(allowed, 'oidc', host).allowed && !decide(nothing, 'oidc', host).allowed;
+  const issuers = makeIssuers({ guard: app.guard, log: app.log, clock, mayBePlain });
+
+  const exchange: Oidc['exchange'] = async (token, slug, keyHash, mode, requestId) => {
+    const { rule, subject } = await matchRule(app, issuers, token, slug, mode);
+    return app.db.write((tx) => mintKey(tx, rule, { subject, slug, keyHash, mode: mode ?? rule.mode, requestId }));
+  };
+  const check = async (token: string) => void (await matchRule(app, issuers, token, undefined, undefined));
+  return { exchange, login: loginByToken(app, exchange, check), mayBePlain };
+}
+
+/** An ID token used as a password stands for one key: coming back with it within the hour finds that key again, also when the token
+ *  itself is over by then (GitHub's lives 5 minutes, a build longer), and also when it was revoked. */
+function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: string) => Promise<void>): ForeignLogin {
+  const seen = new LRUCache<string, true>(atMost(10_000));
+  return {
+    takes: ({ username }) => username === 'oidc' || (username?.startsWith('oidc+') ?? false),
+    open: async ({ username = '', password }, asked) => {
+      const slug = username.startsWith('oidc+') ? username.slice(5) : asked;
+      try {
+        if (slug === undefined) {
+          await check(password);
+          return 'nothing';
+        }
+        const keyHash = hash('sha256', `oidc ${slug} ${password}`, 'buffer');
+        const place = keyHash.toString('latin1');
+        const known = () => app.db.read((tx) => keyByHash(tx, keyHash));
+        if (!seen.has(place) && !(await known())) {
+          // A client that asks twice at once mints one key: the slower insert finds the faster one's.
+          await exchange(password, slug, keyHash).catch(async (error) => {
+            if (!(await known())) throw error;
+          });
+        }
+        seen.set(place, true);
+        return keyHash;
+      } catch (error) {
+        if (error instanceof Refusal && error.status === 401) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The rule that admits a token. Throws 401 for whatever is wrong with it. */
+async function matchRule(app: App, issuers: Issuers, token: string, slug: string | undefined, mode: Mode | undefined) {
+  const issuer = issuerOf(token) ?? refuse();
+  const page = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
+  // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
+  let rules = await page(0);
+  const first = rules[0] ?? refuse();
+  const claims = await issuers.verify(issuer, token).catch((error) => {
+    if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
+    if (!(error instanceof BadToken)) throw error;
+    app.log.info({ issuer, slug, reason: error.message }, 'an OIDC token was refused');
+    throw noRule();
+  });
+  const subject = claims.sub ?? '';
+  const audiences = [claims.aud ?? []].flat();
+  const fits: CandidateRow[] = [];
+  for (; rules.length; rules = rules.length < candidatePage ? [] : await page(rules.at(-1)!.id)) {
+    fits.push(
+      ...rules.filter(
+        (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),
+      ),
+    );
+    if (fits.length && slug === undefined) break;
+  }
+  const rule = bestOf(fits, mode);
+  if (!rule && slug !== undefined) await auditRefused(app, first, slug, subject, audiences);
+  return { rule: rule ?? refuse(), subject };
+}
+
+/** A genuine token that no rule admits is a rule with a mistake in it: the organization reads it in its audit log. */
+const auditRefused = (app: App, { org_id: org, registry_id: id }: CandidateRow, slug: string, subject: string, audiences: string[]) =>
+  app.db.write((tx) =>
+    audit(
+      tx,
+      { org, user: { id: 'oidc', email: 'oidc' } },
+      'registry.oidc.refuse',
+      { id },
+      { slug, subject: subject.slice(0, 200), audience: audiences.map((a) => a.slice(0, 200)).slice(0, 5) },
+    ),
+  );
+
+interface Minting {
+  subject: string;
+  slug: string;
+  keyHash: Buffer;
+  mode: Mode;
+  requestId: string | undefined;
+}
+
+async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mode, requestId }: Minting): Promise<Minted> {
+  if (!(await shareRule(tx, rule))) throw noRule();
+  const key = await insertKey(tx, rule.org_id, {
+    registryId: rule.registry_id,
+    name: rule.name,
+    hash: keyHash,
+    mode,
+    prefixes: rule.prefixes,
+    mintedVia: 'oidc',
+    ruleId: rule.id,
+    expiresIn: lifetimeSeconds,
+  });
+  if (!key) throw noRule();
+  const actor = { org: rule.org_id, user: { id: `oidc:${rule.id}`, email: subject.slice(0, 200) }, ...(requestId ? { requestId } : {}) };
+  await audit(
+    tx,
+    actor,
+    'registry.key.create',
+    { id: key.key_id },
+    { slug, via: 'oidc', rule: rule.id, mode, repoPrefixes: rule.prefixes },
+  );
+  return { key, expiresIn: lifetimeSeconds };
+}
+
+/** What the job asks for, else the most; a wider rule may give less. Then the oldest. */
+function bestOf(rules: CandidateRow[], mode: Mode | undefined): CandidateRow | undefined {
+  const order: Mode[] = mode === 'pull' ? ['pull', 'readwrite'] : mode === 'readwrite' ? ['readwrite'] : ['readwrite', 'pull'];
+  for (const wanted of order) {
+    const fitting = rules.find((r) => r.mode === wanted);
+    if (fitting) return fitting;
+  }
+  return undefined;
+}
+
+function issuerOf(token: string): string | undefined {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' && iss.length <= 2048 ? iss : undefined;
+  } catch {
+    return undefined;
+  }
+}

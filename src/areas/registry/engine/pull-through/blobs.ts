@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { GuardResponse } from '../../../../kernel/guard/index.ts';
+import type { Target } from '../../clients/upstream/client.ts';
+import { UpstreamAway } from '../../rules/errors.ts';
+import type { RepositoryRow } from '../../store/repositories.ts';
+import { promisedSize } from '../../store/upstreams.ts';
+import { getBlob } from './content.ts';
+import { fillCache } from './fill.ts';
+import { openSpool } from './spool.ts';
+import type { ReadableSource, Upstreams } from './types.ts';
+
+// One fetch for everybody who wants a blob, whoever asked first and whether or not they stay. It goes through a nameless file that all
+// of them read as it grows, and at the same time into the storage, where it is linked once its digest is proven.
+
+export interface BlobFetcher {
+  fetch(repository: RepositoryRow, target: Target, digest: string): Promise<ReadableSource | undefined>;
+  /** How large it is, without fetching it. */
+  sizeOf(repository: RepositoryRow, target: Target, digest: string): Promise<number | undefined>;
+}
+
+const graceMs = 5_000;
+
+export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
+  const flights = new Map<string, Promise<ReadableSource | undefined>>();
+  return {
+    fetch: (repository, target, digest) => {
+      const key = `${repository.id} ${digest}`;
+      const running = flights.get(key);
+      if (running) return running;
+      const over = () => flights.delete(key);
+      const begun = startFetch(upstreams, repository, target, digest, over);
+      flights.set(key, begun);
+      begun.then((found) => !found && over(), over);
+      return begun;
+    },
+    sizeOf: async (repository, target, digest) => {
+      const running = flights.get(`${repository.id} ${digest}`);
+      return running ? (await running)?.size : askForSize(upstreams, repository, target, digest);
+    },
+  };
+}
+
+const isNothing = (status: number) => status === 404 || status === 401 || status === 403;
+
+/** Begins to fetch a blob, which goes on by itself until `over` is called. Undefined: the upstream has none. */
+async function startFetch(
+  upstreams: Upstreams,
+  repository: RepositoryRow,
+  target: Target,
+  digest: string,
+  over: () => void,
+): Promise<ReadableSource | undefined> {
+  const { app, client, metrics } = upstreams;
+  const answer = await getBlob(client, target, digest);
+  if (answer.status !== 200) {
+    answer.cancel();
+    if (isNothing(answer.status)) return undefined;
+    throw new UpstreamAway(`the upstream ${target.host} answered ${answer.status} for a blob`);
+  }
+  const size = await sizeIn(upstreams, answer, repository, target, digest);
+  const spool = await openSpool(join(app.config.data, 'spool'), size);
+  const count = (result: string) => metrics.cacheFills.inc({ upstream: target.host, result });
+  void fillCache(upstreams, { repository, target, digest, size, first: answer, spool })
+    .then(() => count('whole'))
+    .catch((error) => {
+      count('failed');
+      spool.fail(error);
+      app.log.warn(
+        { upstream: target.host, repository: repository.name, digest, error: (error as Error).message },
+        'a blob could not be cached',
+      );
+    })
+    .finally(() => {
+      over();
+      // Whoever was given the source a moment ago has yet to open it.
+      setTimeout(() => void spool.release(), graceMs).unref();
+    });
+  return { size, open: async (range) => Readable.from(spool.read(range), { objectMode: false }) };
+}
+
+async function askForSize(upstreams: Upstreams, repository: RepositoryRow, target: Target, digest: string): Promise<number | undefined> {
+  const { app, client } = upstreams;
+  // Where a redirect leads is signed for GET alone (S3), so it is not followed: that there is one says that the blob is there.
+  const answer = await client.ask(target, { method: 'HEAD', what: `blobs/${digest}`, headers: { accept: '*/*' }, maxRedirects: 0 });
+  answer.cancel();
+  if (isNothing(answer.status)) return undefined;
+  if (answer.status === 200 && answer.headers['content-length'] !== undefined) return sizeIn(upstreams, answer, repository, target, digest);
+  const promised = await app.db.read((tx) => promisedSize(tx, repository.id, digest));
+  if (promised !== undefined && answer.status < 400) return promised;
+  const begun = await getBlob(client, target, digest); // its headers say; its body is not taken
+  begun.cancel();
+  if (isNothing(begun.status)) return undefined;
+  if (begun.status !== 200) throw new UpstreamAway(`the upstream ${target.host} answered ${begun.status} for a blob`);
+  return sizeIn(upstreams, begun, repository, target, digest);
+}
+
+/** As the answer announces it and the repository's images promise it; at least one of them must, and neither contradict the other. */
+async function sizeIn(
+  { app }: Upstreams,
+  answer: GuardResponse,
+  repository: RepositoryRow,
+  target: Target,
+  digest: string,
+): Promise<number> {
+  const promised = await app.db.read((tx) => promisedSize(tx, repository.id, digest));
+  const announced = answer.headers['content-length'] === undefined ? promised : Number(answer.headers['content-length']);
+  if (announced !== undefined && Number.isSafeInteger(announced) && (promised === undefined || promised === announced)) return announced;
+  answer.cancel();
+  throw new UpstreamAway(
+    `the upstream ${target.host} announces ${announced ?? 'no'} bytes for a blob${promised === undefined ? '' : ` of ${promised}`}`,
+  );
+}

@@ -1,0 +1,134 @@
+import type { Tx } from '../../../../kernel/db.ts';
+import { UploadUnknown } from '../../../../kernel/storage/index.ts';
+import type { Algorithm } from '../../rules/names.ts';
+import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
+import { type Quota, quotaOf } from '../../store/quota.ts';
+import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
+import { addReservation, insertUpload, keepUpload, takeUpload, type UploadRow } from '../../store/uploads.ts';
+import { withRoom } from '../gc/evict.ts';
+import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
+import type { Engine } from '../settings.ts';
+import type { Hashes } from './hashes.ts';
+import { patiently } from './patience.ts';
+import { linkInto } from './store-blob.ts';
+
+/** The repository, made when it is not there. Undefined: the registry is gone. */
+export const makeRepository = ({ app }: Engine, registryId: string, name: string) =>
+  app.db.write((tx) => ensureRepository(tx, { registryId, name }));
+
+export async function beginUpload(
+  { app, settings }: Engine,
+  hashes: Hashes,
+  repository: RepositoryRow,
+  { org, keyId, node, algorithm }: { org: string; keyId: string; node: string; algorithm: Algorithm },
+): Promise<UploadRow> {
+  const id = await app.storage.createUpload();
+  await app.db.read((tx) => insertUpload(tx, { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds }));
+  hashes.begin(id, algorithm);
+  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved: 0 };
+}
+
+/** An upload waits anew for its next byte. Thrown at whoever goes on with one that is gone with its repository, or expired. */
+export async function prolongUpload({ app, settings }: Engine, id: string): Promise<void> {
+  const kept = await patiently(() => app.db.read((tx) => keepUpload(tx, id, settings.uploadSeconds)));
+  if (!kept) throw new UploadUnknown();
+}
+
+/** Its bytes, then its row and reservation. */
+export async function discardUpload({ app }: Engine, hashes: Hashes, upload: UploadRow): Promise<void> {
+  hashes.forget(upload.id);
+  await app.storage.abort(upload.id);
+  await app.db.write(async (tx) => {
+    const gone = await takeUpload(tx, upload.id);
+    if (gone) await releaseBytes(tx, upload.registry_id, gone.reserved);
+  });
+}
+
+/** Early, with the numbers: OverQuota before a byte of `needed` is sent. Undefined: the registry is gone. */
+export const requireRoom = ({ app }: Engine, registryId: string, needed: number): Promise<Quota | undefined> =>
+  withRoom(app, registryId, async () => {
+    const quota = await app.db.read((tx) => quotaOf(tx, registryId));
+    if (quota && freeOf(quota) < needed) throw new OverQuota(quota, needed);
+    return quota;
+  });
+
+const MiB = 1024 * 1024;
+/** An upload up to here is not worth a reservation: the commit still refuses what does not fit. */
+const free = MiB;
+/** A sender that does not say how much is coming gets room in steps. */
+const step = 64 * MiB;
+
+/** Bytes for an upload. */
+export interface Incoming {
+  body: AsyncIterable<Buffer>;
+  offset: number;
+  /** How many come, when the sender said so. */
+  declared: number | undefined;
+  /** How many bytes of this content the registry holds already. */
+  held?: number | undefined;
+}
+
+/** Takes a body's bytes into an upload at an offset, hashing them and reserving room as they come. Returns the new offset. */
+export async function receiveBytes(engine: Engine, hashes: Hashes, upload: UploadRow, incoming: Incoming): Promise<number> {
+  const { app, settings } = engine;
+  const { body, offset, declared, held = 0 } = incoming;
+  // What the registry holds already takes no room in it; but only as much as that has.
+  const room = () => Math.max(free, held, upload.reserved);
+  const { uploadSeconds } = settings;
+  const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
+  let kept = performance.now();
+  // Gone with its repository, or expired: nobody would go on with it, nor give back what is reserved for it now.
+  const keep = async (tx: Tx) => {
+    if (!(await keepUpload(tx, upload.id, uploadSeconds))) throw new UploadUnknown();
+    kept = performance.now();
+  };
+  const end = offset + (declared ?? 0);
+  if (end > room()) await makeRoom(engine, upload, keep, end - upload.reserved, end - upload.reserved);
+
+  async function* metered(): AsyncGenerator<Buffer> {
+    let at = offset;
+    for await (const chunk of body) {
+      at += chunk.length;
+      if (declared === undefined && at > room()) await makeRoom(engine, upload, keep, at - room(), step);
+      // However long this one request takes: another server would expire it under our hands.
+      if (performance.now() - kept > keepMs) await patiently(() => app.db.read(keep));
+      yield chunk;
+    }
+  }
+  return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()));
+}
+
+/** Reserves at least `least` bytes for the upload, and up to `wanted`. */
+async function makeRoom({ app }: Engine, upload: UploadRow, keep: (tx: Tx) => Promise<void>, least: number, wanted: number) {
+  const granted = await withRoom(app, upload.registry_id, () =>
+    patiently(() =>
+      app.db.write(async (tx) => {
+        await keep(tx);
+        const bytes = await reserveBytes(tx, upload.registry_id, wanted, least);
+        await addReservation(tx, upload.id, bytes);
+        return bytes;
+      }),
+    ),
+  );
+  upload.reserved += granted;
+}
+
+/** Where a mount takes its blob from: a repository by its name; or any of the target's registry that the caller may pull from. */
+export type MountSource = { registryId: string; repository: string } | { mayPull: (repository: string) => boolean };
+
+/** Links content that another repository has. False: it has none, and the client has to send it. */
+export function mountBlob({ app, settings }: Engine, target: RepositoryRow, digest: string, source: MountSource): Promise<boolean> {
+  const mount = async (tx: Tx) => {
+    if ('repository' in source) {
+      const repository = await repositoryByName(tx, source.registryId, source.repository);
+      if (!repository || !(await linkedBlob(tx, repository.id, digest))) return false;
+    } else {
+      const holders = await holdersOf(tx, digest, [target.registry_id]);
+      if (!holders.some((h) => source.mayPull(h.repository))) return false;
+    }
+    const blob = await shareBlob(tx, digest);
+    if (blob) await linkInto(tx, settings, target, blob);
+    return Boolean(blob);
+  };
+  return withRoom(app, target.registry_id, () => app.db.write(mount));
+}

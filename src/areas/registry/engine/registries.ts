@@ -1,0 +1,30 @@
+import type { Caches } from '../../../kernel/cache.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { conflict } from '../../../kernel/errors.ts';
+import { topics } from '../rules/topics.ts';
+import * as store from '../store/registries.ts';
+
+export const createRegistry = async (tx: Tx, org: string, wanted: store.NewRegistry): Promise<store.RegistryRow> =>
+  (await store.insertRegistry(tx, org, wanted)) ??
+  conflict(`the slug ${wanted.slug} is taken; slugs are unique everywhere, choose another one`);
+
+/** Changes a registry, whose row is locked; every process asks for its rules anew. */
+export async function changeRegistry(
+  tx: Tx,
+  caches: Caches,
+  org: string,
+  changed: Parameters<typeof store.updateRegistry>[2],
+): Promise<store.RegistryRow> {
+  const registry = await store.updateRegistry(tx, org, changed);
+  await caches.drop(tx, topics.registry(registry.id));
+  return registry;
+}
+
+/** Deletes a registry, whose row is locked: the lock keeps out a push that would make a repository meanwhile. */
+export async function deleteRegistry(tx: Tx, caches: Caches, org: string, { id, slug }: store.RegistryRow): Promise<void> {
+  const repositories = await store.repositoryCount(tx, id);
+  if (repositories)
+    conflict(`the registry ${slug} has ${repositories} ${repositories === 1 ? 'repository' : 'repositories'}; delete them first`);
+  await store.deleteRegistry(tx, org, id);
+  await caches.drop(tx, topics.registry(id));
+}

@@ -1,0 +1,135 @@
+import type { Caches } from '../../../kernel/cache.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { attachedBy } from '../rules/attachments.ts';
+import { isImmutable } from '../rules/immutable.ts';
+import { topics } from '../rules/topics.ts';
+import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
+import { manifestElsewhere } from '../store/manifests.ts';
+import { linkRef, review } from '../store/queue.ts';
+import * as store from '../store/removal.ts';
+import type { RepositoryRow } from '../store/repositories.ts';
+import { bookBytes, recount } from './quota.ts';
+
+// How things leave a registry. Each keeps three promises in one transaction: the figures of the quota, what garbage collection must
+// look at, and what other processes have to forget. Locks: link or manifest first, the registry's row last.
+
+/** Takes a blob out of a repository. The lock on the link and the proof that no image needs it are the caller's. */
+export async function unlinkBlob(tx: Tx, caches: Caches, link: LinkRow) {
+  await deleteLink(tx, link.repository_id, link.blob_id);
+  await review(tx, 'blob', [String(link.blob_id)], 0);
+  await caches.drop(tx, topics.blob(link.repository_id, link.digest));
+  await bookBytes(tx, link.registry_id, {
+    size: link.size,
+    sign: -1,
+    elsewhere: () => linkedElsewhere(tx, link.registry_id, link.repository_id, link.blob_id),
+  });
+}
+
+/** How soon what an image leaves behind may go: with `graceSeconds` 0 its room is free at once, also of what a push was told of
+ *  lately; that is promised to the push, and stays without being counted. */
+export interface Leaving {
+  delaySeconds: number;
+  graceSeconds?: 0;
+}
+
+/** Room is free at once. */
+export const leavingAtOnce: Leaving = { delaySeconds: 0, graceSeconds: 0 };
+
+/** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
+async function dropManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<number | undefined> {
+  const needed = await store.blobsNeededBy(tx, repository.id, digest);
+  const gone = await store.deleteManifest(tx, repository.id, digest);
+  if (!gone) return undefined;
+  const refs = needed.map((blobId) => linkRef(repository.id, blobId));
+  await review(tx, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
+  // Its tags went with it: everything remembered of the repository's names is in doubt.
+  await caches.drop(tx, topics.repository(repository.id));
+  return gone.size;
+}
+
+const bookManifest = (tx: Tx, { id, registry_id }: RepositoryRow, digest: string, size: number) =>
+  bookBytes(tx, registry_id, { size, sign: -1, elsewhere: () => manifestElsewhere(tx, registry_id, id, digest) });
+
+/** One manifest with its tags. Its layers stay linked until garbage collection has looked at them. False: it is not there. */
+export async function removeManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<boolean> {
+  const size = await dropManifest(tx, caches, repository, digest, leaving);
+  if (size !== undefined) await bookManifest(tx, repository, digest, size);
+  return size !== undefined;
+}
+
+/** `seen`: only while it is still that one, which nobody has pushed since. */
+export async function removeTag(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  name: string,
+  seen: { manifestId: number; updatedAt: string } | null = null,
+): Promise<{ digest: string } | undefined> {
+  const gone = await store.deleteTag(tx, repository.id, name, seen);
+  if (gone) await caches.drop(tx, topics.tag(repository.id, name));
+  return gone;
+}
+
+/** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
+async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
+  const detached: string[] = [];
+  for (const tag of await store.tagsNaming(tx, repository.id, image)) {
+    if (attachedBy(tag.name, tag) === undefined || isImmutable(repository.immutable_tags, repository.name, tag.name)) continue;
+    const removed = await removeTag(tx, caches, repository, tag.name);
+    if (removed) detached.push(removed.digest);
+  }
+  return detached;
+}
+
+/** The manifest, what is attached to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
+ *  Returns the digests that went. */
+export async function purgeManifest(
+  tx: Tx,
+  caches: Caches,
+  repository: RepositoryRow,
+  digest: string,
+  leaving: Leaving,
+): Promise<string[]> {
+  const gone = new Map<string, number>();
+  const waiting = [digest];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const children = await store.childrenOf(tx, repository.id, next);
+    const referrers = await store.referringTo(tx, repository.id, next);
+    const size = await dropManifest(tx, caches, repository, next, leaving);
+    if (size === undefined) continue;
+    gone.set(next, size);
+    const attached = [...referrers, ...(await removeAttachingTags(tx, caches, repository, next))];
+    for (const each of attached) if (await store.lockUnlessKept(tx, repository.id, each)) waiting.push(each);
+    // An index of referrers lists what belongs to another image: that stays while the image does.
+    for (const child of children)
+      if ((await store.lockUnlessKept(tx, repository.id, child)) && !(await store.isAttached(tx, repository.id, child)))
+        waiting.push(child);
+  }
+  for (const [each, size] of gone) await bookManifest(tx, repository, each, size);
+  return [...gone.keys()];
+}
+
+/** A whole repository: manifests, tags, uploads and links. False: it is not there. */
+export async function removeRepository(tx: Tx, caches: Caches, registryId: string, name: string): Promise<boolean> {
+  const id = await store.lockRepository(tx, registryId, name);
+  if (id === undefined) return false;
+  // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
+  const blobs = await store.blobsOf(tx, id);
+  await store.deleteRepository(tx, id);
+  await review(tx, 'blob', blobs.map(String), 0);
+  await caches.drop(tx, topics.repository(id));
+  await recount(tx, registryId);
+  return true;
+}

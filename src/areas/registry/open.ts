@@ -1,0 +1,42 @@
+import type { Payment } from '../../identity/payment.ts';
+import type { Host, Opened } from '../area.ts';
+import { makeClock } from './engine/credentials/clock.ts';
+import { makeCredentials } from './engine/credentials/index.ts';
+import { makeLastUsed } from './engine/credentials/last-used.ts';
+import { makeRegistryMetrics, type RegistryMetrics } from './engine/metrics.ts';
+import { makeOidc, type Oidc } from './engine/oidc.ts';
+import { makePullThrough, makeUpstreams } from './engine/pull-through/index.ts';
+import type { Upstreams } from './engine/pull-through/types.ts';
+import { type Engine, makeSettings } from './engine/settings.ts';
+import { registerMetrics } from './metrics.ts';
+import { ociPlane } from './planes/oci/index.ts';
+import { tokenPlane } from './planes/token/index.ts';
+
+/** The registry in a running process. */
+export interface OpenRegistry extends Engine {
+  payment: Payment;
+  oidc: Oidc;
+  /** The way to the upstreams: logins, tokens and who is away are remembered in it. */
+  upstreams: Upstreams;
+  metrics: RegistryMetrics;
+}
+
+export function openRegistry({ app, principals, payment }: Host): Opened<OpenRegistry> {
+  const engine: Engine = { app, settings: makeSettings(app.config) };
+  const metrics = makeRegistryMetrics();
+  const clock = makeClock(app);
+  const oidc = makeOidc(app, clock);
+  const upstreams = makeUpstreams(engine, metrics);
+  const lastUsed = makeLastUsed(app);
+  const credentials = makeCredentials({ app, principals, clock, lastUsed, foreign: oidc.login });
+  const own: OpenRegistry = { ...engine, payment, oidc, upstreams, metrics };
+  return {
+    own,
+    planes: [
+      ociPlane({ ...engine, metrics, authenticate: credentials.authenticate, cache: makePullThrough(upstreams) }),
+      tokenPlane(credentials),
+    ],
+    metrics: (registry) => registerMetrics(registry, own),
+    stop: lastUsed.stop,
+  };
+}

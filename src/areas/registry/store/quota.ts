@@ -1,0 +1,41 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+
+const QuotaRow = Type.Object({ quota_bytes: Type.Integer(), used_bytes: Type.Integer(), reserved_bytes: Type.Integer() });
+export type Quota = Static<typeof QuotaRow>;
+
+export const quotaOf = (tx: Tx, registryId: string) => row(tx, QuotaRow)`
+  select quota_bytes, used_bytes, reserved_bytes from registry.registry where id = ${registryId}`;
+
+/** The figures of a registry, with its row locked: nobody else changes them before this transaction has ended. */
+export const lockQuota = (tx: Tx, registryId: string) => row(tx, QuotaRow)`
+  select quota_bytes, used_bytes, reserved_bytes from registry.registry where id = ${registryId} for no key update`;
+
+export const addReserved = (tx: Tx, registryId: string, bytes: number) =>
+  run(tx)`update registry.registry set reserved_bytes = reserved_bytes + ${bytes} where id = ${registryId}`;
+
+export const subtractReserved = (tx: Tx, registryId: string, bytes: number) =>
+  run(tx)`update registry.registry set reserved_bytes = greatest(0, reserved_bytes - ${bytes}) where id = ${registryId}`;
+
+/** `used` is added, `reserved` is given back. */
+export const changeFigures = (tx: Tx, registryId: string, { used, reserved }: { used: number; reserved: number }) => run(tx)`
+    update registry.registry set used_bytes = greatest(0, used_bytes + ${used}), reserved_bytes = greatest(0, reserved_bytes - ${reserved})
+     where id = ${registryId}`;
+
+export const setFigures = (tx: Tx, registryId: string, { used, reserved }: { used: number; reserved: number }) =>
+  run(tx)`update registry.registry set used_bytes = ${used}, reserved_bytes = ${reserved} where id = ${registryId}`;
+
+/** What the figures should be, by counting. */
+export const countFigures = async (tx: Tx, registryId: string) =>
+  (await row(tx, Type.Object({ used: Type.Integer(), reserved: Type.Integer() }))`
+    select (select coalesce(sum(b.size), 0) from registry.blob b
+             where b.id in (select blob_id from registry.repository_blob where registry_id = ${registryId}))::bigint
+         + (select coalesce(sum(size), 0) from (select distinct on (m.digest) m.size
+              from registry.manifest m join registry.repository r on r.id = m.repository_id where r.registry_id = ${registryId}) d)::bigint as used,
+           (select coalesce(sum(u.reserved), 0) from registry.upload u join registry.repository r on r.id = u.repository_id
+             where r.registry_id = ${registryId})::bigint as reserved`)!;
+
+const UsageRow = Type.Object({ slug: Type.String(), ...QuotaRow.properties });
+
+/** Every registry's figures, for whoever watches the installation. */
+export const usageOfAll = (tx: Tx) => rows(tx, UsageRow)`select slug, used_bytes, quota_bytes, reserved_bytes from registry.registry`;

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Type from 'typebox';
+import { freshDatabase } from '../../../../../test/harness/postgres.ts';
+import { rows } from '../../../../kernel/db.ts';
+import { moveClock } from '../../../../kernel/time.ts';
+import { scrub } from '../../engine/gc/scrub.ts';
+import { digestOf, type Image, imageOf, registryServer, type Send, sender, someBytes } from '../registry-server.ts';
+
+test('a server killed at any moment keeps what it acknowledged', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'qdr-'));
+  const blobs = new Map<string, Buffer>();
+  const images: Image[] = [];
+  const begun: { location: string; acknowledged: number; bytes: Buffer }[] = [];
+
+  for (let round = 0; round < 3; round++) {
+    const { child, url } = await startServer(dataDir, connection);
+    const send = sender(url);
+    let alive = true;
+    const push = async () => {
+      while (alive) await pushOne(send, blobs, images, begun);
+    };
+    const pushing = Promise.allSettled(Array.from({ length: 4 }, push));
+    // At any moment after the next few acknowledgements.
+    const enough = images.length + 1 + randomInt(4);
+    for (const end = performance.now() + 60_000; images.length < enough && performance.now() < end; ) await sleep(1);
+    await sleep(randomInt(30));
+    child.kill('SIGKILL');
+    alive = false;
+    await once(child, 'exit');
+    await pushing;
+  }
+  assert.ok(blobs.size > 5 && images.length > 1, `only ${blobs.size} blobs and ${images.length} images were pushed`);
+
+  const { send, app, engine, stop } = await registryServer(t, { connection, dataDir });
+  const verify = async () => {
+    for (const [digest, bytes] of blobs) assert.ok((await send('GET', `/v2/acme/app/blobs/${digest}`)).body.equals(bytes), digest);
+    for (const image of images) assert.ok((await send('GET', `/v2/acme/app/manifests/${image.digest}`)).body.equals(image.body));
+  };
+  await verify();
+  // An upload goes on from where its last acknowledged chunk ended, or later.
+  for (const { location, acknowledged, bytes } of begun.slice(-5)) {
+    const status = await send('GET', location);
+    if (status.status === 404) continue; // finished, and only the answer was lost
+    const held = /^0-(\d+)$/.exec(String(status.headers.range))!;
+    const offset = Number(held[1]) === 0 ? acknowledged : Number(held[1]) + 1;
+    assert.ok(offset >= acknowledged, `${acknowledged} bytes were acknowledged, ${offset} are there`);
+    const done = await send('PUT', `${location}?digest=${digestOf(bytes)}`, { body: bytes.subarray(offset) });
+    assert.equal(done.status, 201, done.body.toString());
+    blobs.set(digestOf(bytes), bytes);
+  }
+  // What the crashes left lying around goes, and nothing else.
+  await app.db.write((tx) => moveClock(tx, 3 * 86_400));
+  await scrub(engine, new AbortController().signal, app.log);
+  const keys = await app.db.read(
+    (tx) => rows(tx, Type.Object({ storage_key: Type.String() }))`select storage_key from registry.blob order by storage_key collate "C"`,
+  );
+  assert.deepEqual(
+    (await Array.fromAsync(app.storage.list('sha256/'))).map((o) => o.key).sort(),
+    keys.map((k) => k.storage_key),
+  );
+  await verify();
+  await stop();
+  await drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function pushOne(
+  send: Send,
+  blobs: Map<string, Buffer>,
+  images: Image[],
+  begun: { location: string; acknowledged: number; bytes: Buffer }[],
+) {
+  const image = imageOf([someBytes(randomInt(200_000))]);
+  for (const bytes of image.blobs) {
+    const start = await send('POST', '/v2/acme/app/blobs/uploads/');
+    const state = { location: start.headers.location!, acknowledged: 0, bytes };
+    begun.push(state);
+    const half = Math.ceil(bytes.length / 2);
+    const chunk = await send('PATCH', state.location, { body: bytes.subarray(0, half) });
+    if (chunk.status === 202) state.acknowledged = half;
+    const done = await send('PUT', `${state.location}?digest=${digestOf(bytes)}`, { body: bytes.subarray(half) });
+    if (done.status === 201) {
+      blobs.set(digestOf(bytes), bytes);
+      begun.splice(begun.indexOf(state), 1);
+    }
+  }
+  const put = await send('PUT', `/v2/acme/app/manifests/${image.digest}`, { body: image.body, headers: { 'Content-Type': image.type } });
+  if (put.status === 201) images.push(image);
+}
+
+async function startServer(dataDir: string, connection: unknown): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../stand-alone.ts')], {
+    env: { ...process.env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(child.stdout!, 'data')) as [Buffer];
+  return { child, url: line.toString().split(' ')[0]! };
+}

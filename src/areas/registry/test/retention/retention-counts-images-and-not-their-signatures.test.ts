@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { run } from '../../../../kernel/db.ts';
+import { moveClock } from '../../../../kernel/time.ts';
+import { retain } from '../../engine/gc/retain.ts';
+import { attachedBy, nameInTags } from '../../rules/attachments.ts';
+import { mediaTypes } from '../../rules/manifest.ts';
+import { judge, type ManifestState, type Retention } from '../../rules/retention.ts';
+import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer, type Send } from '../registry-server.ts';
+
+const { signal } = new AbortController();
+
+test('signatures of both kinds take no place among the images that are kept', async (t) => {
+  const { send, app, engine } = await registryServer(t);
+  await pushBlobs(send, 'acme/app');
+  const images = [0, 1, 2, 3, 4].map((i) => imageOf([], { annotations: { i: String(i) } }));
+  for (const [i, image] of images.entries()) {
+    await put(send, 'acme/app', `v${i}`, image);
+    for (const kind of ['.sig', '.att', '.sbom']) await put(send, 'acme/app', nameInTags(image.digest) + kind, note(image, kind));
+    const referrer = note(image, 'subject', image);
+    await put(send, 'acme/app', referrer.digest, referrer);
+    await put(send, 'acme/app', nameInTags(image.digest), indexOf([referrer]));
+    await app.db.write((tx) => moveClock(tx, 86_400));
+  }
+  const rules = (retention: Retention) =>
+    app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(retention)}::jsonb`);
+  await rules({ untaggedDays: 1, rules: [{ keepLast: 3 }] });
+  await retain(engine, signal, app.log);
+  const { tags } = (await send('GET', '/v2/acme/app/tags/list')).json() as { tags: string[] };
+  const kept = images.slice(2);
+  assert.deepEqual(
+    tags,
+    ['v2', 'v3', 'v4', ...kept.flatMap(({ digest }) => ['', '.att', '.sbom', '.sig'].map((kind) => nameInTags(digest) + kind))].sort(),
+  );
+  for (const [i, image] of images.entries()) {
+    const here = i < 2 ? 404 : 200;
+    for (const { digest } of [image, note(image, '.sig'), note(image, 'subject', image)])
+      assert.equal((await send('HEAD', `/v2/acme/app/manifests/${digest}`)).status, here);
+  }
+});
+
+test('a tag belongs to an image when it names one, and stands for no image itself', () => {
+  const digest = `sha256:${'a'.repeat(64)}`;
+  const other = `sha256-${'b'.repeat(64)}`;
+  const [image, index] = [
+    { digest, mediaType: mediaTypes.ociManifest, listedSubjects: [] },
+    { digest, mediaType: mediaTypes.ociIndex, listedSubjects: [`sha256:${'b'.repeat(64)}`] },
+  ];
+  for (const kind of ['.sig', '.att', '.sbom']) assert.equal(attachedBy(other + kind, image), other);
+  assert.equal(attachedBy(other, index), other, 'a list of referrers');
+  assert.equal(attachedBy(other, { ...index, listedSubjects: [] }), other, 'a list of referrers that are not here');
+  assert.equal(attachedBy(other, image), undefined, 'an image that somebody named so');
+  assert.equal(attachedBy(other, { ...index, listedSubjects: [''] }), undefined, 'an index of images that somebody named so');
+  for (const own of [nameInTags(digest), `${nameInTags(digest)}.sig`]) assert.equal(attachedBy(own, index), undefined, 'its own digest');
+  for (const ordinary of [`${other}.imgpkg`, `${other}0`, `x${other}.sig`, 'v1', 'sha256-abc.sig'])
+    assert.equal(attachedBy(ordinary, index), undefined, ordinary);
+  const long = { ...index, listedSubjects: [`sha512:${'c'.repeat(128)}`] };
+  assert.equal(attachedBy(`sha512-${'c'.repeat(64)}`, long), nameInTags(`sha512:${'c'.repeat(128)}`), 'cut as the specification has it');
+});
+
+// A repository as numbers: images with tags and ages, indexes of them, and attachments, each to something that came before it.
+const shape = fc.record({
+  images: fc.array(fc.record({ age: fc.nat(40), tagged: fc.boolean(), both: fc.boolean(), inIndex: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 8,
+  }),
+  attachments: fc.array(fc.record({ to: fc.nat(), how: fc.constantFrom('sig', 'att', 'sbom', 'subject', 'list'), age: fc.nat(40) }), {
+    maxLength: 14,
+  }),
+  keepLast: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+  keepDays: fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined }),
+  untaggedDays: fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined }),
+});
+type Shape = typeof shape extends fc.Arbitrary<infer S> ? S : never;
+
+const day = (n: number) => new Date(1_700_000_000_000 - n * 86_400_000).toISOString();
+const rulesOf = ({ keepLast, keepDays, untaggedDays }: Shape): Retention => ({
+  ...(untaggedDays === undefined ? {} : { untaggedDays }),
+  ...(keepLast === undefined && keepDays === undefined
+    ? {}
+    : { rules: [{ ...(keepLast === undefined ? {} : { keepLast }), ...(keepDays === undefined ? {} : { keepDays }) }] }),
+});
+
+test('for any repository the same images go as without signatures, and none of a kept image', () => {
+  const digestFor = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  fc.assert(
+    fc.property(shape, (s) => {
+      const blank = { subject: null, children: [], listedSubjects: [], cached: false, pulledAt: null, mediaType: mediaTypes.ociManifest };
+      const images: ManifestState[] = s.images.map(({ age, tagged, both }, i) => ({
+        ...blank,
+        digest: digestFor(`image ${i}`),
+        createdAt: day(age),
+        tags: tagged ? [`v${i}`, ...(both ? [`also-${i}`] : [])] : [],
+      }));
+      const children = images.filter((_, i) => s.images[i]!.inIndex).map((m) => m.digest);
+      if (children.length > 0)
+        images.push({ ...blank, digest: digestFor('index'), mediaType: mediaTypes.ociIndex, children, createdAt: day(0), tags: ['all'] });
+      const all = [...images];
+      for (const [i, { to, how, age }] of s.attachments.entries()) {
+        const image = all[to % all.length]!;
+        const suffix = how === 'list' ? '' : how === 'subject' ? undefined : `.${how}`;
+        const name = suffix === undefined ? undefined : nameInTags(image.digest) + suffix;
+        if (name !== undefined && all.some((m) => m.tags.includes(name))) continue;
+        const digest = digestFor(`attachment ${i}`);
+        const mediaType = how === 'list' ? mediaTypes.ociIndex : mediaTypes.ociManifest;
+        const subject = how === 'subject' ? image.digest : null;
+        const listedSubjects = how === 'list' ? [image.digest] : [];
+        all.push({ ...blank, digest, mediaType, subject, listedSubjects, createdAt: day(age), tags: name === undefined ? [] : [name] });
+      }
+      const place = { repository: 'app', immutable: [], now: day(0) };
+      const verdict = (manifests: ManifestState[]) => {
+        const tags = manifests.flatMap((m) =>
+          m.tags.map((name) => ({ name, digest: m.digest, updatedAt: m.createdAt, pulledAt: m.pulledAt })),
+        );
+        const gone = judge(rulesOf(s), place, manifests, tags, new Set());
+        return { tags: gone.tags, images: gone.images.map((m) => m.digest) };
+      };
+      assert.deepEqual(verdict(all), verdict(images), 'no signature is counted, and none goes but with its image');
+      // Once an image is gone what referred to it is as an image without a tag: it goes as soon as it is old enough. What has a tag
+      // stays, and no rule takes that away.
+      const orphans = all.filter((m) => m.subject !== null && images.some((image) => image.digest === m.subject));
+      const left = all.filter((m) => !images.includes(m));
+      assert.deepEqual(
+        verdict(left).images,
+        orphans
+          .filter((m) => s.untaggedDays !== undefined && Date.parse(day(0)) - Date.parse(m.createdAt) >= s.untaggedDays * 86_400_000)
+          .map((m) => m.digest),
+      );
+      assert.deepEqual(verdict(left).tags, []);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+const config = imageOf([]).blobs[0]!;
+const pushBlobs = (send: Send, name: string) => pushBlob(send, name, config);
+const put = async (send: Send, name: string, reference: string, image: Image) => {
+  const answer = await putManifest(send, name, reference, image);
+  assert.equal(answer.status, 201, answer.body.toString());
+};
+/** Something about an image; with `subject` it says so itself. */
+const note = (image: Image, what: string, subject?: Image) =>
+  imageOf([], {
+    annotations: { about: image.digest, what },
+    ...(subject ? { subject: { mediaType: subject.type, digest: subject.digest, size: subject.body.length } } : {}),
+  });
+
+test('and so it is on a server, attachments of attachments and indexes included', async (t) => {
+  const { send, app, engine } = await registryServer(t);
+  const later = (days: number) => app.db.write((tx) => moveClock(tx, days * 86_400));
+  let repositories = 0;
+  /** Pushes a repository of this shape; returns its images, and for each attachment what it belongs to. */
+  const fill = async (name: string, s: Shape, signed: boolean) => {
+    await pushBlobs(send, name);
+    const images = s.images.map((_, i) => imageOf([], { annotations: { i: String(i) } }));
+    const all = [...images];
+    const belongs = new Map<string, string>();
+    const days = s.images.map(({ age }) => age % 10);
+    for (let today = 10; today >= 0; today--) {
+      for (const [i, image] of images.entries()) {
+        if (days[i] !== today) continue;
+        await put(send, name, s.images[i]!.tagged ? `v${i}` : image.digest, image);
+      }
+      await later(1);
+    }
+    const children = images.filter((_, i) => s.images[i]!.inIndex);
+    const index = indexOf(children);
+    if (children.length > 0) {
+      await put(send, name, 'all', index);
+      images.push(index);
+      all.push(index);
+    }
+    for (const { to, how } of signed ? s.attachments : []) {
+      const image = all[to % all.length]!;
+      const what = note(image, how, how === 'subject' || how === 'list' ? image : undefined);
+      if (belongs.has(what.digest)) continue;
+      if (how === 'list') {
+        await put(send, name, what.digest, what);
+        const list = indexOf([what]);
+        await put(send, name, nameInTags(image.digest), list);
+        belongs.set(list.digest, image.digest);
+      } else await put(send, name, how === 'subject' ? what.digest : `${nameInTags(image.digest)}.${how}`, what);
+      belongs.set(what.digest, image.digest);
+      all.push(what);
+    }
+    return { images, belongs };
+  };
+  const isHere = async (name: string, digest: string) => (await send('HEAD', `/v2/${name}/manifests/${digest}`)).status === 200;
+
+  await fc.assert(
+    fc.asyncProperty(shape, async (s) => {
+      const [signed, plain] = [`acme/signed-${++repositories}`, `acme/plain-${repositories}`];
+      await app.db.write((tx) => run(tx)`update registry.registry set retention = '{}'`);
+      const bare = await fill(plain, s, false);
+      const { images, belongs } = await fill(signed, s, true);
+      // The second was pushed later: both are moved to one age.
+      await app.db.write(
+        (tx) => run(tx)`update registry.manifest m set created_at = p.created_at from registry.manifest p
+          where p.digest = m.digest and p.repository_id = (select id from registry.repository where 'acme/' || name = ${plain})
+            and m.repository_id = (select id from registry.repository where 'acme/' || name = ${signed})`,
+      );
+      await app.db.write(
+        (tx) => run(tx)`update registry.tag g set updated_at = p.updated_at from registry.tag p
+          where p.name = g.name and p.repository_id = (select id from registry.repository where 'acme/' || name = ${plain})
+            and g.repository_id = (select id from registry.repository where 'acme/' || name = ${signed})`,
+      );
+      await app.db.write((tx) => run(tx)`update registry.registry set retention = ${JSON.stringify(rulesOf(s))}::jsonb`);
+      await retain(engine, signal, app.log);
+      for (const [i, { digest }] of images.entries())
+        assert.equal(await isHere(signed, digest), await isHere(plain, bare.images[i]!.digest), `image ${i}`);
+      for (const [digest, image] of belongs)
+        assert.equal(await isHere(signed, digest), await isHere(signed, image), 'an attachment stays and goes with its image');
+      const tags = async (name: string) => ((await send('GET', `/v2/${name}/tags/list`)).json() as { tags: string[] }).tags;
+      assert.deepEqual(
+        (await tags(signed)).filter((tag) => !tag.startsWith('sha256-')),
+        await tags(plain),
+      );
+    }),
+    { numRuns: 12 },
+  );
+});

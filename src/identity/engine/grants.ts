@@ -1,0 +1,46 @@
+import { organizationRoles } from '../../../contract/permissions.ts';
+import type { Tx } from '../../kernel/db.ts';
+import { conflict, forbidden, invalid } from '../../kernel/errors.ts';
+import { audit } from '../audit.ts';
+import { topics } from '../principal.ts';
+import type { ResourceSource } from '../resources.ts';
+import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
+import { deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
+import { shareMember } from '../store/members.ts';
+import { customRoles, shareRole } from '../store/roles.ts';
+import type { ActingByToken } from './acting.ts';
+import { checkRoleUses } from './scopes.ts';
+
+export interface WantedGrant {
+  subject: string;
+  role: string;
+  resourceIds?: string[];
+}
+
+/** Gives a member a role besides their place in the organization, perhaps on some resources only. */
+export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, sources: readonly ResourceSource[]): Promise<GrantRow> {
+  const { subject, role } = wanted;
+  if ((organizationRoles as readonly string[]).includes(role)) {
+    invalid(`${role} is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}`);
+  }
+  if (!(await shareMember(tx, by.org, subject)))
+    invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
+  await shareRole(tx, by.org, role);
+  const [use] = await checkRoleUses(tx, by, [wanted], sources);
+  const resourceIds = use!.resourceIds.sort();
+  const grant = (await insertGrant(tx, by.org, { subject, role, resourceIds })) ?? conflict('the member already holds this role this way');
+
+  await audit(tx, by, 'iam.grant.create', grant, { subject, role, resourceIds });
+  await by.app.caches.drop(tx, topics.user(by.org, subject));
+  return grant;
+}
+
+/** Takes a locked grant away; nobody takes what they do not hold. */
+export async function withdrawGrant(tx: Tx, by: ActingByToken, grant: GrantRow): Promise<void> {
+  const held = grantsOf([{ role: grant.role, resourceIds: grant.resource_ids }], atomsOf(await customRoles(tx, by.org)));
+  if (!covers(by.principal.grants, held)) forbidden(`you do not hold everything that ${grant.role} gives, so you cannot take it away`);
+
+  await deleteGrant(tx, by.org, grant.id);
+  await audit(tx, by, 'iam.grant.delete', grant, { subject: grant.user_id, role: grant.role });
+  await by.app.caches.drop(tx, topics.user(by.org, grant.user_id));
+}

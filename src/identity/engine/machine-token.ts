@@ -1,0 +1,41 @@
+import { dropElsewhere } from '../../kernel/cache.ts';
+import type { Tx } from '../../kernel/db.ts';
+import { audit, operator } from '../audit.ts';
+import { topics } from '../principal.ts';
+import { lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
+import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
+import { hashKey, kindOf, mintKey } from '../token-format.ts';
+import { endLine } from './line.ts';
+
+const name = 'this machine';
+/** What it mints ends with it at the latest, so it has the longest life there is. */
+const lifetimeSeconds = 366 * 86_400;
+const renewWithDaysLeft = 30;
+
+/**
+ * A new key for the token of an owner that a machine keeps in a file, `present` being the one in it. Undefined: that one lives for long
+ * enough, or there is no owner.
+ */
+export async function refreshMachineToken(tx: Tx, present: string, file: string): Promise<string | undefined> {
+  if (kindOf(present) && (await lastsFor(tx, hashKey(present), renewWithDaysLeft))) return undefined;
+  const owner = await machineOwner(tx);
+  if (!owner) return undefined;
+  const { org_id: org, user_id: user } = owner;
+  const { key, start, hash } = mintKey('pat');
+  const next = { start, hash, expiresIn: lifetimeSeconds };
+  const renewed = await renewPresent(tx, owner, present, next);
+  const token = renewed ?? (await insertToken(tx, { org, user, name, scope: [], ceilings: [], ...next }));
+  await audit(tx, operator(org), renewed ? 'tokens.token.renew' : 'tokens.token.create', token, { name: token.name, file });
+  await dropElsewhere(tx, topics.tokensOf(org, user));
+  return key;
+}
+
+/** The present one gets a new key and a new end: what it minted lives on. One that its owner switched off is ended, with all that. */
+async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: Pick<NewToken, 'start' | 'hash' | 'expiresIn'>) {
+  const old = await lockMachineToken(tx, owner, name, hashKey(present));
+  if (!old) return undefined;
+  await dropElsewhere(tx, topics.credential(old.id));
+  if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next });
+  await endLine(tx, owner.org_id, owner.user_id, old.id);
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import type { Tx } from '../../kernel/db.ts';
+import { audit, operator } from '../audit.ts';
+import type { Payment } from '../payment.ts';
+import { topics } from '../principal.ts';
+import { insertMember } from '../store/members.ts';
+import {
+  type ContactsRow,
+  contactsOf,
+  insertOrg,
+  type OrgOverview,
+  type OrgRow,
+  updateContacts,
+  updateEntitlements,
+  updateOrgName,
+  updatePayment,
+} from '../store/organizations.ts';
+import type { Acting } from './acting.ts';
+import { ensureAccount } from './membership.ts';
+
+export interface NewOrganization {
+  slug: string;
+  name: string;
+  ownerEmail: string;
+  entitlements: string[];
+}
+
+/** An organization and its first owner, whose account is made if there is none. Only the operator makes organizations. */
+export async function makeOrganization(tx: Tx, o: NewOrganization): Promise<{ id: string; ownerId: string }> {
+  const org = await insertOrg(tx, { slug: o.slug, name: o.name, entitlements: o.entitlements, email: o.ownerEmail });
+  const owner = await ensureAccount(tx, o.ownerEmail);
+  await insertMember(tx, org.id, owner.id, 'owner');
+  await audit(tx, operator(org.id), 'organization.create', org, { slug: o.slug, owner: o.ownerEmail });
+  return { id: org.id, ownerId: owner.id };
+}
+
+export async function renameOrganization(tx: Tx, by: Acting, org: OrgRow, name: string): Promise<OrgRow> {
+  const renamed = await updateOrgName(tx, org.id, name);
+  await audit(tx, by, 'organization.profile.update', org, { from: org.name, to: name });
+  return renamed;
+}
+
+export interface ContactsChange {
+  billingEmail?: string;
+  technicalEmail?: string;
+  securityEmail?: string;
+}
+
+/**
+ * Changes whom to write to in a locked organization. The payment provider is asked first and under the lock: it may refuse, and what we
+ * store is then what it knows.
+ */
+export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: ContactsChange, payment: Payment): Promise<ContactsRow> {
+  const before = await contactsOf(tx, org.id);
+  if (!Object.keys(change).length) return before;
+  if (change.billingEmail && change.billingEmail !== before.billing_email) await payment.setBillingEmail(org, change.billingEmail);
+
+  const after = await updateContacts(tx, org.id, {
+    billing_email: change.billingEmail ?? before.billing_email,
+    technical_email: change.technicalEmail ?? before.technical_email,
+    security_email: change.securityEmail ?? before.security_email,
+  });
+  await audit(tx, by, 'organization.contacts.update', org, { ...change });
+  return after;
+}
+
+/** Which services it may use from now on. */
+export async function setEntitlements(tx: Tx, by: Acting, org: OrgOverview, wanted: readonly string[]): Promise<void> {
+  await updateEntitlements(tx, org.id, wanted);
+  await audit(tx, by, 'organization.entitlements.set', org, { from: org.entitlements, to: wanted });
+  await by.app.caches.drop(tx, topics.org(org.id));
+}
+
+/** Whether it counts as paying where no payment provider says so. */
+export async function setPayment(tx: Tx, by: Acting, org: OrgOverview, active: boolean): Promise<void> {
+  await updatePayment(tx, org.id, active);
+  await audit(tx, by, 'organization.payment.set', org, { from: org.payment_active, to: active });
+  await by.app.caches.drop(tx, topics.org(org.id));
+}

@@ -1,0 +1,48 @@
+import type { Tx } from '../../kernel/db.ts';
+import { conflict } from '../../kernel/errors.ts';
+import { audit } from '../audit.ts';
+import { topics } from '../principal.ts';
+import { checkPermissions } from '../rules/roles.ts';
+import { countGrantsOf } from '../store/grants.ts';
+import { type CustomRole, deleteRole, insertRole, updateRole } from '../store/roles.ts';
+import type { ActingByToken } from './acting.ts';
+
+// Nobody makes, changes or deletes a role that holds more than they do.
+
+export async function defineRole(tx: Tx, by: ActingByToken, wanted: { name: string; description: string; permissions: string[] }) {
+  const permissions = checkPermissions(by.principal.grants, wanted.permissions);
+  const role = (await insertRole(tx, by.org, { ...wanted, permissions })) ?? refuseName(wanted.name);
+  await audit(tx, by, 'iam.role.create', role, { name: role.name, permissions });
+  return role;
+}
+
+/** Changes a locked role for everybody who holds it. */
+export async function changeRole(
+  tx: Tx,
+  by: ActingByToken,
+  role: CustomRole,
+  change: Partial<Omit<CustomRole, 'id'>>,
+): Promise<CustomRole> {
+  const { grants } = by.principal;
+  checkPermissions(grants, role.permissions);
+  const permissions = change.permissions ? checkPermissions(grants, change.permissions) : role.permissions;
+  const wanted = { ...role, ...change, permissions };
+  const changed = (await updateRole(tx, by.org, wanted)) ?? refuseName(wanted.name);
+  await audit(tx, by, 'iam.role.update', role, change);
+  await by.app.caches.drop(tx, topics.org(by.org));
+  return changed;
+}
+
+/** Deletes a locked role that nobody holds. */
+export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Promise<void> {
+  checkPermissions(by.principal.grants, role.permissions);
+  const holders = await countGrantsOf(tx, by.org, role.id);
+  if (holders)
+    conflict(`the role ${role.name} is still granted ${holders === 1 ? 'once' : `${holders} times`}; take those grants away first`);
+
+  await deleteRole(tx, by.org, role.id);
+  await audit(tx, by, 'iam.role.delete', role, { name: role.name });
+  await by.app.caches.drop(tx, topics.org(by.org));
+}
+
+const refuseName = (name: string) => conflict(`a role named ${name} exists; choose another name`);

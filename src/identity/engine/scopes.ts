@@ -1,0 +1,49 @@
+import type { Tx } from '../../kernel/db.ts';
+import { forbidden, invalid } from '../../kernel/errors.ts';
+import type { Resource, ResourceSource } from '../resources.ts';
+import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse } from '../rules/grants.ts';
+import { customRoles } from '../store/roles.ts';
+
+/** What scopes can name: resources that the caller can read. */
+export async function visibleResources(tx: Tx, sources: readonly ResourceSource[], org: string, grants: Grants): Promise<Resource[]> {
+  const found: Resource[] = [];
+  for (const source of sources) {
+    const visible = grants.get(source.permission);
+    if (visible === undefined) continue;
+    for (const { id, name } of await source.list(tx, org, visible)) found.push({ service: source.service, id, name });
+  }
+  return found;
+}
+
+interface Caller {
+  org: string;
+  principal: { grants: Grants };
+}
+
+export type WantedUse = { role: string; resourceIds?: string[] };
+
+/** Unknown roles and resources are 400; more than the caller holds is 403. */
+export async function checkRoleUses(
+  tx: Tx,
+  { org, principal: { grants } }: Caller,
+  wanted: readonly WantedUse[],
+  sources: readonly ResourceSource[],
+): Promise<RoleUse[]> {
+  const custom = await customRoles(tx, org);
+  const uses = wanted.map(({ role, resourceIds = [] }) => ({ role, resourceIds: [...new Set(resourceIds)] }));
+  for (const { role, resourceIds } of uses) {
+    const known = builtinRole(role) ?? custom.find((r) => r.id === role);
+    if (!known) return invalid(`${role} is not a role; GET /api/v1/iam/roles lists them`);
+    if (resourceIds.length && !isScopable(known.permissions))
+      invalid(`the role ${role} cannot be narrowed to resources; leave resourceIds out`);
+  }
+  if (uses.some((u) => u.resourceIds.length)) {
+    const live = new Set((await visibleResources(tx, sources, org, grants)).map((r) => r.id));
+    for (const id of uses.flatMap((u) => u.resourceIds))
+      if (!live.has(id)) invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);
+  }
+  if (!covers(grants, grantsOf(uses, atomsOf(custom)))) {
+    forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);
+  }
+  return uses;
+}

@@ -1,0 +1,107 @@
+import type { Tx } from '../../kernel/db.ts';
+import { audit, auditEach } from '../audit.ts';
+import { topics } from '../principal.ts';
+import type { ResourceSource } from '../resources.ts';
+import { atomsOf } from '../rules/grants.ts';
+import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
+import { customRoles } from '../store/roles.ts';
+import { deleteExpired, insertToken, type NewToken, scopesOf, type TokenRow, updateToken } from '../store/tokens.ts';
+import { mintKey } from '../token-format.ts';
+import type { Acting, ActingByToken } from './acting.ts';
+import { endLine, lockLine } from './line.ts';
+import { checkRoleUses, type WantedUse } from './scopes.ts';
+
+const defaultLifetimeSeconds = 90 * 86_400;
+/** Everything its owner mints hangs on it and ends with it at the latest, so it has the longest life there is. */
+const firstTokenSeconds = 366 * 86_400;
+
+/** A row, and the key that only its hash is kept of: it is told once. */
+async function insertMinted(tx: Tx, t: Omit<NewToken, 'start' | 'hash'>) {
+  const { key, start, hash } = mintKey('pat');
+  return { key, token: await insertToken(tx, { ...t, start, hash }) };
+}
+
+export interface WantedToken {
+  name: string;
+  scope?: readonly WantedUse[];
+  expiresIn?: number;
+}
+
+/** A token that another one mints: it hangs on that one, ends with it, and never exceeds it. `sources` tell what a scope can name. */
+export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, sources: readonly ResourceSource[]) {
+  const { principal } = by;
+  const line = await lockLine(tx, by.org, principal.id);
+  requireRoom(line);
+  requireWithinLifetime(wanted.expiresIn, line);
+  const scope = wanted.scope ? await checkRoleUses(tx, by, wanted.scope, sources) : [...(principal.scopes[0] ?? [])];
+  const { key, token } = await insertMinted(tx, {
+    org: by.org,
+    user: by.user.id,
+    name: wanted.name,
+    scope,
+    ceilings: principal.scopes,
+    expiresIn: wanted.expiresIn ?? defaultLifetimeSeconds,
+    line,
+  });
+  await audit(tx, by, 'tokens.token.create', token, { name: token.name, scope });
+  await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
+  return { id: token.id, key };
+}
+
+/** A token of a member's that no token mints, not narrowed: the operator's to give. */
+export async function mintTokenFor(tx: Tx, by: Acting, t: { user: string; name: string; days: number }) {
+  const wanted = { org: by.org, user: t.user, name: t.name, scope: [], ceilings: [], expiresIn: t.days * 86_400 };
+  const { key, token } = await insertMinted(tx, wanted);
+  await audit(tx, by, 'tokens.token.create', token, { name: token.name, owner: t.user });
+  await by.app.caches.drop(tx, topics.tokensOf(by.org, t.user));
+  return { key, id: token.id, expires: token.expires_at };
+}
+
+/** What somebody who joins begins with. Joining is what is audited. */
+export const mintFirstToken = (tx: Tx, { org, user }: { org: string; user: string }) =>
+  insertMinted(tx, { org, user, name: 'first token', scope: [], ceilings: [], expiresIn: firstTokenSeconds });
+
+export interface TokenChange {
+  name?: string;
+  enabled?: boolean;
+  scope?: readonly WantedUse[];
+}
+
+/** Changes a locked token. A new scope is bounded by whoever sets it; any other change keeps the old bounds too. */
+export async function changeToken(
+  tx: Tx,
+  by: ActingByToken,
+  token: TokenRow,
+  change: TokenChange,
+  sources: readonly ResourceSource[],
+): Promise<TokenRow> {
+  const scope = change.scope ? await checkRoleUses(tx, by, change.scope, sources) : token.scope;
+  if (change.scope) {
+    const [minters, custom] = await Promise.all([scopesOf(tx, by.org, token.minters), customRoles(tx, by.org)]);
+    requireBelowMinters(by.principal.grants, minters, scope, atomsOf(custom));
+  }
+  const ceilings = withCeilings(change.scope ? [] : token.ceilings, by.principal).map((s) => [...s]);
+  const { id, name, enabled } = { ...token, ...change };
+  const changed = await updateToken(tx, by.org, { id, name, enabled, scope, ceilings });
+  await audit(tx, by, 'tokens.token.update', token, { ...change });
+  await by.app.caches.drop(tx, topics.credential(token.id));
+  await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
+  return changed;
+}
+
+/** Ends a locked token of the caller's, and all that it minted. */
+export async function revokeToken(tx: Tx, by: Acting, token: TokenRow): Promise<void> {
+  const ended = await endLine(tx, by.org, by.user.id, token.id);
+  const told = ended.map(({ id, name }) => ({ id, detail: { name, ...(id === token.id ? {} : { with: token.id }) } }));
+  await auditEach(tx, by, 'tokens.token.delete', told);
+  // What it minted hangs on this topic as well.
+  await by.app.caches.drop(tx, topics.credential(token.id));
+  await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
+}
+
+/** A token that is over stays listed this long, so that its owner sees what ended. */
+const listedDays = 90;
+const portion = 1_000;
+
+/** Deletes some of the tokens that were over long ago. False: there are no more of them. */
+export const forgetSomeTokens = async (tx: Tx): Promise<boolean> => (await deleteExpired(tx, listedDays, portion)) === portion;

@@ -1,0 +1,23 @@
+import type { OrganizationRole } from '../../../contract/permissions.ts';
+import { forbidden, invalid } from '../../kernel/errors.ts';
+import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
+
+/** The atoms of a role, each once; nobody authors a role that holds more than they do. */
+export function checkPermissions(held: Grants, wanted: string[]): string[] {
+  for (const p of wanted) if (!isPermission(p)) invalid(`${p} is not a permission; GET /api/v1/iam/permissions lists them`);
+  const distinct = [...new Set(wanted)];
+  if (!covers(held, grantsOf([{ role: 'wanted', resourceIds: [] }], { wanted: distinct }))) {
+    forbidden('you do not hold every permission of this role; nobody can give more than they hold');
+  }
+  return distinct;
+}
+
+export function refuseBuiltin(id: string) {
+  if (builtinRole(id)) forbidden(`the role ${id} is built in and cannot be changed; make a custom role instead`);
+}
+
+/** Owner, admin and member are given and taken only by those who hold at least as much. */
+export function requireHolding(held: Grants, role: OrganizationRole) {
+  if (!covers(held, grantsOf([{ role, resourceIds: [] }], {})))
+    forbidden(`only those who hold the role ${role} can give it or take it away`);
+}

@@ -1,0 +1,37 @@
+import Type, { type Static } from 'typebox';
+import { rows, run, type Tx } from '../../kernel/db.ts';
+import type { Page } from '../../kernel/page.ts';
+
+const AuditRow = Type.Object({
+  id: Type.String(),
+  at: Type.String(),
+  actor: Type.String(),
+  actor_label: Type.String(),
+  token_id: Type.Union([Type.String(), Type.Null()]),
+  action: Type.String(),
+  target: Type.String(),
+  request_id: Type.Union([Type.String(), Type.Null()]),
+  detail: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
+});
+export type AuditRow = Static<typeof AuditRow>;
+
+/** The newest first. */
+export const listAuditRows = (tx: Tx, org: string, { limit, after }: Page) => rows(tx, AuditRow)`
+  select id, at, actor, actor_label, token_id, action, target, request_id, detail from kernel.audit
+   where org_id = ${org} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
+
+export interface NewAuditRows {
+  org: string;
+  actor: string;
+  label: string;
+  token: string | null;
+  action: string;
+  requestId: string | null;
+  targets: readonly { id: string; detail: Record<string, unknown> }[];
+}
+
+/** A row for each target, in one statement. */
+export const insertAuditRows = (tx: Tx, a: NewAuditRows) => run(tx)`
+  insert into kernel.audit (id, org_id, at, actor, actor_label, token_id, action, target, request_id, detail)
+  select kernel.new_id('aud'), ${a.org}, kernel.now(), ${a.actor}, ${a.label}, ${a.token}, ${a.action}, target, ${a.requestId}, detail
+    from unnest(${a.targets.map(({ id }) => id)}::text[], ${a.targets.map(({ detail }) => JSON.stringify(detail))}::jsonb[]) t(target, detail)`;

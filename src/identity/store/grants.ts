@@ -1,0 +1,34 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { sql } from '../../kernel/sql.ts';
+
+const GrantRow = Type.Object({
+  id: Type.String(),
+  user_id: Type.String(),
+  role: Type.String(),
+  resource_ids: Type.Array(Type.String()),
+  created_at: Type.String(),
+});
+export type GrantRow = Static<typeof GrantRow>;
+
+const columns = sql`id, user_id, role, resource_ids, created_at`;
+
+/** Everybody's, or one member's. */
+export const listGrants = (tx: Tx, org: string, subject: string | null) => rows(tx, GrantRow)`
+  select ${columns} from identity.role_grant
+   where org_id = ${org} and (${subject}::text is null or user_id = ${subject}) order by id desc`;
+
+export const countGrantsOf = (tx: Tx, org: string, role: string): Promise<number> =>
+  run(tx)`select 1 from identity.role_grant where org_id = ${org} and role = ${role}`;
+
+export const lockGrant = (tx: Tx, org: string, id: string) => row(tx, GrantRow)`
+  select ${columns} from identity.role_grant where org_id = ${org} and id = ${id} for update`;
+
+/** Undefined when the member holds the role this way already. */
+export const insertGrant = (tx: Tx, org: string, g: { subject: string; role: string; resourceIds: string[] }) => row(tx, GrantRow)`
+  insert into identity.role_grant (org_id, id, user_id, role, resource_ids, created_at)
+  values (${org}, kernel.new_id('grt'), ${g.subject}, ${g.role}, ${g.resourceIds}, kernel.now())
+  on conflict do nothing returning ${columns}`;
+
+export const deleteGrant = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from identity.role_grant where org_id = ${org} and id = ${id}`;

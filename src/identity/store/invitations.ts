@@ -1,0 +1,40 @@
+import Type, { type Static } from 'typebox';
+import type { OrganizationRole } from '../../../contract/permissions.ts';
+import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { sql } from '../../kernel/sql.ts';
+import { Role } from './members.ts';
+
+const InvitationRow = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  role: Role,
+  created_at: Type.String(),
+  expires_at: Type.String(),
+});
+export type InvitationRow = Static<typeof InvitationRow>;
+
+const columns = sql`id, email, role, created_at, expires_at`;
+
+export const listInvitations = (tx: Tx, org: string) => rows(tx, InvitationRow)`
+  select ${columns} from identity.invitation where org_id = ${org} and expires_at > kernel.now() order by id desc`;
+
+export const findInvitation = (tx: Tx, org: string, id: string) => row(tx, InvitationRow)`
+  select ${columns} from identity.invitation where org_id = ${org} and id = ${id} and expires_at > kernel.now()`;
+
+export const insertInvitation = async (tx: Tx, org: string, i: { email: string; role: OrganizationRole; hash: Buffer; days: number }) =>
+  (await row(tx, InvitationRow)`
+    insert into identity.invitation (org_id, id, email, role, hash, created_at, expires_at)
+    values (${org}, kernel.new_id('inv'), ${i.email}, ${i.role}, ${i.hash}, kernel.now(), kernel.now() + make_interval(days => ${i.days}))
+    returning ${columns}`)!;
+
+export const deleteInvitation = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from identity.invitation where org_id = ${org} and id = ${id}`;
+
+export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
+  run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;
+
+const PresentedRow = Type.Object({ id: Type.String(), org_id: Type.String(), email: Type.String(), role: Role });
+
+/** Behind a link. Locked, so that it works once, however many press the button. */
+export const lockPresentedInvitation = (tx: Tx, hash: Buffer) => row(tx, PresentedRow)`
+  select id, org_id, email, role from identity.invitation where hash = ${hash} and expires_at > kernel.now() for update`;

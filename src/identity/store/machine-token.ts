@@ -1,0 +1,23 @@
+import Type, { type Static } from 'typebox';
+import { row, run, type Tx } from '../../kernel/db.ts';
+
+const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
+/** Whom the token of this machine speaks for. */
+export type MachineOwner = Static<typeof OwnerRow>;
+
+/** The first owner of the first organization. */
+export const machineOwner = (tx: Tx): Promise<MachineOwner | undefined> => row(tx, OwnerRow)`
+  select m.org_id, m.user_id from identity.member m join identity.org o on o.id = m.org_id
+   where m.role = 'owner' order by o.id, m.joined_at limit 1`;
+
+const MachineTokenRow = Type.Object({ id: Type.String(), enabled: Type.Boolean() });
+
+export const lockMachineToken = (tx: Tx, { org_id, user_id }: MachineOwner, name: string, hash: Buffer) => row(tx, MachineTokenRow)`
+  select id, enabled from identity.token
+   where org_id = ${org_id} and user_id = ${user_id} and name = ${name} and minters = '{}' and hash = ${hash}
+     for update`;
+
+/** Whether the token is alive, and will be for so many days. */
+export const lastsFor = async (tx: Tx, hash: Buffer, days: number): Promise<boolean> =>
+  (await run(tx)`
+    select 1 from identity.token where hash = ${hash} and enabled and expires_at > kernel.now() + make_interval(days => ${days})`) > 0;

@@ -1,0 +1,55 @@
+import Type, { type Static } from 'typebox';
+import type { OrganizationRole } from '../../../contract/permissions.ts';
+import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { sql } from '../../kernel/sql.ts';
+
+export const Role = Type.Unsafe<OrganizationRole>({ type: 'string' });
+
+const MemberRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), role: Role, joined_at: Type.String() });
+/** `id` is the account's: somebody has the same one in every organization. */
+export type Member = Static<typeof MemberRow>;
+
+const columns = sql`u.id, u.email, u.name, m.role, m.joined_at`;
+
+/** Somebody of the organization, or undefined: not known here, or not any more. */
+export const memberOf = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}`;
+
+/** Undefined: nobody has this address, or not as a member of this organization. */
+export const memberByEmail = (tx: Tx, org: string, email: string): Promise<Member | undefined> => row(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id
+   where m.org_id = ${org} and lower(u.email) = lower(${email})`;
+
+/** Who has been an owner for longest. */
+export const firstOwner = (tx: Tx, org: string): Promise<Member | undefined> => row(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id
+   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit 1`;
+
+/** The newest account first. */
+export const listMembers = (tx: Tx, org: string): Promise<Member[]> => rows(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} order by m.user_id desc`;
+
+export const membersOf = async (tx: Tx, org: string): Promise<ReadonlyMap<string, Member>> =>
+  new Map((await listMembers(tx, org)).map((member) => [member.id, member]));
+
+export const countOwners = (tx: Tx, org: string): Promise<number> =>
+  run(tx)`select 1 from identity.member where org_id = ${org} and role = 'owner'`;
+
+/** Until the transaction ends, the member cannot be removed. False: no member. */
+export const shareMember = async (tx: Tx, org: string, user: string): Promise<boolean> =>
+  (await run(tx)`select 1 from identity.member where org_id = ${org} and user_id = ${user} for share`) > 0;
+
+/** False: a member already. */
+export const insertMember = async (tx: Tx, org: string, user: string, role: OrganizationRole): Promise<boolean> =>
+  (await run(tx)`
+    insert into identity.member (org_id, user_id, role, joined_at) values (${org}, ${user}, ${role}, kernel.now()) on conflict do nothing`) >
+  0;
+
+export const updateRoleOf = (tx: Tx, org: string, user: string, role: OrganizationRole) =>
+  run(tx)`update identity.member set role = ${role} where org_id = ${org} and user_id = ${user}`;
+
+/** The tokens go with the membership. They are locked first, as minting does it: else each would wait for the other. */
+export async function deleteMember(tx: Tx, org: string, user: string): Promise<void> {
+  await run(tx)`select from identity.token where org_id = ${org} and user_id = ${user} order by id for update`;
+  await run(tx)`delete from identity.member where org_id = ${org} and user_id = ${user}`;
+}

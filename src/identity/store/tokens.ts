@@ -1,0 +1,96 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import type { Page } from '../../kernel/page.ts';
+import { sql } from '../../kernel/sql.ts';
+import type { RoleUse } from '../rules/grants.ts';
+import type { Line } from '../rules/line.ts';
+
+export const RoleUses = Type.Array(Type.Object({ role: Type.String(), resourceIds: Type.Array(Type.String()) }));
+
+const TokenRow = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  start: Type.String(),
+  enabled: Type.Boolean(),
+  scope: RoleUses,
+  ceilings: Type.Array(RoleUses),
+  minters: Type.Array(Type.String()),
+  created_at: Type.String(),
+  expires_at: Type.String(),
+  last_request: Type.Union([Type.String(), Type.Null()]),
+});
+export type TokenRow = Static<typeof TokenRow>;
+
+const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_at, expires_at, last_request`;
+
+/** All of somebody's, or only a token of theirs and what it minted. */
+export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Page) => rows(tx, TokenRow)`
+  select ${columns} from identity.token
+   where org_id = ${org} and user_id = ${user} and (${after}::text is null or id < ${after})
+     and (${above ?? null}::text is null or id = ${above ?? null} or ${above ?? null} = any(minters))
+   order by id desc limit ${limit + 1}`;
+
+export const lockToken = (tx: Tx, org: string, user: string, id: string) => row(tx, TokenRow)`
+  select ${columns} from identity.token where org_id = ${org} and user_id = ${user} and id = ${id} for update`;
+
+const MadeRow = Type.Object({ id: Type.String(), name: Type.String(), expires_at: Type.String() });
+
+export interface NewToken {
+  org: string;
+  user: string;
+  name: string;
+  start: string;
+  hash: Buffer;
+  scope: RoleUse[];
+  ceilings: readonly (readonly RoleUse[])[];
+  expiresIn: number;
+  /** What it is minted by; absent for what no token mints: a person’s first token, the operator’s. */
+  line?: Line;
+}
+
+export const insertToken = async (tx: Tx, t: NewToken) =>
+  (await row(tx, MadeRow)`
+    insert into identity.token (org_id, id, user_id, name, start, hash, scope, ceilings, minters, created_at, expires_at)
+    values (${t.org}, kernel.new_id('tok'), ${t.user}, ${t.name}, ${t.start}, ${t.hash}, ${JSON.stringify(t.scope)}, ${JSON.stringify(t.ceilings)},
+            ${t.line?.minters ?? []}, kernel.now(),
+            least(kernel.now() + make_interval(secs => ${t.expiresIn}), ${t.line?.endsAt ?? null}::timestamptz))
+    returning id, name, expires_at`)!;
+
+/** The same token under a new key, for as long again. What it minted keeps its own end. */
+export const renewToken = async (tx: Tx, org: string, t: Pick<NewToken, 'start' | 'hash' | 'expiresIn'> & { id: string }) =>
+  (await row(tx, MadeRow)`
+    update identity.token set start = ${t.start}, hash = ${t.hash}, expires_at = kernel.now() + make_interval(secs => ${t.expiresIn})
+     where org_id = ${org} and id = ${t.id} returning id, name, expires_at`)!;
+
+export const updateToken = async (tx: Tx, org: string, t: Pick<TokenRow, 'id' | 'name' | 'enabled' | 'scope' | 'ceilings'>) =>
+  (await row(tx, TokenRow)`
+    update identity.token set name = ${t.name}, enabled = ${t.enabled}, scope = ${JSON.stringify(t.scope)}, ceilings = ${JSON.stringify(t.ceilings)}
+     where org_id = ${org} and id = ${t.id} returning ${columns}`)!;
+
+const ScopesRow = Type.Object({ scopes: Type.Array(RoleUses) });
+
+/** What each of these tokens is narrowed to. */
+export const scopesOf = async (tx: Tx, org: string, ids: readonly string[]) =>
+  (
+    await rows(tx, ScopesRow)`
+      select jsonb_build_array(scope) || ceilings as scopes from identity.token where org_id = ${org} and id = any(${ids})`
+  ).flatMap((t) => t.scopes);
+
+/** Some of those that have been over for so many days. What one of them minted was over no later. */
+export const deleteExpired = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
+  delete from identity.token where (org_id, id) in (
+    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by id limit ${most}
+       for update skip locked)`;
+
+const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });
+
+/**
+ * Writes that these tokens were used now. Those that somebody locks at this moment, minting with them or revoking them, come back as not
+ * written: whoever waits for one token while it holds those of others makes these wait too.
+ */
+export const touchTokens = (tx: Tx, ids: readonly string[]) => rows(tx, SeenRow)`
+  with touched as (select org_id, id from identity.token where id = any(${ids}) order by id for no key update skip locked),
+       written as (update identity.token t set last_request = kernel.now() from touched
+                    where t.org_id = touched.org_id and t.id = touched.id returning t.id)
+  select t.id, t.org_id, t.user_id, w.id is not null as written
+    from identity.token t left join written w on w.id = t.id where t.id = any(${ids})`;

@@ -1,0 +1,44 @@
+/** The database cannot be asked right now. Operations answer 502 or 503 with it, as their area says. */
+export class DatabaseAway extends Error {
+  constructor(cause: unknown) {
+    super('the database cannot be reached', { cause });
+    this.name = 'DatabaseAway';
+  }
+}
+
+/** PostgreSQL's or the system's code of an error. */
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
+
+/** Connection lost, refused, timed out, shutting down or out of slots: the caller may try again later. */
+export function asAway(error: unknown): DatabaseAway | undefined {
+  if (error instanceof DatabaseAway) return error;
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : '';
+  const lost =
+    /^(08|57P|53)/.test(code) ||
+    [
+      '57014',
+      '55P03',
+      '25P03',
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'ENOENT',
+      'EPIPE',
+      'ETIMEDOUT',
+      'EHOSTUNREACH',
+      'ENOTFOUND',
+      'EAI_AGAIN',
+    ].includes(code) ||
+    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable/.test(
+      message,
+    );
+  return lost ? new DatabaseAway(error) : undefined;
+}
+
+/** For connections outside the pool. */
+export const isAway = (error: unknown): boolean => asAway(error) !== undefined;
+
+/** Deadlock, serialization failure, unique and foreign key violations. */
+export const worthAnotherTry: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23503']);
+
+export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';

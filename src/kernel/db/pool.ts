@@ -1,0 +1,155 @@
+import pg from 'pg';
+import { asAway, codeOf, worthAnotherTry } from './errors.ts';
+import { gatheringSocket } from './socket.ts';
+import { makeNotes, type Notes, type Tx, workOn } from './transaction.ts';
+import { types } from './types.ts';
+
+export type Connection = Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl' | 'connectionString'>;
+
+export interface Db {
+  /** Statements that need no transaction of their own. */
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Told of every channel that a transaction marked, once it has committed. */
+  onWake(act: (channel: string) => void): void;
+  /** Free, idle and waiting, for the metrics. */
+  pool: pg.Pool;
+  end(): Promise<void>;
+}
+
+export interface DbOptions {
+  connection: Connection;
+  max?: number;
+  checkRows?: boolean;
+  /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
+  onError?: (error: Error) => void;
+  /** PostgreSQL settings of these connections alone. */
+  settings?: Record<string, string>;
+}
+
+const limits = {
+  connectionTimeoutMillis: 2_000,
+  statement_timeout: 9_000,
+  query_timeout: 10_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 15_000,
+};
+
+export function openDb(options: DbOptions): Db {
+  const { pool, end } = openPool(options);
+  const checksRows = options.checkRows ?? false;
+  const wakers: ((channel: string) => void)[] = [];
+
+  /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
+  const tellCommitted = ({ after, marked }: Notes) => {
+    const tell = [...after, ...[...marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))];
+    for (const act of tell) {
+      try {
+        act();
+      } catch (error) {
+        options.onError?.(new Error('somebody who was to hear of a committed transaction failed', { cause: error }));
+      }
+    }
+  };
+
+  /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
+  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner): Promise<T> => {
+    const client = await connect(pool);
+    const noted = makeNotes(checksRows);
+    let broken: Error | undefined;
+    let result: T;
+    try {
+      result = await around(client, () => workOn(client, noted, work));
+    } catch (error) {
+      broken = asAway(error);
+      const reason = broken ?? error;
+      broken ??= await undo(client);
+      throw reason;
+    } finally {
+      client.release(broken);
+    }
+    tellCommitted(noted);
+    return result;
+  };
+
+  return {
+    read: (work) => perform(work, plainly),
+    write: (work) => tryAgain(() => perform(work, inTransaction)),
+    onWake: (act) => wakers.push(act),
+    pool,
+    end,
+  };
+}
+
+function openPool({ connection, max = 8, settings, onError }: DbOptions) {
+  const pool = new pg.Pool({
+    ...connection,
+    ...limits,
+    max,
+    idleTimeoutMillis: 60_000,
+    pipeline: true,
+    stream: gatheringSocket,
+    types,
+    options: startupOptions(settings),
+    application_name: 'quarterdeck',
+  });
+  let ending = false; // from then on a connection that the server ends first is no news
+  pool.on('error', (error) => ending || onError?.(error));
+  // The pool listens to idle connections only. One that dies in use fails its query, and would also end the process unheard.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const end = () => {
+    ending = true;
+    return pool.end();
+  };
+  return { pool, end };
+}
+
+const startupOptions = (settings: Record<string, string> = {}) =>
+  ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
+
+const connect = (pool: pg.Pool): Promise<pg.PoolClient> =>
+  pool.connect().catch((error) => {
+    throw asAway(error) ?? error;
+  });
+
+/** What stands around the statements of a unit of work. */
+interface Manner {
+  around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
+  /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
+  undo(client: pg.ClientBase): Promise<Error | undefined>;
+}
+
+const plainly: Manner = { around: (_client, work) => work(), undo: async () => undefined };
+
+const inTransaction: Manner = {
+  around: async (client, work) => {
+    // Not waited for: the first statement travels with it, and what keeps it from beginning keeps that from running.
+    const begun = client.query('begin');
+    begun.catch(() => {});
+    const result = await work();
+    await begun;
+    // After a failed statement that somebody caught, PostgreSQL answers COMMIT with ROLLBACK, and that is no error to the driver.
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back because one of its statements had failed');
+    return result;
+  },
+  undo: (client) =>
+    client.query('rollback').then(
+      () => undefined,
+      (error: Error) => error,
+    ),
+};
+
+/**
+ * Everything a unit of work does is inside its transaction, so a deadlock's victim may simply be run again. So may one that lost a race
+ * for a name, or refers to what was deleted this moment: the second time it sees what the winner did.
+ */
+async function tryAgain<T>(act: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error))) throw error;
+    }
+  }
+}

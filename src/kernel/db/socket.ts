@@ -1,0 +1,20 @@
+import { Socket } from 'node:net';
+
+/** What is written in one turn of the event loop leaves together: statements that do not wait for each other are one round trip. */
+export function gatheringSocket(): Socket {
+  const socket = new Socket();
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  let gathering = false;
+  socket.write = (...args: unknown[]) => {
+    if (!gathering) {
+      gathering = true;
+      socket.cork();
+      process.nextTick(() => {
+        gathering = false;
+        socket.uncork();
+      });
+    }
+    return write(...args);
+  };
+  return socket;
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Registry } from 'prom-client';
+import { DatabaseAway } from '../../db.ts';
+import { Refusal } from '../../errors.ts';
+import { makeLog } from '../../log.ts';
+import type { Role } from '../../roles.ts';
+import { makePeers } from '../peer.ts';
+import { frameHeaders, measurePlanes, type Plane, type PlaneHandler, refuseInJson, standPlane, untilCallerLeaves } from '../plane.ts';
+import { makeServer } from '../server.ts';
+
+interface Options {
+  roles?: Role[];
+  more?: Partial<Plane>;
+}
+
+/** A server with one plane below /plane. */
+async function standing(t: TestContext, handle: PlaneHandler, { roles = ['registry'], more = {} }: Options = {}) {
+  const registry = new Registry();
+  let opened = 0;
+  const plane: Plane = {
+    name: 'tried',
+    role: 'registry',
+    owns: ({ url = '' }) => url.startsWith('/plane'),
+    open: () => {
+      opened++;
+      return handle;
+    },
+    refuse: refuseInJson,
+    ...more,
+  };
+  const frame = { log: makeLog('silent'), roles: new Set(roles), counted: measurePlanes(registry) };
+  // The operator's proxy says whether TLS carried a request.
+  const server = makeServer({ log: makeLog('silent'), peers: makePeers(['127.0.0.1']), raw: [standPlane(plane, frame)] });
+  t.after(() => server.close());
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    opened: () => opened,
+    counted: async () => (await registry.metrics()).split('\n').filter((line) => /_total\{/.test(line) && !line.endsWith(' 0')),
+  };
+}
+
+const secure = { headers: { 'x-forwarded-proto': 'https' } };
+const shown = (headers: Headers) =>
+  Object.fromEntries(['x-content-type-options', 'referrer-policy', 'strict-transport-security'].map((name) => [name, headers.get(name)]));
+const full = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'strict-transport-security': 'max-age=31536000' };
+
+test('answers and refusals carry the request’s id, and what browsers are told; HSTS where TLS was', async (t) => {
+  const { url, counted } = await standing(t, async (request, response) => {
+    if (request.url === '/plane/no') throw new Refusal(403, 'forbidden', 'not for you', { headers: { 'retry-after': '7' } });
+    response.end('fine');
+  });
+  for (const path of ['/plane', '/plane/no']) {
+    const answer = await fetch(url + path, secure);
+    assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+    assert.deepEqual(shown(answer.headers), full, path);
+    const plain = await fetch(url + path);
+    assert.equal(plain.headers.get('strict-transport-security'), null);
+  }
+  const refused = await fetch(`${url}/plane/no`);
+  assert.deepEqual([refused.status, refused.headers.get('retry-after'), await refused.json()], [403, '7', { error: 'not for you' }]);
+  assert.deepEqual(await counted(), [
+    'quarterdeck_plane_answers_total{plane="tried",status="2xx"} 2',
+    'quarterdeck_plane_answers_total{plane="tried",status="4xx"} 3',
+  ]);
+});
+
+test('a plane that sends its answers in one piece sends the frame’s headers with them, and its refusals have them too', async (t) => {
+  const handle: PlaneHandler = (request, response) => {
+    if (request.url === '/plane/no') throw new Refusal(404, 'not_found', 'nothing here');
+    response.writeHead(200, [...frameHeaders(request), 'Content-Length', '4']).end('fine');
+  };
+  const { url } = await standing(t, handle, { more: { writesFrameHeaders: true } });
+  for (const path of ['/plane', '/plane/no']) assert.deepEqual(shown((await fetch(url + path, secure)).headers), full, path);
+});
+
+test('what nobody foresaw is a 503 that names the request; a database that is away says when to come back', async (t) => {
+  const { url } = await standing(t, (request) => {
+    if (request.url === '/plane/away') return Promise.reject(new DatabaseAway(new Error('gone')));
+    throw new TypeError('a secret of ours');
+  });
+  const failed = await fetch(`${url}/plane`);
+  const { error } = (await failed.json()) as { error: string };
+  assert.equal(failed.status, 503);
+  assert.match(
+    error,
+    new RegExp(`something went wrong on our side; try again, and tell the operator this request id: ${failed.headers.get('x-request-id')}`),
+  );
+  const away = await fetch(`${url}/plane/away`);
+  assert.deepEqual([away.status, away.headers.get('retry-after')], [503, '2']);
+});
+
+test('a failure in the middle of an answer ends that connection alone', async (t) => {
+  const { url } = await standing(t, async (_request, response) => {
+    response.writeHead(200).write('half');
+    throw new Error('too late');
+  });
+  await assert.rejects(fetch(`${url}/plane`).then((answer) => answer.text()));
+  await assert.rejects(fetch(`${url}/plane`).then((answer) => answer.text()));
+});
+
+test('whoever refuses itself badly refuses one request only', async (t) => {
+  const { url } = await standing(t, () => Promise.reject(new Error('first')), {
+    more: {
+      refuse: () => {
+        throw new Error('second');
+      },
+    },
+  });
+  for (let i = 0; i < 2; i++) await assert.rejects(fetch(`${url}/plane`, { signal: AbortSignal.timeout(10_000) }), { name: 'TypeError' });
+  assert.equal((await fetch(`${url}/elsewhere`)).status, 404);
+});
+
+test('a handler hears that its caller has left, and nobody is told of a failure then', async (t) => {
+  const left = Promise.withResolvers<unknown>();
+  const begun = Promise.withResolvers<void>();
+  const { url, counted } = await standing(t, async (_request, response) => {
+    const gone = untilCallerLeaves(response);
+    begun.resolve();
+    await once(gone, 'abort');
+    left.resolve(gone.reason);
+    throw gone.reason;
+  });
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+  socket.write('GET /plane HTTP/1.1\r\nHost: a\r\n\r\n');
+  await begun.promise;
+  socket.destroy();
+  assert.equal(((await left.promise) as Error).name, 'CallerGone');
+  assert.deepEqual(await counted(), []);
+});
+
+test('a process without the role opens nothing, and names the role', async (t) => {
+  const { url, opened } = await standing(t, () => assert.fail('not here'), { roles: ['api', 'worker'] });
+  const answer = await fetch(`${url}/plane`);
+  assert.deepEqual([answer.status, answer.headers.get('x-error-code'), opened()], [404, 'served_elsewhere', 0]);
+  assert.match(
+    ((await answer.json()) as { error: string }).error,
+    /served by a process with the role registry; this one runs api, worker\./,
+  );
+});

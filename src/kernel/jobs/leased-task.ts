@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../app.ts';
+import { DatabaseAway, type Db, type Tx } from '../db.ts';
+import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
+import { sentenceOf } from './outcome.ts';
+import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
+
+/** A task under a lease of this process, from its claim until its outcome is on record. */
+export interface LeasedTask {
+  task: ReadyTask;
+  lease: string;
+  abort: AbortController;
+  /** By this process's monotonic clock: without word from the database until then, somebody else may run the task. */
+  sureUntil: number;
+  /** Past its deadline the lease is not renewed any more: a run that hangs must not keep the task from the other processes. */
+  renewed: boolean;
+}
+
+/** Where tasks run. */
+export interface TaskSite {
+  app: App;
+  db: Db;
+  /** The process stops waiting for outcomes to be recorded. */
+  closed: boolean;
+}
+
+export const leasedTask = (task: ReadyTask, lease: string, claimedAt: number): LeasedTask => ({
+  task,
+  lease,
+  abort: new AbortController(),
+  sureUntil: claimedAt + taskLeaseSeconds * 1000,
+  renewed: true,
+});
+
+/** Runs it once and puts on record how that ended. */
+export async function runTask(site: TaskSite, leased: LeasedTask): Promise<void> {
+  const { name } = leased.task;
+  const failure = await failureOfRun(site, leased);
+  if (failure && !(failure instanceof Stopping)) site.app.log.warn({ err: failure, task: name }, 'a task failed');
+  await recordOutcome(site, leased, failure);
+}
+
+/** Whatever a run throws after its signal was aborted, and even if it ends well, the reason of its failure is the signal's. */
+async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unknown> {
+  const { name, deadlineSeconds } = leased.task;
+  const { signal } = leased.abort;
+  const deadline = setTimeout(() => {
+    leased.renewed = false;
+    leased.abort.abort(new Error(`it did not end within its deadline of ${deadlineSeconds} s`));
+  }, deadlineSeconds * 1000);
+  try {
+    signal.throwIfAborted();
+    await leased.task.run({ app, signal, log: app.log.child({ task: name }) }, undefined);
+    return signal.aborted ? signal.reason : undefined;
+  } catch (error) {
+    return signal.aborted ? signal.reason : error;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+/** Offered until the database takes it or the lease has lapsed: until then nobody else runs the task, and later the next run speaks for it. */
+async function recordOutcome(site: TaskSite, leased: LeasedTask, failure: unknown): Promise<void> {
+  const { log } = site.app;
+  const { name } = leased.task;
+  do {
+    try {
+      if (!(await site.db.read((tx) => writeOutcome(tx, leased, failure))))
+        log.warn({ task: name }, 'a task was lost while it ran: its lease lapsed');
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseAway)) return log.error({ err: error, task: name }, 'the outcome of a task cannot be recorded');
+      await sleep(250);
+    }
+  } while (performance.now() < leased.sureUntil && !site.closed);
+}
+
+function writeOutcome(tx: Tx, { task: { name, everySeconds }, lease }: LeasedTask, failure: unknown): Promise<boolean> {
+  if (failure instanceof Stopping) return taskReleased(tx, name, lease);
+  return failure ? taskFailed(tx, name, lease, everySeconds, sentenceOf(failure)) : taskDone(tx, name, lease, everySeconds);
+}
+
+/** One statement for all of them; whoever runs a task that is lost hears it through the task's signal. */
+export async function renewLeases(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
+  const wanted = tasks.filter((leased) => leased.renewed);
+  const sentAt = performance.now();
+  try {
+    const renewed = await db.read((tx) =>
+      renewTasks(
+        tx,
+        wanted.map(({ task, lease }) => ({ name: task.name, lease })),
+      ),
+    );
+    for (const leased of wanted) {
+      if (renewed.has(leased.task.name)) leased.sureUntil = sentAt + taskLeaseSeconds * 1000;
+      else leased.abort.abort(new LeaseLost('the lease on this task is lost'));
+    }
+  } catch {
+    for (const { sureUntil, abort } of wanted)
+      if (sentAt > sureUntil) abort.abort(new LeaseLost('the lease on this task could not be renewed in time'));
+  }
+}
+
+/** Gives back a run that did not end in time: another process begins it at once. If that cannot be said, the lease lapses by itself. */
+export const releaseTask = (db: Db, { task, lease }: LeasedTask): Promise<unknown> =>
+  db.read((tx) => taskReleased(tx, task.name, lease)).catch(() => {});

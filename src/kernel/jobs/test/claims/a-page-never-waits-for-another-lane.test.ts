@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openDb } from '../../../db.ts';
+import { enqueue, enqueueMany, job, type Lane, lanes } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
+
+test('a page never waits for another lane, though all others are full, stuck and overdue', async (t) => {
+  const { app, worker, defer } = await workbench(t);
+  const stuck = Promise.withResolvers<void>();
+  const begun = new Map<string, number>();
+  const late: number[] = [];
+  const others = lanes
+    .filter((lane) => lane !== 'page')
+    .map((lane) =>
+      job(`stuck-${lane}`, { lane }, async () => {
+        begun.set(lane, (begun.get(lane) ?? 0) + 1);
+        // Handlers that sit in transactions use up the pool of their process too.
+        await app.db.write(() => stuck.promise).catch(() => {});
+      }),
+    );
+  const page = job('page', { lane: 'page' }, async () => {});
+  const crew = worker([page, ...others], {
+    lanes: { mail: 3, webhook: 3, default: 2 }, // together the whole pool
+    events: { started: ({ lane, lateSeconds }) => void (lane === 'page' && late.push(lateSeconds)) },
+  });
+  defer(() => stuck.resolve());
+  for (const other of others)
+    await app.db.write((tx) =>
+      enqueueMany(
+        tx,
+        other,
+        Array.from({ length: 500 }, (_, i) => ({ key: `${i}`, delaySeconds: -60 })),
+      ),
+    );
+  await eventually('the other lanes are full', () =>
+    ['mail', 'webhook', 'default'].every((lane) => begun.get(lane) === crew.snapshot().lanes[lane as Lane].slots),
+  );
+
+  const outside = openDb({ connection: app.connection, checkRows: true });
+  defer(() => outside.end());
+  for (let i = 0; i < 20; i++) {
+    await outside.write((tx) => enqueue(tx, page, { key: `p${i}` }));
+    app.waker.wake('lane:page');
+    await eventually(`page ${i}`, () => late.length === i + 1, 1_000);
+  }
+  assert.ok(Math.max(...late) < 0.5, `a page began ${Math.max(...late)} s late`);
+  assert.deepEqual(crew.snapshot().lanes.mail, { slots: 3, running: 3 }, 'no lane took more than its slots');
+  assert.deepEqual(Object.fromEntries(begun), { mail: 3, webhook: 3, default: 2 });
+});

@@ -1,0 +1,35 @@
+import type { App } from '../app.ts';
+import { type Db, openDb } from '../db.ts';
+
+/** A worker's own connections: handlers that use up the pool keep neither a page from being claimed nor a lease from being renewed. */
+export interface WorkerConnections {
+  claims: Db;
+  outcomes: Db;
+  /** For the handlers of pages: they do not queue behind requests, most of which come just when somebody must be paged. */
+  paging: Db;
+  end(): Promise<unknown>;
+}
+
+/**
+ * The planner's idea of a table that is empty now and holds 100,000 rows a minute later is always wrong, and a plan is kept per
+ * connection. Every statement here is meant to walk an index, so on these connections nothing else is on offer.
+ */
+const alwaysByIndex = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_sort: 'off',
+};
+
+export function openConnections({ connection, strict, log, waker }: App): WorkerConnections {
+  const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
+  const open = (max: number, settings?: Record<string, string>) => openDb({ connection, max, checkRows: strict, settings, onError });
+  // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
+  // job too, then ours cannot finish it any more. An outcome must be.
+  const claims = open(3, { ...alwaysByIndex, synchronous_commit: 'off' });
+  const outcomes = open(2, alwaysByIndex);
+  const paging = open(8);
+  paging.onWake((channel) => waker.wake(channel));
+  return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
+}
