@@ -65,6 +65,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
   };
 }
 
+export { joinChunks } from '../http/joined-chunks.ts';
 export type { AddressClass } from './address.ts';
 export { type Allow, parseAllow } from './allow.ts';
 export type { Connector, Endpoint } from './connector.ts';

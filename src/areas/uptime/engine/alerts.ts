@@ -1,11 +1,11 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { now as clock } from '../../../kernel/time.ts';
-import type { MonitorAlert } from '../../oncall/index.ts';
 import { type AlertSteps, alertSteps, type Situation } from '../rules/alert.ts';
 import { alertLabels, alertSummary } from '../rules/alert-text.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
 import { failingWords, type WordsRow } from '../store/opinions.ts';
 import { type StateRow, writeAlerts } from '../store/states.ts';
+import type { Telling } from '../store/tellings.ts';
 import { maintainedServices } from '../store/windows.ts';
 import { tellLater } from './tell-oncall.ts';
 
@@ -61,9 +61,9 @@ async function wordsOf(tx: Tx, settled: readonly Settled[]): Promise<ReadonlyMap
 }
 
 /** In order: an alert that moves to another service ends at the first before it fires at the second. */
-function alertsOf({ monitor, resolve, fire }: Settled, words: ReadonlyMap<string, WordsRow[]>, now: string): MonitorAlert[] {
+function alertsOf({ monitor, resolve, fire }: Settled, words: ReadonlyMap<string, WordsRow[]>, now: string): Telling['alert'][] {
   const source = { monitorId: monitor.id, monitorName: monitor.name };
-  const alerts: MonitorAlert[] = [];
+  const alerts: Telling['alert'][] = [];
   if (resolve)
     alerts.push({
       ...source,

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../kernel/db.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
-import { type MonitorAlert, receiveMonitorAlert } from '../../oncall/index.ts';
-import { deleteTellings, insertTellings, lockTellings } from '../store/tellings.ts';
+import { receiveMonitorAlert } from '../../oncall/index.ts';
+import { deleteTellings, insertTellings, lockTellings, type Telling } from '../store/tellings.ts';
 
 // On-call hears of monitors by jobs, so that nothing that goes wrong there can keep results from being taken. Whoever moves a monitor
 // decides in its own transaction what on-call must be told, and writes that down with a job. The job tells it, in a transaction of its own.
@@ -31,7 +31,7 @@ const tellingAttempts = 3;
 /** Tells on-call what it has not heard of a monitor. Safe to run twice: what was told is gone in the same transaction. */
 export const tellOncall = job(
   'uptime.tell-oncall',
-  { lane: 'page', maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter, deadlineSeconds: 60 },
+  { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter, deadlineSeconds: 60 },
   async ({ key, org = '', attempt, log, finishWith }) => {
     const monitorId = key.split(' ', 1)[0]!;
     try {
@@ -52,7 +52,7 @@ export async function tellUntold(tx: Tx, org: string, monitorId: string): Promis
 }
 
 /** On-call is told of these, soon after this transaction has committed; of one monitor in the order given. Its state is locked. */
-export async function tellLater(tx: Tx, tellings: readonly { org: string; alert: MonitorAlert }[]): Promise<void> {
+export async function tellLater(tx: Tx, tellings: readonly Telling[]): Promise<void> {
   if (!tellings.length) return;
   const written = await insertTellings(tx, tellings);
   const newest = new Map(written.toSorted((a, b) => a.no - b.no).map((w) => [w.monitor_id, w]));

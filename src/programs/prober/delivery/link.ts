@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
-import { joinChunks } from '../../../kernel/http/joined-chunks.ts';
+import { joinChunks } from '../../../kernel/guard/index.ts';
 import {
   Assignment,
   type AssignmentsResponse,
