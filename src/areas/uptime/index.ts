@@ -1,7 +1,5 @@
 import { defineArea } from '../area.ts';
 import { loadExportToken } from './engine/export-tokens.ts';
-import { observedOf } from './engine/observed.ts';
-import { references } from './engine/references.ts';
 import { jobs } from './jobs.ts';
 import { openUptime } from './open.ts';
 import { createExportToken } from './operations/create-export-token.ts';
@@ -26,13 +24,12 @@ import { renameUptimeService } from './operations/rename-uptime-service.ts';
 import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
-import { planned } from './store/maintenance.ts';
-import { monitorCounts, namedMonitors } from './store/monitors.ts';
+import { namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
 export * as agentRegistry from './engine/agent-registry.ts';
-export { observedOf } from './engine/observed.ts';
-export { planned as plannedMaintenance } from './store/maintenance.ts';
+export { type Observed, observedOf } from './engine/observed.ts';
+export { type Maintenance, plannedMaintenance } from './store/maintenance.ts';
 
 export const uptime = defineArea({
   name: 'uptime',
@@ -62,9 +59,7 @@ export const uptime = defineArea({
   ],
   migrations: { schema: 'uptime', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'uptime', permission: 'uptime.monitor.read', list: namedMonitors }],
-  references: [references],
   loaders: { scrape: loadExportToken },
-  ports: { monitorsOf: monitorCounts, observedOf, maintenanceOf: planned },
   sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,
   tasks,
