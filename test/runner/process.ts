@@ -1,6 +1,7 @@
 // Runs test files, one after the other, as it is told to over its channel.
-import { readFileSync } from 'node:fs';
+
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -35,4 +35,5 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     }
     if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0) reports.emit('reported', { tests, failed });
   }
+  yield ''; // nothing for whoever reads its output
 }
