@@ -1,18 +1,25 @@
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+// What a test file can leave behind for the next one in its process, one line each.
 
-/** What a test file can leave behind for the next one in its process: open handles, listeners, settings. One line each. */
-export function footprint(): string[] {
-  const { env } = process;
-  return [
-    ...process.getActiveResourcesInfo(),
-    ...signals.flatMap((signal) => process.listeners(signal).map(() => `a listener for ${signal}`)),
-    ...Object.keys(env).map((name) => `${name}=${env[name]} in the environment`),
-    `the working directory ${process.cwd()}`,
-    ...Object.entries({ setTimeout, setInterval, setImmediate, fetch, Date, now: performance.now }).map(
-      ([name, { length, name: real }]) => `${name} replaced by ${real}(${length})`,
-    ),
-  ];
-}
+/** What is open and can keep a process. */
+export const handles = (): string[] => process.getActiveResourcesInfo();
+
+/** What is set for the whole process. */
+export const settings = (): string[] => [
+  ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).flatMap((signal) => process.listeners(signal).map(() => `a listener for ${signal}`)),
+  ...Object.entries(process.env).map(([name, value]) => `${name}=${value} in the environment`),
+  `the working directory ${process.cwd()}`,
+  ...Object.entries(replaceable()).flatMap(([name, value]) => (value === originals[name] ? [] : [`another ${name}`])),
+];
+
+const replaceable = (): Record<string, unknown> => ({
+  setTimeout,
+  setInterval,
+  setImmediate,
+  fetch,
+  Date,
+  'performance.now': performance.now,
+});
+const originals = replaceable();
 
 /** What is there now and was not there before, or not as often. */
 export function added(before: string[], now: string[]): string[] {

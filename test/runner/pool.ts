@@ -17,6 +17,8 @@ export interface Pool {
   env: Record<string, string>;
   /** For one test. */
   timeoutMs: number;
+  /** So long may what a file has closed take to be gone. */
+  goneWithinMs?: number;
   tell(told: Told): void;
 }
 
@@ -61,11 +63,15 @@ interface Runner {
 }
 
 const children = new Set<ChildProcess>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => children.forEach((child) => child.kill(signal)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    for (const child of children) child.kill(signal);
+  });
 
-function startRunner({ env, timeoutMs, tell }: Pick<Pool, 'env' | 'timeoutMs' | 'tell'>): Runner {
+function startRunner({ env, timeoutMs, goneWithinMs = 10_000, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
   const reporter = ['--test-reporter', join(import.meta.dirname, 'tell.ts'), '--test-reporter-destination', 'stdout'];
-  const child = spawn(process.execPath, [`--test-timeout=${timeoutMs}`, ...reporter, join(import.meta.dirname, 'process.ts')], {
+  const program = [join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
+  const child = spawn(process.execPath, [`--test-timeout=${timeoutMs}`, ...reporter, ...program], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
   });

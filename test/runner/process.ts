@@ -6,11 +6,13 @@ import { resolve } from 'node:path';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { added, footprint } from './footprint.ts';
+import { added, handles, settings } from './footprint.ts';
 import { reports, tell } from './tell.ts';
 
 /** So long may what a file has closed take to be gone. */
-const goneWithinMs = 10_000;
+const goneWithinMs = Number(process.argv[2]);
+
+const now = performance.now.bind(performance); // whatever a test makes of it
 
 let uncaught: unknown;
 process.on('uncaughtException', (error) => (uncaught = error));
@@ -18,8 +20,8 @@ process.on('unhandledRejection', (reason) => (uncaught = reason));
 process.on('disconnect', () => process.exit());
 
 async function runFile(file: string): Promise<void> {
-  const before = footprint();
-  const began = { at: performance.now(), cpu: cpuMs() };
+  const before = { handles: handles(), settings: settings() };
+  const began = { at: now(), cpu: cpuMs() };
   tell({ type: 'begun', file });
   const reported = once(reports, 'reported') as Promise<[{ tests: number; failed: number }]>;
   // A limit that no file reaches: each of its tests has its own, from the command line.
@@ -28,7 +30,7 @@ async function runFile(file: string): Promise<void> {
 
   const problems: string[] = [];
   if (!tests && !failed) problems.push('it reported no test');
-  const left = await leftSince(before);
+  const left = [...added(before.settings, settings()), ...(await handlesSince(before.handles))];
   if (left.length) problems.push(`it left behind: ${left.join(', ')}`);
   // Set by the test runner when something is thrown that belongs to no test under way.
   if (process.exitCode) problems.push(`something failed after its test had ended: ${String((uncaught as Error)?.stack ?? uncaught)}`);
@@ -38,16 +40,16 @@ async function runFile(file: string): Promise<void> {
     type: 'ended',
     file,
     tests,
-    ms: performance.now() - began.at,
+    ms: now() - began.at,
     cpuMs: cpuMs() - began.cpu,
     isSpoiled: failed > 0 || problems.length > 0,
   });
 }
 
-async function leftSince(before: string[]): Promise<string[]> {
-  for (const until = performance.now() + goneWithinMs; ; await sleep(20)) {
-    const left = added(before, footprint());
-    if (!left.length || performance.now() > until) return left;
+async function handlesSince(before: string[]): Promise<string[]> {
+  for (const until = now() + goneWithinMs; ; await sleep(20)) {
+    const left = added(before, handles());
+    if (!left.length || now() > until) return left;
   }
 }
 
