@@ -14,6 +14,10 @@ export function makeReporter() {
 
   return {
     failed,
+    /** How long each file took that came to its end. */
+    times: () => Object.fromEntries(files.map(({ file, ms }) => [file, ms])),
+    /** Files of which nothing was heard to their end, whatever the reason. */
+    missing: (given: string[]) => given.filter((file) => !failed.has(file) && !files.some((ended) => ended.file === file)),
     tell: (told: Told) => {
       if (told.type === 'passed') {
         told.isSkipped ? skipped++ : passed++;

@@ -4,6 +4,7 @@
 import { globSync } from 'node:fs';
 import { handDown, startTestServer } from './harness/postgres.ts';
 import { makeReporter } from './reporter.ts';
+import { keepTimes, longestFirst } from './runner/order.ts';
 import { runFiles } from './runner/pool.ts';
 
 const sets = {
@@ -28,12 +29,18 @@ if (!files.length) {
   process.exit(1);
 }
 
-/** Runs files and says which of them failed. Every one must have reported, or it has failed as well. */
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+
+/** Runs files and says which of them failed. */
 async function run(some: string[], lanes: number, isEachAlone: boolean): Promise<string[]> {
-  const { tell, failed, close } = makeReporter();
-  const timeoutMs = Number(process.env.QUARTERDECK_TEST_TIMEOUT ?? 180_000);
-  await runFiles({ files: some, lanes, isEachAlone, timeoutMs, env: handDown(server), tell });
+  const { tell, failed, missing, times, close } = makeReporter();
+  const timeoutMs = 180_000;
+  await runFiles({ files: longestFirst(some), lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
+  // Nothing passes because nothing was heard of it.
+  for (const file of missing(some)) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
   close();
+  if (!stop.signal.aborted) keepTimes(times());
   return [...failed];
 }
 
@@ -42,12 +49,16 @@ const unsteadyAtMost = 5;
 const again = Boolean(process.env.QUARTERDECK_TEST_AGAIN);
 
 const server = await startTestServer();
-let failed = await run(files, again ? 2 : 3, isLongSet); // side by side with nobody to wait for it, it need not press the machine
-if (again && failed.length && failed.length <= unsteadyAtMost) {
-  console.log('\nonce more, alone:');
-  const first = failed;
-  failed = await run(first, 1, true);
-  if (!failed.length) console.log(`UNSTEADY, to be mended: ${first.join(' ')} failed above and passed alone`);
+let failed = files;
+try {
+  failed = await run(files, again ? 2 : 3, isLongSet); // side by side with nobody to wait for it, it need not press the machine
+  if (again && !stop.signal.aborted && failed.length && failed.length <= unsteadyAtMost) {
+    console.log('\nonce more, alone:');
+    const first = failed;
+    failed = await run(first, 1, true);
+    if (!failed.length) console.log(`UNSTEADY, to be mended: ${first.join(' ')} failed above and passed alone`);
+  }
+} finally {
+  await server.stop();
 }
-await server.stop();
 process.exit(failed.length ? 1 : 0);

@@ -6,17 +6,24 @@ import { type TestContext, test } from 'node:test';
 import { runFiles } from './pool.ts';
 import type { Told } from './told.ts';
 
-/** Runs files of these contents in one lane, longest first, and gathers what is told of each. */
+/** Runs files of these contents one after the other and gathers what is told of each. */
 async function planted(t: TestContext, contents: Record<string, string>, timeoutMs = 60_000) {
   const folder = await mkdtemp(join(tmpdir(), 'qdr-'));
   t.after(() => rm(folder, { recursive: true }));
   const names = Object.keys(contents);
-  // The order is that of their length.
-  const padded = names.map((name, at) => `${contents[name]}\n// ${'.'.repeat((names.length - at) * 1000)}\n`);
-  await Promise.all(names.map((name, at) => writeFile(join(folder, `${name}.mjs`), padded[at]!)));
+  await Promise.all(names.map((name) => writeFile(join(folder, `${name}.mjs`), contents[name]!)));
   const told: Told[] = [];
   const files = names.map((name) => join(folder, `${name}.mjs`));
-  await runFiles({ files, lanes: 1, isEachAlone: false, timeoutMs, goneWithinMs: 1_000, env: {}, tell: (each) => told.push(each) });
+  await runFiles({
+    files,
+    lanes: 1,
+    isEachAlone: false,
+    timeoutMs,
+    goneWithinMs: 1_000,
+    env: {},
+    stop: t.signal,
+    tell: (each) => told.push(each),
+  });
   const of = (name: string) => told.filter(({ file }) => file === join(folder, `${name}.mjs`));
   return {
     passed: (name: string) => of(name).flatMap((each) => (each.type === 'passed' ? [each.name] : [])),

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Told } from './told.ts';
 
@@ -9,6 +9,7 @@ import type { Told } from './told.ts';
 // Whatever happens to a process, every file ends with a result: a file whose process dies or falls silent has failed.
 
 export interface Pool {
+  /** In the order in which they are begun. */
   files: string[];
   /** So many processes side by side. */
   lanes: number;
@@ -19,6 +20,8 @@ export interface Pool {
   timeoutMs: number;
   /** So long may what a file has closed take to be gone. */
   goneWithinMs?: number;
+  /** Nothing more is begun, and what runs is ended. */
+  stop: AbortSignal;
   tell(told: Told): void;
 }
 
@@ -26,10 +29,11 @@ export interface Pool {
 const filesAProcess = 40;
 
 export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Promise<void> {
-  const queue = longestFirst(files);
+  const queue = [...files];
+  const next = () => (rest.stop.aborted ? undefined : queue.shift());
   const lane = async () => {
     let shared: Runner | undefined;
-    for (let file = queue.shift(); file; file = queue.shift()) {
+    for (let file = next(); file; file = next()) {
       if (isEachAlone || isAlone(file)) {
         const own = startRunner(rest);
         await own.run(file);
@@ -50,34 +54,23 @@ export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Pr
 
 const isAlone = (file: string) => /^\/\/ alone: \S/.test(readFileSync(file, 'utf8'));
 
-/** What is begun last should be short, so that no lane waits long for another at the end; a long text is the best guess before any run. */
-function longestFirst(files: string[]): string[] {
-  const size = new Map(files.map((file) => [file, statSync(file).size]));
-  return files.toSorted((a, b) => size.get(b)! - size.get(a)!);
-}
-
 interface Runner {
   ran: number;
   run(file: string): Promise<{ wasBegun: boolean; isUsable: boolean }>;
   end(): Promise<void>;
 }
 
-const children = new Set<ChildProcess>();
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.on(signal, () => {
-    for (const child of children) child.kill(signal);
-  });
-
-function startRunner({ env, timeoutMs, goneWithinMs = 10_000, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
+function startRunner({ env, timeoutMs, goneWithinMs = 10_000, stop, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
   const reporter = ['--test-reporter', join(import.meta.dirname, 'tell.ts'), '--test-reporter-destination', 'stdout'];
   const program = [join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
   const child = spawn(process.execPath, [`--test-timeout=${timeoutMs}`, ...reporter, ...program], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
   });
-  children.add(child);
+  const kill = () => child.kill();
+  stop.addEventListener('abort', kill);
   const exited = once(child, 'exit').then(([code, signal]) => {
-    children.delete(child);
+    stop.removeEventListener('abort', kill);
     return `ended with ${signal ?? `code ${code}`}`;
   });
   // A test that takes too long is ended by the process itself; this is for a process that no longer gets to it.
