@@ -28,12 +28,17 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
       // Of a file or a suite only what is not the failure of a test in it: an import or a hook.
       if (isTest || !isOfItsTests) {
         failed++;
-        const cause = (error.cause ?? error) as Error;
         const at = data.nesting > 0 ? `${data.file ?? ''}:${data.line ?? ''}` : file;
-        tell({ type: 'failed', file, name: data.name, at, error: String(cause?.stack ?? cause) });
+        tell({ type: 'failed', file, name: data.name, at, error: wholeStory(error.cause ?? error) });
       }
     }
     if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0) reports.emit('reported', { tests, failed });
   }
   yield ''; // nothing for whoever reads its output
+}
+
+/** With what caused it, and what caused that. */
+function wholeStory(error: unknown): string {
+  const { stack, cause } = (error ?? {}) as Partial<Error>;
+  return `${stack ?? String(error)}${cause ? `\ncaused by ${wholeStory(cause)}` : ''}`;
 }
