@@ -11,6 +11,7 @@ import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
+import { buildSerializer } from './serializers.ts';
 
 export interface ServerOptions {
   log: Logger;
@@ -42,6 +43,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
     routerOptions: { maxParamLength },
     exposeHeadRoutes: true,
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildSerializer } },
     serverFactory: (handler) => {
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
