@@ -6,7 +6,7 @@ import { DatabaseAway } from '../db.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
-import { holdFraming } from './framing.ts';
+import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
@@ -48,7 +48,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         try {
-          holdFraming(request);
+          checkFraming(request);
           for (const take of raw) if (take(request, response)) return;
         } catch (error) {
           if (!(error instanceof Refusal))

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
 export type ServiceRow = Static<typeof ServiceRow>;
 
 export const listServices = (tx: Tx, org: string, visible: Visible) => rows(tx, ServiceRow)`
   select id, name, created_at from services.service
-   where org_id = ${org} and ${within(visible, sql`id`)} order by id desc`;
+   where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;
 
 /** The names of those of these services that still exist, by id. */
 export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>

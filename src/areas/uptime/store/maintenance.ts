@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 
 const MaintenanceRow = Type.Object({
   id: Type.String(),
@@ -19,7 +19,7 @@ const keptDays = 400;
 
 export const maintenanceOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Page) => rows(tx, MaintenanceRow)`
   select ${columns} from uptime.maintenance
-   where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${within(visible, sql`service_id`)}
+   where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${isVisible(visible, sql`service_id`)}
      and (${after}::text is null or id < ${after})
    order by id desc limit ${limit + 1}`;
 

@@ -30,7 +30,7 @@ export interface Held {
 }
 
 /** From the moment the lock is ours until we stop: watches its connection, takes it again when only that broke. */
-export function hold({ place, pid, connection, client, adopted }: Held, log: Log): EmbeddedPostgres {
+export function keepRunning({ place, pid, connection, client, adopted }: Held, log: Log): EmbeddedPostgres {
   const { promise: exited, resolve: resolveExited } = Promise.withResolvers<{ reason: string }>();
   const bounding = setInterval(() => void boundLog(place.log).catch(() => {}), 60_000).unref();
   let locked = client;
