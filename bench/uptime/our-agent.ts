@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { startAgent } from '../../src/areas/uptime/planes/prober/agent.ts';
-import { systemClock } from '../../src/areas/uptime/planes/prober/clock.ts';
-import type { Link } from '../../src/areas/uptime/planes/prober/link.ts';
-import type { Assignment } from '../../src/areas/uptime/protocol.ts';
 import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
+import { startAgent } from '../../src/programs/prober/agent.ts';
+import { systemClock } from '../../src/programs/prober/clock.ts';
+import type { Link } from '../../src/programs/prober/delivery/link.ts';
+import type { Assignment } from '../../src/protocols/agent.ts';
 
 const [port, count, intervalSeconds] = process.argv.slice(2).map(Number) as [number, number, number];
 const assignments: Assignment[] = Array.from({ length: count }, (_, at) => ({

@@ -1,8 +1,8 @@
 // A process of its own: so many checks of one URL, so many at once, for each line `url count atOnce`; answers with CPU time and wall time.
 import { createInterface } from 'node:readline';
 import { createSecureContext } from 'node:tls';
-import { checkHttp } from '../../src/areas/uptime/planes/prober/check-http.ts';
 import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
+import { checkHttp } from '../../src/programs/prober/checks/check-http.ts';
 
 const guard = makeGuard({ allow: parseAllow('127.0.0.0/8') });
 const tls = { context: createSecureContext({ ca: Buffer.from(process.argv[2]!, 'base64') }) };

@@ -33,7 +33,7 @@ const mostFiles = 25;
 /** One operation or one migration a file is a list; any other folder of that size is two. */
 export const foldersAreOfOneIdea: Rule<Source[]> = {
   name: 'a folder of code holds at most 25 files',
-  enforced: false,
+  enforced: true,
   find: (sources) => {
     const folders = Map.groupBy(
       sources.map(({ file }) => file).filter((file) => file.startsWith('src/')),

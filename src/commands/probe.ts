@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { readConfig } from '../kernel/config.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import { version } from '../kernel/version.ts';
+import { environmentOf, proberProgram } from '../protocols/prober-settings.ts';
 
 interface ProbeOptions {
   server?: string;
@@ -45,12 +45,7 @@ export function registerProbe(program: Command) {
     .action((options: ProbeOptions) => become(options));
 }
 
-/** The program that a server starts beside itself; compiled in the npm package, a source elsewhere. */
-const child = fileURLToPath(
-  new URL(`../areas/uptime/planes/prober/child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-);
-
-/** Becomes that program instead of loading it: a prober for years need not carry the command line along. */
+/** Becomes the prober's program instead of loading it: a prober that runs for years need not carry the command line along. */
 function become(options: ProbeOptions) {
   const { config } = readConfig(process.env, process.cwd());
   const settings = {
@@ -64,8 +59,8 @@ function become(options: ProbeOptions) {
     version,
     endWithStdin: false,
   };
-  const env = { ...process.env, QUARTERDECK_PROBER: JSON.stringify(settings) };
-  process.execve!(process.execPath, [process.execPath, ...process.execArgv, child], env);
+  const env = { ...process.env, ...environmentOf(settings) };
+  process.execve!(process.execPath, [process.execPath, ...process.execArgv, proberProgram], env);
 }
 
 const usage = (sentence: string): never => {

@@ -1,10 +1,9 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.ts';
 import type { Tx } from './db.ts';
 import { run } from './db.ts';
-import { type CacheFrame, type CacheOptions, type DropCache, TopicCache } from './drop-cache.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
-
-export type { DropCache } from './drop-cache.ts';
 
 /** Everything this process remembers of the database and must forget when another process changes it. */
 export interface Caches {
@@ -14,8 +13,28 @@ export interface Caches {
   dropAll(): void;
 }
 
+export interface DropCache<V extends {}> {
+  /** The remembered value, or the filled one. `fill` says for which topics its answer must be forgotten. */
+  get(key: string, fill: Fill<V>): Promise<V | undefined>;
+  peek(key: string): V | undefined;
+  /** Called when a value is forgotten for whatever reason: whoever still leans on it must ask again. It is gone by then, and the
+   *  call comes in a turn of its own, so that a listener may ask, fill and drop as it likes. */
+  onDrop(act: (value: V) => void): void;
+}
+
+type Fill<V> = () => Promise<{ value: V; topics: readonly string[]; ttlMs?: number } | undefined>;
+
+export interface CacheOptions<V> {
+  max?: number;
+  ttlMs?: number;
+  /** For values of very different size: their bytes, and how many all of them together may have. */
+  bytes?: { of(value: V): number; most: number };
+}
+
 const channel = 'qd_drop';
 export const everything = '*';
+/** What could not be kept cannot be dropped either: whoever leans on it is made to ask again this soon. */
+const unkeptMs = 1_000;
 
 /** For whoever remembers nothing itself, such as the operator's command line: every process forgets the topic once this commits. */
 export const dropElsewhere = async (tx: Tx, topic: string): Promise<void> => void (await run(tx)`select pg_notify(${channel}, ${topic})`);
@@ -43,4 +62,140 @@ export function makeCaches(listener: Listener, log?: Pick<Logger, 'error'>): Cac
     },
     dropAll: () => forget(everything),
   };
+}
+
+/** What all caches of a process have in common. */
+interface CacheFrame {
+  listener: Listener;
+  log: Pick<Logger, 'error'> | undefined;
+  /** Moves with every drop: a fill that began before it may have read the old truth, and is not kept. */
+  drops: number;
+}
+
+/** Entries are dropped by topic: a user, an organization, a token, a registry key … */
+interface Entry<V> {
+  /** What it was remembered under: a hit counts only if this is what was asked for, so that no slot mixed up below can hand over rights. */
+  key: string;
+  value: V;
+  topics: readonly string[];
+  staleAt: number;
+}
+
+/** One cache: what it remembers, by key and by topic. */
+class TopicCache<V extends {}> implements DropCache<V> {
+  private readonly frame: CacheFrame;
+  private readonly ttlMs: number;
+  private readonly entries: LRUCache<string, Entry<V>>;
+  private readonly byTopic = new Map<string, Set<Entry<V>>>();
+  private readonly filling = new Map<string, Promise<V | undefined>>();
+  private readonly droppers: ((value: V) => void)[] = [];
+  // The library calls `dispose` in the middle of its own work, with the entry still half in its slot. It is only noted there: a
+  // listener that asked again from inside had the slot freed twice, and two keys shared it.
+  private disposed: Entry<V>[] = [];
+
+  constructor(frame: CacheFrame, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
+    this.frame = frame;
+    this.ttlMs = ttlMs;
+    this.entries = new LRUCache<string, Entry<V>>({
+      ...(bytes ? { max, maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
+      dispose: (entry) => void this.disposed.push(entry),
+    });
+  }
+
+  peek(key: string): V | undefined {
+    if (!this.frame.listener.hearing) return undefined;
+    const entry = this.entries.get(key);
+    if (!entry) return undefined;
+    if (entry.key !== key) {
+      this.emptyMixedUp();
+      return undefined;
+    }
+    if (performance.now() < entry.staleAt) return entry.value;
+    this.remove(key);
+    return undefined;
+  }
+
+  get(key: string, fill: Fill<V>): Promise<V | undefined> {
+    const known = this.peek(key);
+    if (known !== undefined) return Promise.resolve(known);
+    // One fill at a time for a key; but never join one that began before a drop: it may carry the old truth. While deaf, any may.
+    if (!this.frame.listener.hearing) return this.fillOnce(key, fill);
+    const joined = `${this.frame.drops} ${key}`;
+    const running = this.filling.get(joined);
+    // Nothing is dropped when something comes to be: what was absent when somebody else asked may be there by now.
+    if (running) return running.then((value) => value ?? this.fillOnce(key, fill));
+    const filled = this.fillOnce(key, fill).finally(() => this.filling.delete(joined));
+    this.filling.set(joined, filled);
+    return filled;
+  }
+
+  onDrop(act: (value: V) => void): void {
+    this.droppers.push(act);
+  }
+
+  dropTopic(topic: string): void {
+    for (const { key } of [...(this.byTopic.get(topic) ?? [])]) this.remove(key);
+  }
+
+  clear(): void {
+    this.entries.clear();
+    this.settle();
+  }
+
+  private remove(key: string): void {
+    this.entries.delete(key);
+    this.settle();
+  }
+
+  private emptyMixedUp(): void {
+    const sentence = 'a cache answered with an entry of another key; it was emptied, and nobody was given it';
+    this.frame.log?.error({ event: 'cache.mixed-up' }, sentence);
+    this.clear();
+  }
+
+  private async fillOnce(key: string, fill: Fill<V>): Promise<V | undefined> {
+    const { frame, ttlMs } = this;
+    const before = frame.drops;
+    const began = performance.now(); // how long it holds was read some time after this, never before
+    const filled = await fill();
+    if (!filled) return undefined;
+    const staleAt = began + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
+    const entry = { key, value: filled.value, topics: filled.topics, staleAt };
+    if (frame.drops === before && frame.listener.hearing) {
+      this.entries.set(key, entry);
+      this.settle();
+    }
+    if (this.entries.peek(key) === entry) this.list(entry);
+    // Not kept, because something was dropped meanwhile, because we are deaf, or because it alone is too big.
+    else if (this.droppers.length) setTimeout(() => this.tell([entry]), unkeptMs).unref();
+    return filled.value;
+  }
+
+  /** After every call that may have disposed of entries: takes note of what went, and tells of it in a turn of its own. */
+  private settle(): void {
+    if (!this.disposed.length) return;
+    const gone = this.disposed;
+    this.disposed = [];
+    for (const entry of gone) this.unlist(entry);
+    if (this.droppers.length) queueMicrotask(() => this.tell(gone));
+  }
+
+  private tell(gone: readonly Entry<V>[]): void {
+    for (const { value } of gone) for (const act of this.droppers) act(value);
+  }
+
+  private list(entry: Entry<V>): void {
+    for (const topic of entry.topics) {
+      const listed = this.byTopic.get(topic);
+      if (listed) listed.add(entry);
+      else this.byTopic.set(topic, new Set([entry]));
+    }
+  }
+
+  private unlist(entry: Entry<V>): void {
+    for (const topic of entry.topics) {
+      const listed = this.byTopic.get(topic);
+      if (listed?.delete(entry) && listed.size === 0) this.byTopic.delete(topic);
+    }
+  }
 }

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { childFile, environmentOf } from '../../src/areas/uptime/planes/prober/settings.ts';
 import { allTransitions, eventually, failuresOf, monitor, register, stateOf } from '../../src/areas/uptime/test/support.ts';
+import { environmentOf, proberProgram } from '../../src/protocols/prober-settings.ts';
 import { quarterdeck } from '../harness/index.ts';
 import { scratch } from '../harness/process.ts';
 
@@ -81,7 +81,7 @@ async function vantage(
     version: 'test',
     endWithStdin: true,
   };
-  const prober = spawn('nsenter', [...enter, process.execPath, childFile], {
+  const prober = spawn('nsenter', [...enter, process.execPath, proberProgram], {
     env: { ...process.env, ...environmentOf(settings) },
     stdio: ['pipe', 'ignore', 'inherit'],
   });

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import { promisify } from 'node:util';
-import { checkHttp } from '../../src/areas/uptime/planes/prober/check-http.ts';
-import { checkTcp } from '../../src/areas/uptime/planes/prober/check-tcp.ts';
-import type { Observation } from '../../src/areas/uptime/planes/prober/observation.ts';
 import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
 import { authority } from '../../src/kernel/guard/test/certificates.ts';
 import { httpServer, httpsServer, tcpServer } from '../../src/kernel/guard/test/servers.ts';
+import { checkHttp } from '../../src/programs/prober/checks/check-http.ts';
+import { checkTcp } from '../../src/programs/prober/checks/check-tcp.ts';
+import type { Observation } from '../../src/programs/prober/checks/observation.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/process.ts';
 

@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { killDuringBatches } from '../../src/areas/uptime/test/kill-campaign.ts';
+import { killDuringBatches } from '../../src/areas/uptime/test/agents/kill-campaign.ts';
 
 // Longer than npm test has time for: npm run test:faults.
 

@@ -4,8 +4,8 @@ import { open, type PhoneWard, phoneWard } from '../../src/areas/oncall/test/pho
 import { alert, group, made, source } from '../../src/areas/oncall/test/support.ts';
 import { basic } from '../../src/areas/registry/test/credentials.ts';
 import { page } from '../../src/areas/status/test/support.ts';
-import { paths } from '../../src/areas/uptime/protocol.ts';
 import { agent } from '../../src/areas/uptime/test/support.ts';
+import { paths } from '../../src/protocols/agent.ts';
 import { assertCostsItsBytes, flood, type Sent } from '../harness/one-byte-chunks.ts';
 
 type Door = (qd: PhoneWard) => Promise<{ requests: Sent[]; status: number }>;

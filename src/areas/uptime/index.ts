@@ -1,8 +1,7 @@
 import { defineArea } from '../area.ts';
-import { loadExportToken } from './export-tokens.ts';
+import { loadExportToken } from './engine/export-tokens.ts';
 import { jobs } from './jobs.ts';
-import { measure } from './metrics.ts';
-import { observedOf } from './observed.ts';
+import { openUptime } from './open.ts';
 import { createExportToken } from './operations/create-export-token.ts';
 import { createMaintenance } from './operations/create-maintenance.ts';
 import { createMonitor } from './operations/create-monitor.ts';
@@ -25,16 +24,11 @@ import { renameUptimeService } from './operations/rename-uptime-service.ts';
 import { revokeExportToken } from './operations/revoke-export-token.ts';
 import { scrapeUptimeMetrics } from './operations/scrape-uptime-metrics.ts';
 import { updateMonitor } from './operations/update-monitor.ts';
-import { agents } from './planes/agents/index.ts';
-import { negotiated } from './planes/export/index.ts';
-import { startLocal } from './planes/local/index.ts';
-import { references } from './references.ts';
-import { planned } from './store/maintenance.ts';
-import { monitorCounts, namedMonitors } from './store/monitors.ts';
+import { namedMonitors } from './store/monitors.ts';
 import { tasks } from './tasks.ts';
 
-export * as agentRegistry from './agent-registry.ts';
-export { observedOf } from './observed.ts';
+export * as agentRegistry from './engine/agent-registry.ts';
+export { observedOf } from './engine/observed.ts';
 export { planned as plannedMaintenance } from './store/maintenance.ts';
 
 export const uptime = defineArea({
@@ -65,14 +59,9 @@ export const uptime = defineArea({
   ],
   migrations: { schema: 'uptime', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'uptime', permission: 'uptime.monitor.read', list: namedMonitors }],
-  references: [references],
   loaders: { scrape: loadExportToken },
-  ports: { monitorsOf: monitorCounts, observedOf, maintenanceOf: planned },
   sealed: [{ table: 'uptime.monitor', column: 'sealed', id: 'id' }],
   jobs,
   tasks,
-  metrics: measure,
-  raw: agents,
-  start: startLocal,
-  pages: negotiated,
+  open: openUptime,
 });

@@ -1,5 +1,6 @@
 import type { Job } from '../../kernel/jobs/index.ts';
 import { calmDown } from './engine/calm-down.ts';
-import { maintenanceTurn } from './engine/lifecycle.ts';
+import { maintenanceTurn } from './engine/maintenance.ts';
+import { tellOncall } from './engine/tell-oncall.ts';
 
-export const jobs: Job[] = [calmDown, maintenanceTurn];
+export const jobs: Job[] = [calmDown, maintenanceTurn, tellOncall];

@@ -1,56 +1,53 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { App } from '../../kernel/app.ts';
-import { perApp } from '../../kernel/per-app.ts';
+import type { Db } from '../../kernel/db.ts';
 import type { Taken } from './engine/take-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 
-interface Metrics {
+/** Counted from the first batch on; a registry of metrics takes them over when it is there. */
+export interface Counters {
   batches: Counter<'vantage' | 'is'>;
   results: Counter<'vantage' | 'outcome'>;
   transitions: Counter<'vantage'>;
 }
 
-/** Counted from the first batch on; a registry of metrics takes the counters over when it is there. */
-export const metricsOf = perApp(
-  (): Metrics => ({
-    batches: new Counter({
-      name: 'quarterdeck_uptime_batches_total',
-      help: 'Batches of results, stored or known already, by vantage',
-      labelNames: ['vantage', 'is'],
-      registers: [],
-    }),
-    results: new Counter({
-      name: 'quarterdeck_uptime_results_total',
-      help: 'Results stored, by vantage and outcome',
-      labelNames: ['vantage', 'outcome'],
-      registers: [],
-    }),
-    transitions: new Counter({
-      name: 'quarterdeck_uptime_transitions_total',
-      help: 'Changes of state that results led to, by the vantage that reported them',
-      labelNames: ['vantage'],
-      registers: [],
-    }),
+export const makeCounters = (): Counters => ({
+  batches: new Counter({
+    name: 'quarterdeck_uptime_batches_total',
+    help: 'Batches of results, stored or known already, by vantage',
+    labelNames: ['vantage', 'is'],
+    registers: [],
   }),
-);
+  results: new Counter({
+    name: 'quarterdeck_uptime_results_total',
+    help: 'Results stored, by vantage and outcome',
+    labelNames: ['vantage', 'outcome'],
+    registers: [],
+  }),
+  transitions: new Counter({
+    name: 'quarterdeck_uptime_transitions_total',
+    help: 'Changes of state that results led to, by the vantage that reported them',
+    labelNames: ['vantage'],
+    registers: [],
+  }),
+});
 
-export function count(metrics: Metrics, vantage: string, { is, results, transitions }: Taken): void {
-  metrics.batches.inc({ vantage, is });
-  for (const { outcome } of results) metrics.results.inc({ vantage, outcome });
-  metrics.transitions.inc({ vantage }, transitions);
+export function countBatch(counters: Counters, vantage: string, { is, results, transitions }: Taken): void {
+  counters.batches.inc({ vantage, is });
+  for (const { outcome } of results) counters.results.inc({ vantage, outcome });
+  counters.transitions.inc({ vantage }, transitions);
 }
 
-const ask = (app: App) =>
-  app.db.read(async (tx) => ({ states: await stateFigures(tx), vantages: await vantageFigures(tx), flapping: await flappingMonitors(tx) }));
+const ask = (db: Db) =>
+  db.read(async (tx) => ({ states: await stateFigures(tx), vantages: await vantageFigures(tx), flapping: await flappingMonitors(tx) }));
 type Figures = Awaited<ReturnType<typeof ask>>;
 
-/** For Area.metrics: the counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
-export function measure(registry: Registry, app: App): void {
-  for (const metric of Object.values(metricsOf(app))) registry.registerMetric(metric);
+/** The counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
+export function measure(registry: Registry, db: Db, counters: Counters): void {
+  for (const metric of Object.values(counters)) registry.registerMetric(metric);
   // A scrape collects all gauges at once: they share one question.
   let asked: Promise<Figures | undefined> | undefined;
   const figures = () =>
-    (asked ??= ask(app)
+    (asked ??= ask(db)
       .catch(() => undefined)
       .finally(() => (asked = undefined)));
   const gauge = <L extends string>(name: string, help: string, labelNames: L[], show: (to: Gauge<L>, found: Figures) => void) =>

@@ -1,12 +1,13 @@
 import type { Tx } from '../../../kernel/db.ts';
 import { now as clock } from '../../../kernel/time.ts';
-import { receiveMonitorAlert } from '../../oncall/index.ts';
-import { alertSteps } from '../rules/alert.ts';
+import type { MonitorAlert } from '../../oncall/index.ts';
+import { type AlertSteps, alertSteps, type Situation } from '../rules/alert.ts';
 import { alertLabels, alertSummary } from '../rules/alert-text.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
-import { failingWords } from '../store/opinions.ts';
-import { type StateRow, writeAlert } from '../store/states.ts';
-import { isMaintained } from '../store/windows.ts';
+import { failingWords, type WordsRow } from '../store/opinions.ts';
+import { type StateRow, writeAlerts } from '../store/states.ts';
+import { maintainedServices } from '../store/windows.ts';
+import { tellLater } from './tell-oncall.ts';
 
 export interface Subject {
   monitor: MonitorRow;
@@ -14,64 +15,79 @@ export interface Subject {
   state: StateRow;
 }
 
-/** Gives on-call what these monitors' states ask for, and takes back what they do not. `because`: why an alert of a monitor that is not up ends. */
+type Settled = Subject & AlertSteps;
+
+/**
+ * Decides what on-call must have of these monitors, and sees to it that it is told: what their states ask for fires, and what they do not
+ * ask for ends. `because`: why an alert of a monitor that is not up ends. However many they are, it is a handful of statements.
+ */
 export async function settleAlerts(tx: Tx, subjects: readonly Subject[], because = ''): Promise<void> {
-  // On-call takes one delivery for a service at a time: in one order, so that two batches do not wait for each other.
-  const order = ({ monitor: m, state: s }: Subject) => `${m.org_id} ${s.alert_service_id ?? m.service_id ?? ''} ${m.id}`;
-  for (const subject of [...subjects].sort((a, b) => (order(a) < order(b) ? -1 : 1))) await settleAlert(tx, subject, because);
+  const asked = subjects.filter(({ monitor, state }) => firingOf(state) || (state.state === 'down' && monitor.service_id !== null));
+  if (!asked.length) return;
+  const services = asked.flatMap(({ monitor: m }) => (m.service_id === null ? [] : [{ org: m.org_id, id: m.service_id }]));
+  const [now, maintained] = await Promise.all([clock(tx), maintainedServices(tx, services)]);
+  const settled = asked
+    .map((subject): Settled => ({ ...subject, ...alertSteps(situationOf(subject, maintained), now, because) }))
+    .filter(({ resolve, fire }) => resolve || fire);
+  if (!settled.length) return;
+  const words = await wordsOf(tx, settled);
+  const tellings = settled.flatMap((each) => alertsOf(each, words, now).map((alert) => ({ org: each.monitor.org_id, alert })));
+  await Promise.all([
+    writeAlerts(
+      tx,
+      settled.map(({ monitor, fire }) => ({ id: monitor.id, ...fire })),
+    ),
+    tellLater(tx, tellings),
+  ]);
 }
 
-async function settleAlert(tx: Tx, { monitor, state }: Subject, because: string): Promise<void> {
-  const firing =
-    state.alert_since !== null && state.alert_service_id !== null
-      ? { since: state.alert_since, serviceId: state.alert_service_id }
-      : undefined;
-  if (!firing && (state.state !== 'down' || monitor.service_id === null)) return;
-  const [now, maintained] = await Promise.all([
-    clock(tx),
-    monitor.service_id !== null && isMaintained(tx, monitor.org_id, monitor.service_id),
-  ]);
-  const { resolve, fire } = alertSteps(
-    {
-      state: state.state,
-      flapping: state.flapping,
-      serviceId: monitor.service_id,
-      maintained,
-      failingSince: state.failing_since,
-      firing,
-      toldSince: state.told_since,
-    },
-    now,
-    because,
-  );
+/** The alert that on-call has from us, or will have once it was told everything. */
+const firingOf = ({ alert_since: since, alert_service_id: serviceId }: StateRow) =>
+  since !== null && serviceId !== null ? { since, serviceId } : undefined;
+
+const situationOf = ({ monitor, state }: Subject, maintained: ReadonlySet<string>): Situation => ({
+  state: state.state,
+  flapping: state.flapping,
+  serviceId: monitor.service_id,
+  maintained: monitor.service_id !== null && maintained.has(monitor.service_id),
+  failingSince: state.failing_since,
+  firing: firingOf(state),
+  toldSince: state.told_since,
+});
+
+async function wordsOf(tx: Tx, settled: readonly Settled[]): Promise<ReadonlyMap<string, WordsRow[]>> {
+  const ids = settled.filter(({ fire }) => fire).map(({ monitor }) => monitor.id);
+  return ids.length ? Map.groupBy(await failingWords(tx, ids), (w) => w.monitor_id) : new Map();
+}
+
+/** In order: an alert that moves to another service ends at the first before it fires at the second. */
+function alertsOf({ monitor, resolve, fire }: Settled, words: ReadonlyMap<string, WordsRow[]>, now: string): MonitorAlert[] {
   const source = { monitorId: monitor.id, monitorName: monitor.name };
-  if (resolve) {
-    const { serviceId, since, because: endedBecause } = resolve;
-    const reason = endedBecause ? { endedBecause } : {};
-    await receiveMonitorAlert(tx, monitor.org_id, {
+  const alerts: MonitorAlert[] = [];
+  if (resolve)
+    alerts.push({
       ...source,
-      serviceId,
+      serviceId: resolve.serviceId,
       status: 'resolved',
-      startsAt: since,
+      startsAt: resolve.since,
       endsAt: now,
       summary: `${monitor.name} is down`,
-      ...reason,
+      ...(resolve.because ? { endedBecause: resolve.because } : {}),
     });
-    await writeAlert(tx, monitor.id, undefined);
-  }
   if (fire) {
-    const words = await failingWords(tx, monitor.id);
-    const told = await receiveMonitorAlert(tx, monitor.org_id, {
+    const failing = words.get(monitor.id) ?? [];
+    const labels = alertLabels(
+      monitor,
+      failing.map((w) => w.vantage),
+    );
+    alerts.push({
       ...source,
       serviceId: fire.serviceId,
       status: 'firing',
       startsAt: fire.since,
-      labels: alertLabels(
-        monitor,
-        words.map((w) => w.vantage),
-      ),
-      summary: alertSummary(monitor, words),
+      labels,
+      summary: alertSummary(monitor, failing),
     });
-    if (told) await writeAlert(tx, monitor.id, fire);
   }
+  return alerts;
 }

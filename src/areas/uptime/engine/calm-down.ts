@@ -11,8 +11,8 @@ import { settleAlerts } from './alerts.ts';
  * it goes by what is stored, and a monitor that does not flap is left alone. It does not fence: a batch holds the state and then
  * moves this job, so whoever held the job and then wanted the state would deadlock with it.
  */
-export const calmDown = job('uptime.calm-down', {}, ({ app, key }) =>
-  app.db.write(async (tx) => {
+export const calmDown = job('uptime.calm-down', {}, ({ db, key }) =>
+  db.write(async (tx) => {
     const [state] = await lockStates(tx, [key]);
     const [monitor] = await monitorsOf(tx, [key]);
     if (!state?.flapping || !monitor) return;

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../kernel/db.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
 import { shownTarget } from '../rules/hidden.ts';
-import { openTarget, sealTarget } from '../sealed-target.ts';
+import { openTarget, sealTarget } from '../rules/sealed-target.ts';
 import { lockUnsealed, writeSealed } from '../store/unsealed.ts';
 
 const portion = 200;

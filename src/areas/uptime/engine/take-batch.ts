@@ -1,11 +1,10 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
-import { type Batch, outcomes } from '../protocol.ts';
+import { type Batch, outcomes, sendsHidden, withoutQueries } from '../../../protocols/agent.ts';
 import type { Reported } from '../rules/down.ts';
-import { sendsHidden, withoutQueries } from '../rules/hidden.ts';
 import { emptyHistogram, latencyBucket } from '../rules/latency.ts';
+import { openedTarget } from '../rules/sealed-target.ts';
 import { takeIn } from '../rules/take-in.ts';
-import { openedTarget } from '../sealed-target.ts';
 import { beginBatch, lastBatch, type Speaker } from '../store/instances.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
 import { type OpinionChange, opinionsOf, writeOpinions } from '../store/opinions.ts';

@@ -3,12 +3,10 @@ import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { now } from '../../../kernel/time.ts';
-import { publicChanged } from '../../services/index.ts';
-import { maintenanceChanged } from '../engine/lifecycle.ts';
-import { findService } from '../find-monitor.ts';
+import { findService } from '../engine/find-monitor.ts';
+import { planMaintenance } from '../engine/maintenance.ts';
 import { windowComplaint } from '../rules/maintenance.ts';
-import { insertMaintenance } from '../store/maintenance.ts';
-import { maintenanceView } from '../view.ts';
+import { maintenanceView } from '../views/maintenance.ts';
 
 export const createMaintenance = operation(uptime.createMaintenance, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
@@ -19,15 +17,13 @@ export const createMaintenance = operation(uptime.createMaintenance, async ({ ct
     const complaint = windowComplaint({ startsAt, endsAt, now: at });
     if (complaint) invalid(complaint);
 
-    const made = await insertMaintenance(tx, ctx.org, { serviceId: service.id, title, startsAt, endsAt });
-    await maintenanceChanged(tx, ctx.org, service.id);
+    const made = await planMaintenance(tx, ctx.org, { serviceId: service.id, title, startsAt, endsAt });
     await audit(tx, ctx, 'uptime.maintenance.create', made, {
       title,
       serviceId: service.id,
       startsAt: made.starts_at,
       endsAt: made.ends_at,
     });
-    await publicChanged(tx, ctx.org);
     return created(maintenanceView(made), `/uptime/maintenance/${made.id}`);
   }),
 );

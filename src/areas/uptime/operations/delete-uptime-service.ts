@@ -3,7 +3,7 @@ import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { serviceReferences as oncallReferences } from '../../oncall/index.ts';
 import { deleteService, lockService } from '../../services/index.ts';
-import { references } from '../references.ts';
+import { references } from '../engine/references.ts';
 
 export const deleteUptimeService = operation(uptime.deleteUptimeService, async ({ ctx, params }) =>
   ctx.write(async (tx) => {

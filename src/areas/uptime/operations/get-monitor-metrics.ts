@@ -1,15 +1,16 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findMonitor } from '../find-monitor.ts';
-import { metricsAway, metricsStore } from '../metrics-view.ts';
+import { findMonitor } from '../engine/find-monitor.ts';
+import { metricsAway } from '../engine/metrics-away.ts';
+import type { OpenUptime } from '../open.ts';
 import { metricsOf, spanOf } from '../rules/windows.ts';
 
-export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ctx, params, query }) => {
+export const getMonitorMetrics = operation(uptime.getMonitorMetrics, async ({ ctx, params, query }, { metricsStore }: OpenUptime) => {
   const { window = '24h' } = query;
   const view = async () => {
     const monitor = await ctx.read((tx) => findMonitor(tx, ctx, params.id));
     const span = spanOf(window, monitor.interval_seconds);
-    return ok({ window, stepSeconds: span.step, ...metricsOf(await metricsStore(ctx.app).buckets(monitor.no, span)) });
+    return ok({ window, stepSeconds: span.step, ...metricsOf(await metricsStore.buckets(monitor.no, span)) });
   };
   return view().catch(metricsAway);
 });

@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findService } from '../find-monitor.ts';
-import { fared } from '../observed.ts';
+import { findService } from '../engine/find-monitor.ts';
+import { fared } from '../engine/observed.ts';
 import { percent } from '../rules/windows.ts';
 
 const shownDays = 90;

@@ -2,7 +2,7 @@ import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
 import { maintenanceOf } from '../store/maintenance.ts';
-import { maintenanceView } from '../view.ts';
+import { maintenanceView } from '../views/maintenance.ts';
 
 export const listMaintenance = operation(uptime.listMaintenance, async ({ ctx, query }) => {
   const page = pageOf(query);

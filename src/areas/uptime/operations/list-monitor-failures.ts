@@ -1,8 +1,8 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findMonitor } from '../find-monitor.ts';
+import { findMonitor } from '../engine/find-monitor.ts';
 import { failuresOf } from '../store/observations.ts';
-import { failureView } from '../view.ts';
+import { failureView } from '../views/history.ts';
 
 export const listMonitorFailures = operation(uptime.listMonitorFailures, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

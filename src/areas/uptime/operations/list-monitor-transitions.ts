@@ -1,8 +1,8 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { findMonitor } from '../find-monitor.ts';
+import { findMonitor } from '../engine/find-monitor.ts';
 import { transitionsOf } from '../store/observations.ts';
-import { transitionView } from '../view.ts';
+import { transitionView } from '../views/history.ts';
 
 export const listMonitorTransitions = operation(uptime.listMonitorTransitions, async ({ ctx, params }) =>
   ctx.read(async (tx) => {

@@ -2,7 +2,7 @@ import { uptime } from '../../../../contract/uptime.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { paged, pageOf } from '../../../kernel/page.ts';
 import { monitorsOf } from '../store/monitors.ts';
-import { monitorView } from '../view.ts';
+import { monitorView } from '../views/monitor.ts';
 
 export const listMonitors = operation(uptime.listMonitors, async ({ ctx, query }) => {
   const page = pageOf(query);

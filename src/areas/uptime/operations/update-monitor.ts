@@ -5,56 +5,32 @@ import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { invalid, unavailable } from '../../../kernel/errors.ts';
-import { publicChanged } from '../../services/index.ts';
-import { checkInterval, checkTarget, checkVantages, fillIn } from '../admissible.ts';
-import * as lifecycle from '../engine/lifecycle.ts';
-import { findService, lockMonitor } from '../find-monitor.ts';
-import { consequences } from '../rules/edit.ts';
-import { hasMask, mask, shownTarget, type Target } from '../rules/hidden.ts';
+import { checkInterval, checkTarget, checkVantages, fillIn } from '../engine/check-monitor.ts';
+import { findService, lockMonitor } from '../engine/find-monitor.ts';
+import { changeMonitor, openMonitor, type WholeMonitor } from '../engine/monitors.ts';
+import { hasMask, mask } from '../rules/hidden.ts';
 import { quorumComplaint, shapeComplaint, targetOf, timeoutComplaint } from '../rules/target.ts';
-import { openedTarget, sealTarget } from '../sealed-target.ts';
-import { type MonitorRow, nextRevision } from '../store/monitor-row.ts';
-import * as store from '../store/monitors.ts';
-import { lockWindows } from '../store/windows.ts';
-import { monitorView } from '../view.ts';
+import { monitorById } from '../store/monitors.ts';
+import { monitorView } from '../views/monitor.ts';
 
 type Edit = Body<typeof uptime.updateMonitor>;
-/** With everything that is sent with its checks; undefined where that cannot be opened. */
-type Whole = Omit<MonitorRow, 'target'> & { target: Target | undefined };
 
 export const updateMonitor = operation(uptime.updateMonitor, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {
-    const { org } = ctx;
-    const { sealed, ...found } = await lockMonitor(tx, ctx, params.id);
-    const before: Whole = { ...found, target: openedTarget(ctx.app.secrets, { ...found, sealed }) };
-    const wanted = await edited(tx, ctx, before, body);
-    const { revised, startsOver, rejudged, stops } = consequences(before, wanted);
+    const { secrets } = ctx.app;
+    const locked = await lockMonitor(tx, ctx, params.id);
+    const wanted = await edited(tx, ctx, openMonitor(secrets, locked), body);
     if (Object.keys(body).length) {
-      if (wanted.service_id !== null && wanted.service_id !== before.service_id) await lockWindows(tx, org, wanted.service_id);
-      const after = await store.updateMonitor(tx, org, {
-        ...wanted,
-        target: shownTarget(wanted.target ?? found.target),
-        ...(wanted.target ? { sealed: sealTarget(ctx.app.secrets, before.id, wanted.target) } : {}),
-        epoch: before.epoch + (startsOver ? 1 : 0),
-        revision: revised ? await nextRevision(tx) : before.revision,
-      });
-      if (stops) await lifecycle.stopWatching(tx, after, 'paused');
-      else if (startsOver && after.enabled) await lifecycle.startOver(tx, after);
-      else if (rejudged) await lifecycle.rejudge(tx, after);
-      // Last: an alert that ended above does not fire at its new service first.
-      if (after.service_id !== before.service_id) {
-        await lifecycle.moved(tx, after, before.service_id);
-        await publicChanged(tx, org);
-      }
+      const after = await changeMonitor(tx, secrets, locked, wanted);
       // Headers and bodies of checks may be secrets: only what was touched is told.
       await audit(tx, ctx, 'uptime.monitor.update', after, { name: after.name, changed: Object.keys(body) });
     }
-    return ok(monitorView(ctx, (await store.monitorById(tx, org, before.id))!));
+    return ok(monitorView(ctx, (await monitorById(tx, ctx.org, locked.id))!));
   }),
 );
 
 /** The monitor as it would be, once everything about it holds. */
-async function edited(tx: Tx, ctx: Ctx, before: Whole, body: Edit): Promise<Whole> {
+async function edited(tx: Tx, ctx: Ctx, before: WholeMonitor, body: Edit): Promise<WholeMonitor> {
   const { http, tcp, serviceId } = body;
   const given = http || tcp ? { ...(http ? { http } : {}), ...(tcp ? { tcp } : {}) } : undefined;
   const misshapen = given && shapeComplaint(before.kind, given);
@@ -67,7 +43,7 @@ async function edited(tx: Tx, ctx: Ctx, before: Whole, body: Edit): Promise<Whol
   if (body.intervalSeconds !== undefined) checkInterval(ctx.app, body.intervalSeconds);
   if (body.vantages) await checkVantages(tx, body.vantages);
 
-  const after: Whole = {
+  const after: WholeMonitor = {
     ...before,
     name: body.name ?? before.name,
     enabled: body.enabled ?? before.enabled,

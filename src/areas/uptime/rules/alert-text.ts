@@ -24,5 +24,6 @@ export function alertSummary(m: Told, failing: readonly { vantage: string; detai
   const where =
     m.vantages.length > 1 ? ` from ${failing.length} of ${m.vantages.length} vantages (${failing.map((f) => f.vantage).join(', ')})` : '';
   const detail = failing.find((f) => f.detail)?.detail;
-  return `${m.name} is down: ${hostOf(m.target)} fails${where}${detail ? `: ${detail.slice(0, 200)}` : ''}`;
+  // Cut between two characters, or it could not be stored.
+  return `${m.name} is down: ${hostOf(m.target)} fails${where}${detail ? `: ${detail.slice(0, 200).toWellFormed()}` : ''}`;
 }

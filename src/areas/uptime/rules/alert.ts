@@ -9,9 +9,9 @@ export interface Situation {
   /** Planned work on the service is under way. */
   maintained: boolean;
   failingSince: string | null;
-  /** The alert that on-call has from us. */
+  /** The alert that on-call has from us, or will have once it was told what was decided before. */
   firing: { serviceId: string; since: string } | undefined;
-  /** The start of the newest alert that it was ever given. */
+  /** The start of the newest alert that was ever decided to be given to it. */
   toldSince: string | null;
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { HttpTarget, TcpTarget } from '../protocol.ts';
+import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
 /** As much of a monitor as an edit can touch. */
 export interface Watching {

@@ -1,4 +1,4 @@
-import type { Result } from '../protocol.ts';
+import type { Result } from '../../../protocols/agent.ts';
 import { bound, type Family, type Labels, type Sample } from './export-text.ts';
 import { latencyBounds } from './latency.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpTarget, TcpTarget } from '../protocol.ts';
+import { type HttpTarget, shownUrl, type TcpTarget } from '../../../protocols/agent.ts';
 import type { HttpInput, Targets, TcpInput } from './target.ts';
 
 // What of a target may be a secret, and who sees how much of it. Probers need all of it. Whoever may see the monitor sees where it
@@ -12,21 +12,6 @@ export type Shown = Pick<HttpTarget, 'url' | 'method' | 'followRedirects' | 'exp
 export const mask = '***';
 /** The same where only base64 fits. */
 export const mask64 = Buffer.from(mask).toString('base64');
-
-/** Of any URL, wherever it is told: neither user and password, nor query, nor fragment. */
-export const shownUrl = (url: string): string => url.split(/[?#]/, 1)[0]!.replace(/^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\]*@/i, '$1');
-
-/** The same of every URL in a text that a target had a hand in, such as where it redirects to. */
-export const withoutQueries = (text: string): string => text.replaceAll(/https?:[/\\]+[^\s"'<>]+/gi, shownUrl);
-
-/**
- * Whether a check sends anything that readers do not see. Its answer may repeat it in more spellings than can be known (escaped, encoded,
- * decoded, cut off), so that nothing of such an answer is kept.
- */
-export const sendsHidden = (target: Target): boolean =>
-  'url' in target
-    ? shownUrl(target.url) !== target.url || Object.keys(target.headers).length > 0 || target.bodyBase64 !== undefined
-    : target.sendBase64 !== undefined;
 
 /** For whoever may see the monitor, and for the table. */
 export const shownTarget = (target: Shown): Shown =>

@@ -1,4 +1,4 @@
-import type { HttpTarget, TcpTarget } from '../protocol.ts';
+import type { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 
 // What a monitor may be told to ask, as far as it can be judged without a network. Every complaint says what to do about it.
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
-import { goneSeconds } from '../protocol.ts';
+import { goneSeconds } from '../../../protocols/agent.ts';
 
 const VantageFigures = Type.Object({
   vantage: Type.String(),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { goneSeconds } from '../protocol.ts';
+import { goneSeconds } from '../../../protocols/agent.ts';
 import { assignmentsChannel } from './monitor-row.ts';
 
 /** Who speaks: an agent by its token, or a server's own prober, which has none. */

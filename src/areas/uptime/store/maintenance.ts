@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox';
-import type { Maintenance } from '../../../kernel/app.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
 import { sql, type Visible, within } from '../../../kernel/sql.ts';
@@ -48,7 +47,12 @@ export const forgetMaintenance = (tx: Tx, org: string, serviceId: string) =>
   run(tx)`delete from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}`;
 
 /** Under way, ahead, or over for less than so many days; soonest first. For those who show services to others. */
-export const planned = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
+export const planned = async (
+  tx: Tx,
+  org: string,
+  serviceIds: readonly string[],
+  pastDays: number,
+): Promise<(NewMaintenance & { id: string })[]> =>
   (
     await rows(tx, MaintenanceRow)`
       select ${columns} from uptime.maintenance

@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { App } from '../../../kernel/app.ts';
-import { rows, type Tx } from '../../../kernel/db.ts';
+import { type Db, rows, type Tx } from '../../../kernel/db.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 import type { Span } from '../rules/windows.ts';
 
@@ -21,8 +20,8 @@ export interface MetricsStore {
   buckets(monitorNo: number, span: Span): Promise<Bucket[]>;
 }
 
-export const sqlMetrics = (app: App): MetricsStore => ({
-  buckets: (monitorNo, span) => app.db.read((tx) => (span.raw ? fromChecks(tx, monitorNo, span) : fromRollup(tx, monitorNo, span))),
+export const sqlMetrics = (db: Db): MetricsStore => ({
+  buckets: (monitorNo, span) => db.read((tx) => (span.raw ? fromChecks(tx, monitorNo, span) : fromRollup(tx, monitorNo, span))),
 });
 
 /** Steps are counted from 1970, so that one bucket is the same bucket in every answer. */

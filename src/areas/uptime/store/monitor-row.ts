@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { HttpTarget, TcpTarget } from '../protocol.ts';
+import { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 import type { Shown } from '../rules/hidden.ts';
 
 /** What of a target is not sealed. Rows of an earlier release hold all of it until they are sealed. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
-import { goneSeconds } from '../protocol.ts';
+import { goneSeconds } from '../../../protocols/agent.ts';
 
 const VantageRow = Type.Object({ id: Type.String(), label: Type.String(), available: Type.Boolean() });
 export type VantageRow = Static<typeof VantageRow>;

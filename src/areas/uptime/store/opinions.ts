@@ -72,9 +72,10 @@ export const resetOpinions = async (tx: Tx, org: string, monitorId: string, vant
     select ${org}, ${monitorId}, v, ${emptyHistogram()}::bigint[] from unnest(${vantages}::text[]) v on conflict do nothing`;
 };
 
-const WordsRow = Type.Object({ vantage: Type.String(), detail: nullable(Type.String()) });
+const WordsRow = Type.Object({ monitor_id: Type.String(), vantage: Type.String(), detail: nullable(Type.String()) });
+export type WordsRow = Static<typeof WordsRow>;
 
-/** What the vantages that see it fail said last. */
-export const failingWords = (tx: Tx, monitorId: string) => rows(tx, WordsRow)`
-  select vantage, coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') as detail from uptime.vantage_state
-   where monitor_id = ${monitorId} and verdict = 'failing' order by failing_since, vantage`;
+/** What the vantages that see these monitors fail said last. */
+export const failingWords = (tx: Tx, ids: readonly string[]) => rows(tx, WordsRow)`
+  select monitor_id, vantage, coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') as detail from uptime.vantage_state
+   where monitor_id = any(${ids}::text[]) and verdict = 'failing' order by monitor_id, failing_since, vantage`;

@@ -51,9 +51,11 @@ export const writeStates = (tx: Tx, changes: readonly StateChange[]) => run(tx)`
            as c(id text, state text, since timestamptz, "beganAt" timestamptz, "failingSince" timestamptz, flapping boolean)
    where s.monitor_id = c.id`;
 
-export const writeAlert = (tx: Tx, id: string, firing: { since: string; serviceId: string } | undefined) => run(tx)`
-  update uptime.monitor_state set alert_since = ${firing?.since ?? null}, alert_service_id = ${firing?.serviceId ?? null},
-         told_since = coalesce(${firing?.since ?? null}::timestamptz, told_since) where monitor_id = ${id}`;
+/** Which alert on-call has of each of these monitors once it was told everything; without `since`, none. */
+export const writeAlerts = (tx: Tx, alerts: readonly { id: string; since?: string; serviceId?: string }[]) => run(tx)`
+  update uptime.monitor_state s set alert_since = a.since, alert_service_id = a."serviceId", told_since = coalesce(a.since, s.told_since)
+    from jsonb_to_recordset(${JSON.stringify(alerts)}::jsonb) as a(id text, since timestamptz, "serviceId" text)
+   where s.monitor_id = a.id`;
 
 export const insertTransitions = (tx: Tx, made: readonly (Transition & { org: string; monitorId: string })[]) => run(tx)`
   insert into uptime.transition (org_id, id, monitor_id, at, from_state, to_state, failing_vantages, since)

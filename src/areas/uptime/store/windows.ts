@@ -14,10 +14,17 @@ export const windowsBetween = (tx: Tx, services: readonly { org: string; id: str
     join uptime.maintenance m using (org_id, service_id)
    where m.starts_at <= ${until} and m.ends_at > ${from}`;
 
-export const isMaintained = async (tx: Tx, org: string, serviceId: string): Promise<boolean> =>
-  (await row(tx, Type.Object({ now: Type.Boolean() }))`
-    select exists (select from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}
-                      and starts_at <= kernel.now() and ends_at > kernel.now()) as now`)!.now;
+/** Those of these services on which planned work is under way. */
+export const maintainedServices = async (tx: Tx, services: readonly { org: string; id: string }[]): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows(tx, Type.Object({ service_id: Type.String() }))`
+        select m.service_id
+          from unnest(${services.map((s) => s.org)}::text[], ${services.map((s) => s.id)}::text[]) as s(org_id, service_id)
+          join uptime.maintenance m using (org_id, service_id)
+         where m.starts_at <= kernel.now() and m.ends_at > kernel.now()`
+    ).map((m) => m.service_id),
+  );
 
 /** When the next window of a service begins or ends. */
 export const nextBoundary = async (tx: Tx, org: string, serviceId: string): Promise<string | undefined> =>

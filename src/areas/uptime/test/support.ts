@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import Type from 'typebox';
 import type { Caller, Quarterdeck } from '../../../../test/harness/index.ts';
+import { eventually } from '../../../../test/harness/process.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import { row, rows } from '../../../kernel/db.ts';
-import { type AssignmentsResponse, paths, type Result, type SessionResponse } from '../protocol.ts';
+import { type AssignmentsResponse, paths, type Result, type SessionResponse } from '../../../protocols/agent.ts';
 import { ensureVantage, insertAgent } from '../store/agents.ts';
 
-export { eventually } from '../../../../test/harness/process.ts';
+export { eventually };
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, as in the harness
 export async function made(answer: Promise<{ status: number; body: any }>): Promise<any> {
@@ -164,6 +165,14 @@ export const allTransitions = ({ app }: { app: App }, { id }: { id: string }) =>
     (tx) => rows(tx, Type.Object({ at: Type.String(), from_state: Type.String(), to_state: Type.String(), since: Type.String() }))`
       select at, from_state, to_state, since from uptime.transition where monitor_id = ${id} order by at, id`,
   );
+
+const Untold = Type.Object({ n: Type.Integer() });
+
+/** Waits until on-call was told everything that was decided so far. */
+export const told = ({ app }: { app: App }) =>
+  eventually(async () => (await app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`))!.n === 0, {
+    everyMs: 5,
+  });
 
 export const failuresOf = async (by: Caller, { id }: { id: string }): Promise<{ attempt: number; vantage: string; outcome: string }[]> =>
   (await made(by.get(`/uptime/monitors/${id}/failures`))).failures;

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../../kernel/db.ts';
-import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../protocol.ts';
+import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../../../protocols/agent.ts';
 import type { Target } from '../../rules/hidden.ts';
 import { cursorBefore, membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';
 import { type AssignmentRow, allOf, changedSince, newestRevision } from '../../store/assignments.ts';

@@ -1,6 +1,4 @@
-import type { Area } from '../../../area.ts';
-import { agentHandler } from './handler.ts';
-import { byToken } from './identify.ts';
-
-/** Agents elsewhere, on the main port. */
-export const agents: NonNullable<Area['raw']> = (app) => agentHandler(app, byToken(app));
+export { openDesk } from './answers.ts';
+export { agentsPlane } from './handler.ts';
+export { byToken } from './identify.ts';
+export { startLocal } from './local/index.ts';

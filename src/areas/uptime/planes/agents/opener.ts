@@ -1,6 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Target } from '../../rules/hidden.ts';
-import { openTarget, type SealedRow } from '../../sealed-target.ts';
+import { openTarget, type SealedRow } from '../../rules/sealed-target.ts';
 
 /** Opens targets for probers. Undefined for one that cannot be: the others must go on being checked. */
 export interface Opener {

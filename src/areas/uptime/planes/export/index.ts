@@ -9,7 +9,7 @@ const pack = promisify(gzip);
 const smallest = 1_024;
 
 /** The format and the encoding that a scraper asked for are a matter of HTTP: the operation only says what there is to tell. */
-export function negotiated(server: FastifyInstance) {
+export function negotiateExport(server: FastifyInstance) {
   server.addHook('onSend', (request, reply, payload, done) => {
     const scrape = request.routeOptions.config.spec?.id === uptime.scrapeUptimeMetrics.id;
     if (!scrape || reply.statusCode !== 200 || typeof payload !== 'string') {

@@ -1,0 +1,48 @@
+import { topics } from '../../../identity/principal.ts';
+import { mintKey } from '../../../identity/token-format.ts';
+import { dropElsewhere } from '../../../kernel/cache.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { conflict, notFound } from '../../../kernel/errors.ts';
+import * as store from '../store/agents.ts';
+import { type InstanceRow, instances } from '../store/instances.ts';
+
+// Agents elsewhere, as the operator manages them.
+
+/** The key is shown once. */
+export async function createAgent(
+  tx: Tx,
+  { vantage, label, name }: { vantage: string; label?: string | undefined; name?: string | undefined },
+) {
+  if (vantage === 'local')
+    conflict('local is what servers with the role prober check from themselves; give this agent’s vantage another name, such as a city');
+  await store.ensureVantage(tx, vantage, label);
+  const { key, hash } = mintKey('agent');
+  return { key, ...(await store.insertAgent(tx, { vantage, name: name ?? vantage, hash })) };
+}
+
+/** Refused from now on, and what it waits for ends. Its monitors go to the vantage's other agents. */
+export async function revokeAgent(tx: Tx, id: string) {
+  const revoked = (await store.revokeAgent(tx, id)) ?? notFound('agent');
+  await store.dismissInstances(tx, id);
+  await dropElsewhere(tx, topics.credential(id));
+  return revoked;
+}
+
+export interface Listed {
+  /** Undefined: a server's own prober. */
+  agent: store.AgentRow | undefined;
+  /** Undefined: it was never seen. */
+  instance: InstanceRow | undefined;
+}
+
+/** Each agent with what runs under its token, newest first; and the servers' own probers. */
+export async function listAgents(tx: Tx): Promise<Listed[]> {
+  const running = await instances(tx);
+  const listed: Listed[] = [];
+  for (const agent of await store.agents(tx)) {
+    const its = running.filter((i) => i.agent_id === agent.id);
+    for (const instance of its.length ? its : [undefined]) listed.push({ agent, instance });
+  }
+  for (const instance of running) if (instance.agent_id === null && instance.live) listed.push({ agent: undefined, instance });
+  return listed;
+}

@@ -1,0 +1,32 @@
+import { DatabaseAway, type Db } from '../../../kernel/db.ts';
+import type { Logger } from '../../../kernel/log.ts';
+import { prune } from '../store/instances.ts';
+import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlived } from '../store/partitions.ts';
+
+const daysAhead = 2;
+const keep = { resultDays: 8, rollupDays: 35, failureDays: 30, failures: 200 };
+const mostRefusals = 5;
+
+/** Room for the results of the next days, and what is outlived goes whole. What a long read holds is dropped by a later run. */
+export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
+  await db.write((tx) => makeAhead(tx, daysAhead));
+  const waiting = await db.read((tx) => outlived(tx, keep));
+  for (let refusals = 0; waiting.length && !signal.aborted; ) {
+    const dropped = await db
+      .write((tx) => dropPartition(tx, waiting[0]!))
+      .then(
+        () => true,
+        (error) => (error instanceof DatabaseAway ? false : Promise.reject(error)),
+      );
+    if (dropped) waiting.shift();
+    else if (++refusals >= mostRefusals)
+      return log.info({ partitions: waiting }, 'outlived results are being read; they are dropped later');
+  }
+}
+
+/** Failures beyond what anybody is shown, and probers that will not come back. */
+export async function forgetOld(db: Db, signal: AbortSignal): Promise<void> {
+  await db.write((tx) => dropOldFailures(tx, keep.failureDays));
+  while (!signal.aborted && (await db.write((tx) => dropSurplusFailures(tx, keep.failures))) > 0);
+  await db.write(prune);
+}

@@ -1,0 +1,45 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { publicChanged } from '../../services/index.ts';
+import * as store from '../store/maintenance.ts';
+import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
+import { lockWindows, nextBoundary } from '../store/windows.ts';
+import { settleAlerts } from './alerts.ts';
+
+export async function planMaintenance(tx: Tx, org: string, planned: store.NewMaintenance): Promise<store.MaintenanceRow> {
+  const made = await store.insertMaintenance(tx, org, planned);
+  await maintenanceChanged(tx, org, planned.serviceId);
+  return made;
+}
+
+/** Planned, under way or over: it was never planned, as far as anybody is shown from now on. */
+export async function callOffMaintenance(tx: Tx, org: string, { id, service_id }: store.MaintenanceRow): Promise<void> {
+  await store.deleteMaintenance(tx, org, id);
+  await maintenanceChanged(tx, org, service_id);
+}
+
+/** Planned work on a service began, ended, was planned or called off: alerts fire or are held accordingly, now and when it changes next. */
+export async function maintenanceChanged(tx: Tx, org: string, serviceId: string): Promise<void> {
+  await lockWindows(tx, org, serviceId);
+  const ids = await watchersOf(tx, org, serviceId);
+  if (ids.length) {
+    const states = await lockStates(tx, ids);
+    const monitors = new Map((await monitorsOf(tx, ids)).map((m) => [m.id, m]));
+    const subjects = states.flatMap((state) => {
+      const monitor = monitors.get(state.monitor_id);
+      return monitor ? [{ monitor, state }] : [];
+    });
+    await settleAlerts(tx, subjects);
+  }
+  await publicChanged(tx, org);
+  const runAt = await nextBoundary(tx, org, serviceId);
+  const key = `${org} ${serviceId}`;
+  // In this order: a turn that ends between the two is gone, not in the way.
+  if (runAt) (await reschedule(tx, maintenanceTurn, key, { runAt })) || (await enqueue(tx, maintenanceTurn, { key, org, runAt }));
+}
+
+/** A window of a service begins or ends. Safe to run twice: it goes by what is stored and planned at that moment. */
+export const maintenanceTurn = job('uptime.maintenance-turn', {}, ({ db, key }) => {
+  const [org = '', serviceId = ''] = key.split(' ');
+  return db.write((tx) => maintenanceChanged(tx, org, serviceId));
+});

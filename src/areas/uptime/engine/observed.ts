@@ -1,0 +1,45 @@
+import type { Tx } from '../../../kernel/db.ts';
+import { now } from '../../../kernel/time.ts';
+import { availability, type Change, stateOf } from '../rules/availability.ts';
+import * as store from '../store/availability.ts';
+
+/** What uptime knows of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
+export interface Observed {
+  /** `pending`: it has monitors, but none says anything yet. */
+  state: 'up' | 'down' | 'pending';
+  days: { date: string; watchedSeconds: number; downSeconds: number }[];
+  months: { month: string; watchedSeconds: number; downSeconds: number }[];
+}
+
+/** How each of these services fared, whether it still has monitors or not. */
+export async function fared(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
+  const states = await store.statesOf(tx, org, serviceIds);
+  const changes = await store.changesOf(tx, org, serviceIds);
+  const work = await store.workOn(tx, org, serviceIds);
+  const at = Date.parse(await now(tx));
+  const byService = new Map<string, Map<string, Change[]>>();
+  for (const { service_id, monitor_id, since, to_state } of changes) {
+    const monitors = byService.get(service_id) ?? new Map<string, Change[]>();
+    byService.set(service_id, monitors);
+    const its = monitors.get(monitor_id) ?? [];
+    monitors.set(monitor_id, its);
+    its.push({ since: Date.parse(since), to: to_state });
+  }
+  return new Map(
+    serviceIds.map((id) => {
+      const maintenance = work
+        .filter((w) => w.service_id === id)
+        .map((w): [number, number] => [Date.parse(w.starts_at), Date.parse(w.ends_at)]);
+      const monitors = [...(byService.get(id)?.values() ?? [])];
+      const state = stateOf(states.filter((s) => s.service_id === id).map((s) => s.state));
+      return [id, { state, ...availability({ monitors, maintenance, now: at }, days) }];
+    }),
+  );
+}
+
+/** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
+export async function observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>> {
+  const found = new Map<string, Observed>();
+  for (const [id, { state, ...figures }] of await fared(tx, org, serviceIds, days)) if (state) found.set(id, { state, ...figures });
+  return found;
+}

@@ -1,0 +1,23 @@
+import type { Host, Opened } from '../area.ts';
+import { makeCounters, measure } from './metrics.ts';
+import { agentsPlane, byToken, openDesk, startLocal } from './planes/agents/index.ts';
+import { negotiateExport } from './planes/export/index.ts';
+import { type MetricsStore, sqlMetrics } from './store/metrics-store.ts';
+
+/** What uptime holds while its process runs. */
+export interface OpenUptime {
+  /** Where the checks of the past are read from. */
+  metricsStore: MetricsStore;
+}
+
+export function openUptime({ app }: Host): Opened<OpenUptime> {
+  const counters = makeCounters();
+  const desk = openDesk(app, counters);
+  return {
+    own: { metricsStore: sqlMetrics(app.db) },
+    planes: [agentsPlane(desk, 'api', () => byToken(app))],
+    routes: negotiateExport,
+    runs: { prober: () => startLocal(desk) },
+    metrics: (registry) => measure(registry, app.db, counters),
+  };
+}

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server, Socket } from 'node:net';
+import type { Static } from 'typebox';
+import type { App } from '../../../../kernel/app.ts';
+import { invalid } from '../../../../kernel/errors.ts';
+import { untilCallerLeaves } from '../../../../kernel/http/plane.ts';
+import { checker } from '../../../../kernel/http/validate.ts';
+import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
+import { makePartitionMemory, type Partitions } from '../../engine/partitions.ts';
+import { fittingClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
+import { takeBatch } from '../../engine/take-batch.ts';
+import { type Counters, countBatch } from '../../metrics.ts';
+import { newsFor } from './assign.ts';
+import { type Changes, followChanges } from './changes.ts';
+import { type Identify, type Identity, refused } from './identify.ts';
+import { makeOpener, type Opener } from './opener.ts';
+import { readJson } from './read-json.ts';
+
+/** What it takes to answer probers, from elsewhere and from this machine. */
+export interface Desk {
+  app: App;
+  changes: Changes;
+  opener: Opener;
+  partitions: Partitions;
+  counters: Counters;
+}
+
+export const openDesk = (app: App, counters: Counters): Desk => ({
+  app,
+  changes: followChanges(app),
+  opener: makeOpener(app),
+  partitions: makePartitionMemory(),
+  counters,
+});
+
+export interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  by: Identity;
+  identify: Identify;
+  query: URLSearchParams;
+}
+
+const checkSession = checker(SessionRequest, 'body');
+const checkBatch = checker(Batch, 'body');
+
+export async function answerSession({ app }: Desk, { request, by }: Call): Promise<SessionResponse> {
+  const given = checkSession(await readJson(request)) as Static<typeof SessionRequest>;
+  const opened = await app.db.write((tx) => openSession(tx, by, given));
+  return {
+    vantage: by.vantage,
+    label: opened.label,
+    now: opened.now,
+    seq: opened.seq,
+    userAgent: `Quarterdeck-uptime/1 (+${app.publicUrl()})`,
+  };
+}
+
+/** Waits until there is something new for this instance. */
+export async function answerAssignments({ app, changes, opener }: Desk, { request, response, by, identify, query }: Call) {
+  const instance = query.get('instance') ?? '';
+  if (!isInstance.test(instance)) invalid('instance must be the id that the session was opened with');
+  await app.db.read((tx) => refreshSession(tx, by.vantage, instance));
+  const since = query.get('since');
+  const until = performance.now() + pollSeconds * 1000;
+  const gone = untilCallerLeaves(response); // not the socket's end: many questions come by one
+  let over = AbortSignal.any([by.signal, gone]);
+  for (;;) {
+    const seen = changes.count();
+    const news = await app.db.read((tx) => newsFor(tx, opener, by.vantage, instance, since ?? undefined));
+    if (news) return news;
+    while (changes.count() === seen && !over.aborted) {
+      const left = until - performance.now();
+      if (left <= 0 || isClosing(request)) return { cursor: since, full: false, assignments: [], removed: [] };
+      await changes.after(seen, Math.min(left, closingEveryMs), over);
+    }
+    gone.throwIfAborted();
+    if (by.signal.aborted) over = AbortSignal.any([(await identify(request)).signal, gone]); // it may only have been forgotten
+  }
+}
+
+export async function answerResults({ app, partitions, counters }: Desk, { request, by }: Call): Promise<Static<typeof BatchResponse>> {
+  const batch = checkBatch(await readJson(request)) as Batch;
+  const given = { ...batch, now: fittingClock(batch.now) };
+  const taken = await takeBatch(app, partitions, by, given).catch((error) => {
+    if (error?.code !== noPartition) throw error;
+    // Somebody with a clock far ahead has dropped it since we saw it.
+    partitions.forget();
+    return takeBatch(app, partitions, by, given);
+  });
+  if (taken.is === 'revoked') throw refused();
+  if (taken.is === 'no session') noSession();
+  countBatch(counters, by.vantage, taken);
+  return { seq: batch.seq };
+}
+
+const isInstance = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const noPartition = '23514';
+/** Nobody tells a request under way that its server stops, so a waiting one looks: it must not hold the stop up. */
+const closingEveryMs = 250;
+export const isClosing = ({ socket }: IncomingMessage): boolean => (socket as Socket & { server?: Server }).server?.listening === false;

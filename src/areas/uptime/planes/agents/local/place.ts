@@ -1,0 +1,80 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, lstat, mkdir, rm, rmdir } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { App } from '../../../../../kernel/app.ts';
+import { lockPlaces } from '../../../engine/sessions.ts';
+
+export interface Place {
+  /** What the prober could not deliver yet survives both of us here; whoever starts next goes on with it. */
+  bufferDir: string;
+  socketPath: string;
+}
+
+/** sockaddr_un holds 104 bytes on macOS and 108 on Linux, the final zero included. */
+const longest = 103;
+
+/**
+ * The first place that no other server of this data directory uses: it listens there, so whoever answers is alive. One server at a
+ * time looks, for two that find the same dead socket would both take it.
+ */
+export const takePlace = (app: App, server: Server): Promise<Place> =>
+  app.db.write(async (tx) => {
+    await lockPlaces(tx);
+    for (let n = 0; ; n++) {
+      const bufferDir = join(app.config.data, 'uptime', `prober-${n}`);
+      await ownDirectory(bufferDir);
+      const socketPath = join(await socketDirectory(bufferDir), 's');
+      if (await answers(socketPath)) continue;
+      await rm(socketPath, { force: true });
+      await listen(server, socketPath);
+      return { bufferDir, socketPath };
+    }
+  });
+
+/** A directory below the temporary one goes with its socket; the place stays, with what is in it. */
+export const leavePlace = async ({ bufferDir, socketPath }: Place): Promise<void> => {
+  if (dirname(socketPath) !== bufferDir) await rmdir(dirname(socketPath)).catch(() => {});
+};
+
+async function ownDirectory(path: string) {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chmod(path, 0o700);
+}
+
+/** The place itself, or where its path is too long for a socket, a directory of our own below the temporary one. */
+async function socketDirectory(place: string): Promise<string> {
+  if (Buffer.byteLength(join(place, 's')) <= longest) return place;
+  const name = `quarterdeck-${createHash('sha256').update(place).digest('hex').slice(0, 16)}`;
+  const base = Buffer.byteLength(join(tmpdir(), name, 's')) <= longest ? tmpdir() : '/tmp';
+  const wanted = join(base, name);
+  await mkdir(wanted, { mode: 0o700 }).catch((error) => (error.code === 'EEXIST' ? undefined : Promise.reject(error)));
+  const found = await lstat(wanted);
+  // The name can be guessed, so another user may have been here first; theirs is never used.
+  if (found.isDirectory() && found.uid === process.getuid?.()) {
+    await chmod(wanted, 0o700);
+    return wanted;
+  }
+  const ours = join(base, `quarterdeck-${randomUUID().slice(0, 13)}`);
+  await mkdir(ours, { mode: 0o700 });
+  return ours;
+}
+
+const answers = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    }).once('error', () => resolve(false));
+  });
+
+const listen = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });

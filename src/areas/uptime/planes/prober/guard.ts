@@ -1,6 +1,0 @@
-import { type Guard, type GuardOptions, makeGuard } from '../../../../kernel/guard/index.ts';
-import { bothersMail } from '../../mail-port.ts';
-
-/** The prober's way out. The server refuses targets on the mail port; where a redirect leads nobody has told it. */
-export const proberGuard = (options: GuardOptions): Guard =>
-  makeGuard({ ...options, allowPort: (_use, port, host) => !bothersMail(host, port) });

@@ -1,0 +1,30 @@
+import type { Ctx } from '../../../identity/context.ts';
+import { maskedTarget, shownTarget } from '../rules/hidden.ts';
+import { reachesMonitor } from '../rules/reach.ts';
+import { openedTarget } from '../rules/sealed-target.ts';
+import type { WatchedRow } from '../store/monitors.ts';
+
+/** What everybody may see, where it cannot be opened: then it can still be found, renamed, set anew and deleted. */
+function targetView(ctx: Ctx, m: WatchedRow) {
+  const mayChange = reachesMonitor(ctx.reach('uptime.monitor.write'), m);
+  const whole = mayChange ? openedTarget(ctx.app.secrets, m) : undefined;
+  return whole ? maskedTarget(whole) : shownTarget(m.target);
+}
+
+/** As much of a monitor as the caller may see: values that are sent with its checks are nobody's to see. */
+export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
+  id: m.id,
+  name: m.name,
+  ...(m.service_id === null ? {} : { serviceId: m.service_id }),
+  enabled: m.enabled,
+  intervalSeconds: m.interval_seconds,
+  vantages: m.vantages,
+  timeoutMs: m.timeout_ms,
+  downCondition: { confirmations: m.confirmations, quorum: m.quorum },
+  kind: m.kind,
+  state: m.state,
+  stateSince: m.since,
+  createdAt: m.created_at,
+  updatedAt: m.updated_at,
+  [m.kind]: targetView(ctx, m),
+});

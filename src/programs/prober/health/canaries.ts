@@ -1,0 +1,66 @@
+import { connect } from 'node:net';
+import { exitCodes, Stop } from '../../../kernel/errors.ts';
+import type { Clock } from '../clock.ts';
+
+export interface Canary {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port`, `[address]:port`. */
+export function parseCanary(text: string): Canary {
+  const [, bracketed, name, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? name;
+  if (host !== undefined && Number(port) > 0 && Number(port) <= 65_535) return { host, port: Number(port) };
+  throw new Stop(exitCodes.configuration, `the canary "${text}" is not host:port; write it like 192.0.2.1:443`);
+}
+
+const everyMs = 15_000;
+const patienceMs = 3_000;
+const leastApartMs = 1_000;
+
+/** Whether a TCP connection can be opened. The operator named it, so no guard stands in between, and the system looks its name up. */
+const answers = ({ host, port }: Canary): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (isThere: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(isThere);
+    };
+    const timer = setTimeout(() => end(false), patienceMs);
+    socket.once('connect', () => end(true)).on('error', () => end(false));
+  });
+
+export interface Canaries {
+  /** None of them answers: it is us who are cut off. Never, when there are none. */
+  areSilent(): boolean;
+  /** Now, rather than when it is their time: something has begun to fail. */
+  ask(): void;
+  stop(): void;
+}
+
+export function watchCanaries(clock: Clock, canaries: readonly Canary[], ask = answers): Canaries {
+  let isSilent = false;
+  let isStopped = canaries.length === 0;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let cancel = () => {};
+  const round = async () => {
+    cancel();
+    askedAt = clock.now();
+    cancel = clock.at(askedAt + everyMs, round);
+    const heard = await Promise.all(canaries.map(ask));
+    if (!isStopped) isSilent = !heard.includes(true);
+  };
+  if (!isStopped) void round();
+  return {
+    areSilent: () => isSilent,
+    ask: () => {
+      if (!isStopped && clock.now() - askedAt >= leastApartMs) void round();
+    },
+    stop: () => {
+      isStopped = true;
+      cancel();
+    },
+  };
+}

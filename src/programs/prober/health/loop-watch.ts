@@ -1,0 +1,36 @@
+import type { Clock } from '../clock.ts';
+
+const everyMs = 50;
+/** From here on a delay of the event loop counts: what was measured meanwhile says more about us than about the target. */
+export const stallMs = 50;
+const kept = 60_000;
+
+/** How much of the recent past this process spent unable to look at its sockets. */
+export interface LoopWatch {
+  /** Milliseconds lost to stalls since then. */
+  lostSince(time: number): number;
+  stop(): void;
+}
+
+export function watchLoop(clock: Clock): LoopWatch {
+  const stalls: { until: number; ms: number }[] = [];
+  let cancel = () => {};
+  let expected = clock.now() + everyMs;
+  const look = () => {
+    const now = clock.now();
+    if (now - expected > stallMs) stalls.push({ until: now, ms: now - expected });
+    while (stalls.length > 0 && stalls[0]!.until < now - kept) stalls.shift();
+    expected = now + everyMs;
+    cancel = clock.at(expected, look);
+  };
+  cancel = clock.at(expected, look);
+  return {
+    lostSince(time) {
+      const now = clock.now();
+      // One that is still going on, as seen by whoever runs before the timer does.
+      const current = now - expected > stallMs ? now - Math.max(expected, time) : 0;
+      return stalls.reduce((sum, { until, ms }) => sum + Math.max(0, Math.min(ms, until - time)), current);
+    },
+    stop: () => cancel(),
+  };
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeWheel } from '../schedule/wheel.ts';
+import { httpMonitor, httpTarget, manualClock } from './support.ts';
+
+function bench(tookMs = 0) {
+  const clock = manualClock();
+  const started: { id: string; at: number }[] = [];
+  const reported: { id: string; outcome: string; at: number }[] = [];
+  let atOnce = 0;
+  const most = { atOnce: 0 };
+  const wheel = makeWheel({
+    clock,
+    vantage: 'local',
+    run: async ({ id }) => {
+      started.push({ id, at: clock.now() });
+      most.atOnce = Math.max(most.atOnce, ++atOnce);
+      if (tookMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + tookMs, resolve));
+      atOnce--;
+      return { outcome: 'pass' };
+    },
+    report: ({ id }, { outcome }, at) => reported.push({ id, outcome, at }),
+  });
+  return { clock, started, reported, wheel, most };
+}
+const all = { removed: [], full: true };
+
+test('a prober that stood still for long misses one check of each monitor, and goes on at their places', async () => {
+  const { clock, started, reported, wheel } = bench();
+  wheel.assign([httpMonitor('mon_a'), httpMonitor('mon_b')], all);
+  await clock.advance(120_000);
+  const before = clock.now();
+  const ran = started.length;
+  clock.stall(600_000);
+  await clock.advance(0);
+  const missed = reported.filter(({ outcome }) => outcome === 'missed');
+  assert.deepEqual(missed.map(({ id }) => id).sort(), ['mon_a', 'mon_b']);
+  assert.ok(
+    missed.every(({ at }) => at >= before && at <= before + 60_000),
+    'told for the time at which it was due',
+  );
+  assert.equal(started.length, ran);
+  await clock.advance(60_000);
+  assert.equal(started.length, ran + 2);
+});
+
+test('late by less than an interval is late, not missed', async () => {
+  const { clock, started, reported, wheel } = bench();
+  wheel.assign([httpMonitor('mon_a')], all);
+  await clock.advance(130_000);
+  const ran = started.length;
+  clock.stall(59_000);
+  await clock.advance(0);
+  assert.equal(reported.filter(({ outcome }) => outcome === 'missed').length, 0);
+  assert.ok(started.length === ran + 1);
+});
+
+test('a monitor whose check is still under way misses its next', async () => {
+  const { clock, started, reported, wheel } = bench(130_000);
+  wheel.assign([httpMonitor('mon_a')], all);
+  await clock.advance(200_000);
+  assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
+  for (const [at, each] of started.entries()) if (at > 0) assert.ok(each.at - started[at - 1]!.at >= 130_000);
+});
+
+test('five hundred checks at once, and the others in their turn', async () => {
+  const { clock, started, reported, wheel, most } = bench(5_000);
+  wheel.assign(
+    Array.from({ length: 1_200 }, (_, at) => httpMonitor(`mon_${at}`, { timeoutMs: 10_000 })),
+    all,
+  );
+  await clock.advance(20_000);
+  assert.equal(most.atOnce, 500);
+  assert.equal(new Set(started.map(({ id }) => id)).size, 1_200);
+  assert.ok(reported.every(({ outcome }) => outcome === 'pass'));
+});
+
+test('one host gets ten checks a second, however many monitors name it; what finds no turn in its interval is missed', async () => {
+  const { clock, started, reported, wheel } = bench();
+  const target = httpTarget('http://busy.example/');
+  wheel.assign(
+    Array.from({ length: 900 }, (_, at) => httpMonitor(`mon_${at}`, { target: { ...target, url: `${target.url}${at}` } })),
+    all,
+  );
+  await clock.advance(180_000);
+  for (const [at, each] of started.entries())
+    if (at > 0) assert.ok(each.at - started[at - 1]!.at >= 99.9, `${each.at - started[at - 1]!.at} ms apart`);
+  assert.ok(started.length >= 1_750 && started.length <= 1_801, `${started.length} checks in three minutes`);
+  assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
+  // Everybody gets a share.
+  assert.ok(new Set(started.map(({ id }) => id)).size > 800);
+});
