@@ -37,7 +37,7 @@ export async function fared(tx: Tx, org: string, serviceIds: readonly string[], 
   );
 }
 
-/** The port: services without a live monitor are absent. */
+/** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
 export async function observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>> {
   const found = new Map<string, Observed>();
   for (const [id, { state, ...figures }] of await fared(tx, org, serviceIds, days)) if (state) found.set(id, { state, ...figures });
