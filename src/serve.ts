@@ -101,10 +101,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     log,
     peers: app.peers,
     tls,
-    raw: [
-      ...areas.flatMap((a) => (a.raw ? [a.raw(app, principals)] : [])),
-      ...open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
-    ],
+    raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
   measureRequests(server, metrics);
@@ -115,11 +112,8 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     const worker = startWorker({ app, jobs: [sendMail, ...open.jobs], tasks: open.tasks, events });
     stops.push(() => worker.stop({ graceMs: drainMs }));
   }
-  for (const { opened, area } of open.opened) {
+  for (const { opened } of open.opened) {
     opened.metrics?.(metrics);
-    area.metrics?.(metrics, app);
-    const part = await area.start?.(app);
-    if (part) stops.push(() => part.stop());
     for (const role of roles) {
       const part = await opened.runs?.[role]?.();
       if (part) stops.push(() => part.stop());
@@ -178,16 +172,6 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     version,
     publicUrl: () => config.public_url || address.url,
     strict,
-    ports: {
-      payment: config.payment_url ? httpPayment(config.payment_url) : noPayment,
-      resources: areas.flatMap((a) => a.resources ?? []),
-      references: areas.flatMap((a) => a.references ?? []),
-      monitorsOf: async () => new Map(),
-      policiesOf: async () => new Map(),
-      observedOf: async () => new Map(),
-      maintenanceOf: async () => [],
-      ...Object.assign({}, ...areas.map((a) => a.ports ?? {})),
-    },
   };
 }
 
@@ -195,10 +179,7 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   const requests = lastRequests(app);
   stops.push(() => requests.close());
   bindOperations(server, open.operations, { app, principals, used: (principal) => requests.used(principal.id) });
-  for (const { opened, area } of open.opened) {
-    opened.routes?.(server);
-    area.pages?.(server, app);
-  }
+  for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
   docs(server, served, version, app.log);
 }

@@ -1,11 +1,11 @@
-// Runs test files on one PostgreSQL: started here, handed down to each file, stopped at the end. With QUARTERDECK_TEST_AGAIN a few
+// Runs test files on one PostgreSQL: started here, handed down to each process, stopped at the end. With QUARTERDECK_TEST_AGAIN a few
 // files that failed run once more, alone, and the end says so: a machine that stalls for seconds should not cost a change its landing.
-import { spawn } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+// QUARTERDECK_TEST_TIMES lists what each file took.
+import { globSync } from 'node:fs';
 import { handDown, startTestServer } from './harness/postgres.ts';
+import { makeReporter } from './reporter.ts';
+import { keepTimes, longestFirst } from './runner/order.ts';
+import { runFiles } from './runner/pool.ts';
 
 const sets = {
   clients: ['test/clients/**/*.test.ts'],
@@ -15,46 +15,33 @@ const sets = {
     'src/**/*.test.ts',
     'sdk/**/*.test.ts',
     'cli/**/*.test.ts',
-    'test/{matrix,conformance,platform,harness}/**/*.test.ts',
+    'test/{matrix,conformance,platform,harness,runner}/**/*.test.ts',
   ],
 };
 
 const args = process.argv.slice(2);
 const named = args.filter((a) => !a.startsWith('--'));
+const isLongSet = args.includes('--clients') || args.includes('--faults');
 const patterns = named.length ? named : args.includes('--clients') ? sets.clients : args.includes('--faults') ? sets.faults : sets.all;
-const files = patterns.flatMap((p) => globSync(p)).sort();
+const files = [...new Set(patterns.flatMap((p) => globSync(p)))].sort();
 if (!files.length) {
   console.error(`no test files match ${patterns.join(' ')}`);
   process.exit(1);
 }
 
-/** Runs files and says with which code it ended and which of them failed. */
-async function run(some: string[], concurrency: number): Promise<{ code: number; failed: string[] }> {
-  const list = join(await mkdtemp(join(tmpdir(), 'qdf-')), 'failed');
-  const child = spawn(
-    process.execPath,
-    [
-      '--test',
-      `--test-concurrency=${concurrency}`,
-      '--test-timeout=180000',
-      '--test-reporter=dot',
-      '--test-reporter-destination=stderr',
-      '--test-reporter=./test/reporter.ts',
-      '--test-reporter-destination=stdout',
-      ...some,
-    ],
-    {
-      stdio: 'inherit',
-      env: { ...process.env, ...handDown(server), QUARTERDECK_TEST_FAILED: list },
-    },
-  );
-  const pass = (signal: NodeJS.Signals) => child.kill(signal);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, pass);
-  const code = await new Promise<number>((resolve) => child.once('exit', (c) => resolve(c ?? 1)));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, pass);
-  const failed = existsSync(list) ? [...new Set(readFileSync(list, 'utf8').split('\n').filter(Boolean))] : [];
-  await rm(dirname(list), { recursive: true });
-  return { code, failed };
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
+
+/** Runs files and says which of them failed. */
+async function run(some: string[], lanes: number, isEachAlone: boolean): Promise<string[]> {
+  const { tell, failed, missing, times, close } = makeReporter();
+  const timeoutMs = 180_000;
+  await runFiles({ files: longestFirst(some), lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
+  // Nothing passes because nothing was heard of it.
+  for (const file of missing(some)) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
+  close();
+  if (!stop.signal.aborted) keepTimes(times());
+  return [...failed];
 }
 
 /** So many files may fail beside the others and pass alone before the run counts as failed. */
@@ -62,12 +49,16 @@ const unsteadyAtMost = 5;
 const again = Boolean(process.env.QUARTERDECK_TEST_AGAIN);
 
 const server = await startTestServer();
-const first = await run(files, again ? 2 : 3); // side by side with nobody to wait for it, it need not press the machine
-let { code } = first;
-if (code === 1 && again && first.failed.length && first.failed.length <= unsteadyAtMost) {
-  console.log('\nonce more, alone:');
-  code = (await run(first.failed, 1)).code;
-  if (code === 0) console.log(`UNSTEADY, to be mended: ${first.failed.join(' ')} failed above and passed alone`);
+let failed = files;
+try {
+  failed = await run(files, again ? 2 : 3, isLongSet); // side by side with nobody to wait for it, it need not press the machine
+  if (again && !stop.signal.aborted && failed.length && failed.length <= unsteadyAtMost) {
+    console.log('\nonce more, alone:');
+    const first = failed;
+    failed = await run(first, 1, true);
+    if (!failed.length) console.log(`UNSTEADY, to be mended: ${first.join(' ')} failed above and passed alone`);
+  }
+} finally {
+  await server.stop();
 }
-await server.stop();
-process.exit(code);
+process.exit(failed.length ? 1 : 0);

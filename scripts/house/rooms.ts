@@ -9,7 +9,7 @@ const empty = (file: string): Source => ({ file, text: '' });
 /** Read one area and you have read them all. */
 export const areasHaveTheSameRooms: Rule<Source[]> = {
   name: 'areas have the same rooms',
-  enforced: false,
+  enforced: true,
   find: (sources) => {
     const places = sources.map(({ file }) => file.split('/')).filter(([src, areas, , room]) => src === 'src' && areas === 'areas' && room);
     const strange = places
@@ -64,7 +64,7 @@ const nameOf = (node: ts.Node): string => {
 /** A long function hides its story; the steps of a told one have names. */
 export const functionsAreShort: Rule<Source[]> = {
   name: 'a function has at most 80 lines',
-  enforced: false,
+  enforced: true,
   find: (sources) =>
     sources
       .filter(({ file }) => file.startsWith('src/'))

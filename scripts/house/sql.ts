@@ -40,7 +40,7 @@ const kernel = "import { row, rows, run } from '../../kernel/db.ts';\nimport { s
 
 export const onlyStoresSpeakSql: Rule<Source[]> = {
   name: 'only store speaks SQL',
-  enforced: false,
+  enforced: true,
   find: (sources) =>
     sources
       .filter(({ file }) => isRoomWithoutSql(file))

@@ -14,7 +14,7 @@ const at = (text: string): Source[] => [{ file: 'src/areas/x/a.ts', text }];
 
 export const namesSayWhat: Rule<Source[]> = {
   name: 'a name at the top of a file says what it is of',
-  enforced: false,
+  enforced: true,
   find: (sources) =>
     sources
       .filter(({ file }) => file.startsWith('src/'))

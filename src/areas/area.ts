@@ -5,9 +5,9 @@ import type { Payment } from '../identity/payment.ts';
 import type { Loader, Principals } from '../identity/principal.ts';
 import type { ResourceSource } from '../identity/resources.ts';
 import type { Kind } from '../identity/token-format.ts';
-import type { App, Ports } from '../kernel/app.ts';
+import type { App } from '../kernel/app.ts';
 import type { Tx } from '../kernel/db.ts';
-import type { Plane, RawHandler } from '../kernel/http/plane.ts';
+import type { Plane } from '../kernel/http/plane.ts';
 import type { Job, Task } from '../kernel/jobs/index.ts';
 import type { Migrations } from '../kernel/migrate.ts';
 import type { Role } from '../kernel/roles.ts';
@@ -71,14 +71,6 @@ export interface Area<Own = never> {
   stored?: (tx: Tx) => AsyncIterable<string>;
   sealed?: readonly Sealed[];
   open?: (host: Host) => Opened<Own> | Promise<Opened<Own>>;
-
-  // Until every area is opened:
-  references?: Ports['references'];
-  raw?: (app: App, principals: Principals) => RawHandler;
-  metrics?: (registry: Registry, app: App) => void;
-  ports?: Partial<Pick<Ports, 'monitorsOf' | 'policiesOf' | 'observedOf' | 'maintenanceOf'>>;
-  start?: (app: App) => Promise<Running>;
-  pages?: (server: FastifyInstance, app: App) => void;
 }
 
 /** Its operations, jobs and tasks ask for nothing that its `open` does not make: else this does not compile. */

@@ -20,7 +20,7 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry, rol
   // The operator chose this token, and may have chosen a short one: who guesses is not heard again for a while, whatever comes.
   const attempts = makeAttempts(app);
   server.get('/metrics', async (request, reply) => {
-    if (request.headers.authorization !== undefined) attempts.hold(request.raw);
+    if (request.headers.authorization !== undefined) attempts.refuseWhileTooMany(request.raw);
     const expected = app.config.metrics_token;
     const given = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     if (!expected || !timingSafeEqual(hashKey(given), hashKey(expected))) {

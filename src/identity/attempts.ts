@@ -26,7 +26,7 @@ export interface Attempts {
   /** Counts a secret that was seen to be wrong without looking. Throws once there were too many. */
   failed(request: IncomingMessage): void;
   /** Throws while there were too many. */
-  hold(request: IncomingMessage): void;
+  refuseWhileTooMany(request: IncomingMessage): void;
 }
 
 /** `refuse` is what is said to whoever has to wait for so many seconds. */
@@ -35,7 +35,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
   const limit = rateLimit(failuresPerMinute);
   const queue = makeQueue((place) => limit.left(place));
   const right = new LRUCache<string, true>(atMost(50_000));
-  const holdPlace = (place: string) => {
+  const refuseWhileTooMany = (place: string) => {
     const seconds = limit.wait(place);
     if (seconds) throw refuse(seconds);
   };
@@ -43,7 +43,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
   const guess = async <T extends {}>(place: string, lookup: () => Promise<T | undefined>): Promise<T | undefined> => {
     if (!(await queue.turn(place))) throw refuse(1);
     try {
-      holdPlace(place);
+      refuseWhileTooMany(place);
       const found = await lookup().catch((error) => {
         if (error instanceof Refusal && wrong.has(error.status)) limit.take(place);
         throw error;
@@ -69,7 +69,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
       const { allowed, resetSeconds } = limit.take(peers.of(request));
       if (!allowed) throw refuse(resetSeconds);
     },
-    hold: (request) => holdPlace(peers.of(request)),
+    refuseWhileTooMany: (request) => refuseWhileTooMany(peers.of(request)),
   };
 }
 

@@ -2,7 +2,4 @@
 export const roles = ['api', 'registry', 'smtp', 'worker', 'prober', 'shard'] as const;
 export type Role = (typeof roles)[number];
 
-/** Every part in one process, unless the operator says otherwise. */
-export const allRoles: ReadonlySet<Role> = new Set(roles);
-
 export const listRoles = (some: Iterable<Role>): string => [...some].join(', ');

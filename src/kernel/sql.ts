@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A piece of SQL with its values apart. Pieces nest: `sql\`… where ${within(visible, sql\`g.id\`)}\``. */
+/** A piece of SQL with its values apart. Pieces nest: `sql\`… where ${isVisible(visible, sql\`g.id\`)}\``. */
 export class Sql {
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
@@ -44,4 +44,4 @@ function write(piece: Sql, values: unknown[]): string {
 /** What a subject may see of a kind of resource: everything of the organization, or these ids only. */
 export type Visible = '*' | ReadonlySet<string>;
 
-export const within = (visible: Visible, column: Sql): Sql => (visible === '*' ? sql`true` : sql`${column} = any(${[...visible]}::text[])`);
+export const isVisible = (visible: Visible, column: Sql): Sql => (visible === '*' ? sql`true` : sql`${column} = any(${[...visible]}::text[])`);

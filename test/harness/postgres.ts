@@ -76,7 +76,7 @@ export async function freshDatabase(options: { empty?: boolean } = {}): Promise<
     await client.connect();
     await client.query(sql).finally(() => client.end());
   };
-  await admin(`create database ${name} template ${options.empty ? 'template0' : template}`);
+  await admin(`create database ${name} template ${options.empty ? 'template0' : template} strategy file_copy`);
   return { connection: { ...server, database: name }, drop: () => admin(`drop database if exists ${name} with (force)`) };
 }
 

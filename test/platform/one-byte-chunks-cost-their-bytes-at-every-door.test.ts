@@ -1,3 +1,4 @@
+// alone: it measures what the process holds in memory
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { open, type PhoneWard, phoneWard } from '../../src/areas/oncall/test/phone-support.ts';

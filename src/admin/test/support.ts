@@ -66,7 +66,8 @@ export async function adminHere(args: string[], env: Record<string, string>): Pr
   } finally {
     Object.assign(console, { log, error });
     process.exitCode = undefined;
-    process.env = before;
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
   }
   return ended;
 }

@@ -18,7 +18,7 @@ const settings = (env: Record<string, string>) => readConfig(env, '/').config;
 const brief = (findings: Finding | Finding[]) => [findings].flat().map((f) => `${f.verdict}: ${f.says}`);
 
 async function listening(t: TestContext, talk: (socket: Socket) => void): Promise<string> {
-  const server: Server = createServer((socket) => void talk(socket.on('error', () => {})));
+  const server: Server = createServer((socket) => void talk(socket.on('error', () => {}).resume()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,5 +1,4 @@
 import { defineArea } from '../area.ts';
-import { serviceReferences } from './engine/service-references.ts';
 import { loadSource } from './engine/sources.ts';
 import { pageJob, stepJob } from './jobs.ts';
 import { openOncall } from './open.ts';
@@ -8,6 +7,7 @@ import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
 import { createAlertSource } from './operations/create-alert-source.ts';
 import { createEscalationPolicy } from './operations/create-escalation-policy.ts';
+import { createOncallService } from './operations/create-oncall-service.ts';
 import { createSchedule } from './operations/create-schedule.ts';
 import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts';
 import { deleteSchedule } from './operations/delete-schedule.ts';
@@ -18,6 +18,7 @@ import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
 import { listAlertSources } from './operations/list-alert-sources.ts';
 import { listEscalationPolicies } from './operations/list-escalation-policies.ts';
 import { listIncidents } from './operations/list-incidents.ts';
+import { listOncallServices } from './operations/list-oncall-services.ts';
 import { listScheduleShifts } from './operations/list-schedule-shifts.ts';
 import { listSchedules } from './operations/list-schedules.ts';
 import { openIncident } from './operations/open-incident.ts';
@@ -34,13 +35,12 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { attachedPolicies } from './store/policies.ts';
 import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
 export { serviceReferences } from './engine/service-references.ts';
-export { attachedPolicies as policiesOf } from './store/policies.ts';
+export { updatePublished } from './engine/updates.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -78,13 +78,13 @@ export const oncall = defineArea({
     getProvider,
     setProvider,
     clearProvider,
+    listOncallServices,
+    createOncallService,
   ],
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
   jobs: [stepJob, pageJob],
   tasks: [staleAlerts, findLostWork, heartbeat],
-  references: [serviceReferences],
-  ports: { policiesOf: attachedPolicies },
   open: openOncall,
 });

@@ -1,21 +1,17 @@
 import { defineArea } from '../area.ts';
-import { createOncallService } from './operations/create-oncall-service.ts';
-import { createUptimeService } from './operations/create-uptime-service.ts';
-import { deleteUptimeService } from './operations/delete-uptime-service.ts';
-import { listOncallServices } from './operations/list-oncall-services.ts';
-import { listUptimeServices } from './operations/list-uptime-services.ts';
-import { renameUptimeService } from './operations/rename-uptime-service.ts';
-import { services as list } from './store.ts';
+import { listServices } from './store/services.ts';
 
-export { publicChanged, publicTopic } from './public.ts';
-export { type ServiceRow, shareService } from './store.ts';
+export { createService, deleteService, renameService } from './engine/catalog.ts';
+export { publicChanged, publicTopic } from './engine/public.ts';
+export { listServices, lockService, namedServices, type ServiceRow, shareService } from './store/services.ts';
 
+/** The catalog that uptime, on-call and status pages share. Its operations are those of uptime and on-call; it imports no other area. */
 export const services = defineArea({
   name: 'services',
-  operations: [listUptimeServices, createUptimeService, renameUptimeService, deleteUptimeService, listOncallServices, createOncallService],
+  operations: [],
   migrations: { schema: 'services', folder: new URL('./migrations/', import.meta.url) },
   resources: [
-    { service: 'uptime', permission: 'uptime.service.read', list },
-    { service: 'oncall', permission: 'oncall.service.read', list },
+    { service: 'uptime', permission: 'uptime.service.read', list: listServices },
+    { service: 'oncall', permission: 'oncall.service.read', list: listServices },
   ],
 });

@@ -1,6 +1,6 @@
-import type { App } from '../../kernel/app.ts';
 import { defineArea } from '../area.ts';
-import { sendConfirmation, sendUpdate } from './jobs.ts';
+import { jobs } from './jobs.ts';
+import { openStatus } from './open.ts';
 import { createStatusPage } from './operations/create-status-page.ts';
 import { deleteStatusPage } from './operations/delete-status-page.ts';
 import { getStatusPage } from './operations/get-status-page.ts';
@@ -8,13 +8,7 @@ import { listStatusPageSubscribers } from './operations/list-status-page-subscri
 import { listStatusPages } from './operations/list-status-pages.ts';
 import { removeStatusPageSubscriber } from './operations/remove-status-page-subscriber.ts';
 import { updateStatusPage } from './operations/update-status-page.ts';
-import { makeForms } from './planes/forms/index.ts';
-import { publicHandler } from './planes/public/handler.ts';
-import { type Memory, makeMemory } from './planes/public/memory.ts';
-import { announce, forget } from './tasks.ts';
-
-/** What the handler and the start of one process share. */
-const memories = new WeakMap<App, Memory>();
+import { tasks } from './tasks.ts';
 
 export const status = defineArea({
   name: 'status',
@@ -29,22 +23,7 @@ export const status = defineArea({
   ],
   migrations: { schema: 'status', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'status.subscriber', column: 'token', id: 'id' }],
-  jobs: [sendConfirmation, sendUpdate],
-  tasks: [announce, forget],
-  raw: (app) => {
-    const memory = makeMemory(app);
-    memories.set(app, memory);
-    return publicHandler(app, memory, makeForms(app));
-  },
-  start: async (app) => {
-    const memory = memories.get(app);
-    // In the background: a start does not wait for it, and a reader who comes first reads for himself.
-    const warming = memory?.warm().catch((error) => app.log.warn({ err: error }, 'status pages could not be read ahead'));
-    return {
-      stop: async () => {
-        memory?.stop();
-        await warming;
-      },
-    };
-  },
+  jobs,
+  tasks,
+  open: openStatus,
 });

@@ -43,9 +43,16 @@ declare module 'fastify' {
   }
 }
 
-const responseSchemas = (spec: Op) =>
-  Object.fromEntries(
-    Object.entries(spec.responses).flatMap(([status, schema]) =>
-      schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
-    ),
-  );
+/** Copied once, so that a second server in the process finds them compiled. */
+function responseSchemas(spec: Op): Record<string, object> {
+  const copies =
+    copied.get(spec) ??
+    Object.fromEntries(
+      Object.entries(spec.responses).flatMap(([status, schema]) =>
+        schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
+      ),
+    );
+  copied.set(spec, copies);
+  return copies;
+}
+const copied = new WeakMap<Op, Record<string, object>>();

@@ -31,10 +31,10 @@ export function readAddress(text: string): Address | null {
   // Through URL first: ipaddr.js reads the dotted tail of `::127.0.0.1` as if it were mapped, which it is not.
   const hexadecimal = new URL(`http://[${text}]/`).hostname.slice(1, -1);
   const address = fromBytes(ipaddr.IPv6.parse(hexadecimal).toByteArray());
-  return within(address, mapped) ? ipv4In(address, 12) : address;
+  return isInNetwork(address, mapped) ? ipv4In(address, 12) : address;
 }
 
-export function within(address: Address, network: Network): boolean {
+export function isInNetwork(address: Address, network: Network): boolean {
   if (address.family !== network.address.family) return false;
   for (let at = 0, left = network.bits; left > 0; at++, left -= 8) {
     const ignored = Math.max(0, 8 - left);
@@ -95,9 +95,9 @@ const isIsatap = ({ family, bytes }: Address) =>
 
 /** Why an address is not one of the public internet; null if it is. What nobody assigned is refused, not what somebody thought of. */
 export function classOf(address: Address): AddressClass | null {
-  for (const [name, members] of inOrder) if (members.some((member) => within(address, member))) return name;
+  for (const [name, members] of inOrder) if (members.some((member) => isInNetwork(address, member))) return name;
   if (isIsatap(address)) return 'ISATAP';
-  if (address.family === 6 && !within(address, globalUnicast)) return 'unassigned';
+  if (address.family === 6 && !isInNetwork(address, globalUnicast)) return 'unassigned';
   // A second opinion, so that a range missing above needs to be missing there too.
   return ipaddr.fromByteArray([...address.bytes]).range() === 'unicast' ? null : 'special-purpose';
 }

@@ -1,4 +1,4 @@
-import { type Address, type AddressClass, classOf, embeddedIn, readAddress, within } from './address.ts';
+import { type Address, type AddressClass, classOf, embeddedIn, readAddress, isInNetwork } from './address.ts';
 import { type Allow, allowedNetworks } from './allow.ts';
 
 export type Verdict =
@@ -21,7 +21,7 @@ export function judge(allow: Allow, use: string, address: Address): Verdict {
 
   // Whoever opens 10.0.0.0/8 or ::/0 means hosts, not the cloud's keys: a metadata service is opened only by its own full address.
   const opens = allowedNetworks(allow, use).some(
-    (network) => within(address, network) && (found !== 'metadata' || network.bits === address.bytes.length * 8),
+    (network) => isInNetwork(address, network) && (found !== 'metadata' || network.bits === address.bytes.length * 8),
   );
   if (!opens) return { allowed: false, class: found };
 

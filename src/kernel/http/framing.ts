@@ -8,9 +8,9 @@ const authority = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\w:.%~-]+\])(?::\d{0,5})?$/;
 const absolute = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /** Throws for a request that nobody should answer, and leaves every other one with a path as its URL. */
-export function holdFraming(request: IncomingMessage): void {
+export function checkFraming(request: IncomingMessage): void {
   if (request.httpVersionMajor !== 1) throw new Refusal(400, 'malformed', 'this is no version of HTTP that is spoken here; send HTTP/1.1');
-  holdHost(request);
+  checkHost(request);
   const encoding = request.headers['transfer-encoding'];
   if (encoding !== undefined && (encoding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0'))
     throw new Refusal(400, 'malformed', 'the Transfer-Encoding must be chunked and nothing else, in HTTP/1.1');
@@ -19,7 +19,7 @@ export function holdFraming(request: IncomingMessage): void {
 }
 
 /** RFC 9112, 3.2: exactly one, and well-formed. node keeps the first of several, a proxy in front of us perhaps the last. */
-function holdHost({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage): void {
+function checkHost({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage): void {
   if (host === undefined) {
     if (httpVersion === '1.0') return;
     throw new Refusal(400, 'invalid', 'the Host header is missing; HTTP/1.1 needs one');

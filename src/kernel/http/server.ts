@@ -6,11 +6,12 @@ import { DatabaseAway } from '../db.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';
-import { holdFraming } from './framing.ts';
+import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
+import { buildSerializer } from './serializers.ts';
 
 export interface ServerOptions {
   log: Logger;
@@ -42,11 +43,12 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
     routerOptions: { maxParamLength },
     exposeHeadRoutes: true,
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildSerializer } },
     serverFactory: (handler) => {
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         try {
-          holdFraming(request);
+          checkFraming(request);
           for (const take of raw) if (take(request, response)) return;
         } catch (error) {
           if (!(error instanceof Refusal))

@@ -15,7 +15,7 @@ export interface LaneOptions {
   leasedHere: () => number[];
   /** Begins a claimed job and settles when its slot is free again. */
   begin: (job: ClaimedJob, claimedAt: number) => Promise<void>;
-  /** ClaimedJob, but not begun because the lane was stopped meanwhile. */
+  /** Claimed, but not begun because the lane was stopped meanwhile. */
   giveBack: (jobs: ClaimedJob[], claimedAt: number) => void;
 }
 

@@ -68,7 +68,7 @@ async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortControl
     const error = new Error(`it did not end within its deadline of ${deadlineSeconds} s`);
     abort.abort(error);
     reject(error);
-  }, deadlineSeconds * 1000);
+  }, deadlineSeconds * 1000).unref(); // a job that a stopped worker has given up must not keep the process until then
   try {
     await Promise.race([ended, late]);
   } finally {

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { exitCodes, Stop } from '../errors.ts';
 import { connectionTo } from './connection.ts';
 import type { PostgresEvent } from './events.ts';
-import { type EmbeddedPostgres, hold } from './hold.ts';
+import { type EmbeddedPostgres, keepRunning } from './keep-running.ts';
 import { takeLock } from './keeper-lock.ts';
 import { judgeEnd, type Launched, launch } from './launch.ts';
 import { patience } from './patience.ts';
@@ -47,7 +47,7 @@ async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptio
         await ensureDatabase(attempt.held);
         const adopted = server.pid !== launched?.pid;
         log({ event: 'postgres.kept', pid: server.pid, adopted, ms: Math.round(elapsed()) });
-        return hold({ place, pid: server.pid, connection, client: attempt.held, adopted }, log);
+        return keepRunning({ place, pid: server.pid, connection, client: attempt.held, adopted }, log);
       }
       beTolerant(server, attempt?.away);
     } else if (!launched || launched.ended) {

@@ -6,13 +6,12 @@ import { iam } from './iam.ts';
 import { oncall } from './oncall.ts';
 import { organization } from './organization.ts';
 import { registry } from './registry.ts';
-import { services } from './services.ts';
 import { status } from './status.ts';
 import { tokens } from './tokens.ts';
 import { uptime } from './uptime.ts';
 
 /** One file for each area, one word here. */
-const recipes: Record<string, Recipes> = { tokens, iam, organization, services, registry, oncall, status, uptime };
+const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, oncall, status, uptime };
 
 export interface Served {
   spec: Op;
@@ -25,8 +24,11 @@ export interface ServedArea {
   operations(): Served[];
 }
 
+/** Those that serve operations: the catalog of services is shown by uptime and on-call. */
 export const servedAreas = (): ServedArea[] =>
-  areas.map((area) => ({ name: area.name, operations: () => withRecipes(area, recipes[area.name] ?? {}) }));
+  areas
+    .filter((area) => area.operations.length)
+    .map((area) => ({ name: area.name, operations: () => withRecipes(area, recipes[area.name] ?? {}) }));
 
 export function withRecipes({ name, operations }: Pick<AnyArea, 'name' | 'operations'>, known: Recipes): Served[] {
   const file = `test/matrix/recipes/${name}.ts`;

@@ -1,5 +1,5 @@
 import { byId, type Kitchen, type Maker, made201, type Recipes, type Thing, unique } from '../recipe.ts';
-import { service } from './services.ts';
+import { newService, service } from './services.ts';
 
 /** What belongs to a service is reached by whoever reaches that. */
 const ofService =
@@ -133,4 +133,6 @@ export const oncall: Recipes = {
   revokeAlertSource: { make: source },
   receiveAlerts: { make: openSource, key: keyOf, body: () => ({ alerts: [{ ...firing(), status: 'firing' }] }) },
   receivePrometheusAlerts: { make: openSource, key: keyOf, body: () => [firing()] },
+  listOncallServices: { lists: service },
+  createOncallService: { body: newService },
 };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { run } from '../../../src/kernel/db.ts';
 import type { Quarterdeck } from '../../harness/index.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, scopable, unique } from '../recipe.ts';
-import { service } from './services.ts';
+import { newService, service } from './services.ts';
 
 const reporting = new WeakMap<Quarterdeck, Promise<unknown>>();
 
@@ -96,4 +96,8 @@ export const uptime: Recipes = {
   createExportToken: { body: tokenBody },
   revokeExportToken: { make: token },
   scrapeUptimeMetrics: { key: scrapeKey },
+  listUptimeServices: { lists: service },
+  createUptimeService: { body: newService },
+  renameUptimeService: { make: service, body: newService },
+  deleteUptimeService: { make: service },
 };

@@ -6,8 +6,8 @@ import type { Actor, IncidentRow } from '../store/incidents.ts';
 import { note } from '../store/timeline.ts';
 import { deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
-/** Woken when an update was published: whoever tells subscribers of status pages listens, and also looks by the clock. */
-const updatePublished = channelNamed('status.announce');
+/** Woken when an update was published: the task of status pages that tells their subscribers bears this name, and also looks by the clock. */
+export const updatePublished = channelNamed('status.announce');
 
 /** From now on the public may know of the incident. */
 export async function publishUpdate(

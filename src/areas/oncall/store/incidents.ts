@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 import type { Policy, Walk } from '../rules/walk.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -44,7 +44,7 @@ export type Status = IncidentRow['status'];
 /** Newest first, at most 100; without a status, those that are not resolved. */
 export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined) => rows(tx, IncidentRow)`
   select ${columns} from oncall.incident
-   where org_id = ${org} and status = any(${status ? [status] : ['open', 'acknowledged']}::text[]) and ${within(visible, sql`service_id`)}
+   where org_id = ${org} and status = any(${status ? [status] : ['open', 'acknowledged']}::text[]) and ${isVisible(visible, sql`service_id`)}
    order by id desc limit 100`;
 
 export const incidentById = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`

@@ -4,7 +4,7 @@ import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] });
-const state = Type.Unsafe<'queued' | 'sending' | 'sent' | 'delivered' | 'confirmed' | 'failed' | 'canceled'>({
+const pageState = Type.Unsafe<'queued' | 'sending' | 'sent' | 'delivered' | 'confirmed' | 'failed' | 'canceled'>({
   type: 'string',
   enum: ['queued', 'sending', 'sent', 'delivered', 'confirmed', 'failed', 'canceled'],
 });
@@ -56,7 +56,7 @@ const SendingRow = Type.Object({
   code: Type.String(),
   attempts: Type.Integer(),
   sending_at: Type.String(),
-  was: state,
+  was: pageState,
   title: Type.String(),
   service_name: Type.String(),
   description: nullable(Type.String()),
@@ -81,7 +81,7 @@ const PageRow = Type.Object({
   label: Type.String(),
   channel,
   rule_index: Type.Integer(),
-  state,
+  state: pageState,
   error: nullable(Type.String()),
   attempts: Type.Integer(),
   due_at: Type.String(),

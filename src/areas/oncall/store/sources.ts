@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 import { deliveryLock } from './alerts.ts';
 
 const SourceRow = Type.Object({
@@ -16,7 +16,7 @@ const columns = sql`id, name, service_id, created_at, last_event_at`;
 
 export const sourcesOf = (tx: Tx, org: string, visible: Visible) => rows(tx, SourceRow)`
   select ${columns} from oncall.alert_source
-   where org_id = ${org} and revoked_at is null and ${within(visible, sql`service_id`)} order by id desc`;
+   where org_id = ${org} and revoked_at is null and ${isVisible(visible, sql`service_id`)} order by id desc`;
 
 export const insertSource = async (tx: Tx, org: string, made: { name: string; serviceId: string; hash: Buffer }): Promise<SourceRow> =>
   (await row(tx, SourceRow)`

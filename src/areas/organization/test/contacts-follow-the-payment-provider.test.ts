@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakePayment } from '../../../../test/fakes/payment.ts';
 import { quarterdeck } from '../../../../test/harness/index.ts';
+import { organization } from '../index.ts';
 
 test('contacts start as the first owner’s address and change one by one', async (t) => {
-  const { owner, member, app } = await quarterdeck(t, { env: { QUARTERDECK_OWNER_EMAIL: 'ada@example.com' } });
+  const { owner, member, app, own } = await quarterdeck(t, { env: { QUARTERDECK_OWNER_EMAIL: 'ada@example.com' } });
   const all = { billingEmail: 'ada@example.com', technicalEmail: 'ada@example.com', securityEmail: 'ada@example.com' };
   assert.deepEqual((await owner.get('/organization/contacts')).body, all);
 
@@ -14,7 +15,7 @@ test('contacts start as the first owner’s address and change one by one', asyn
   assert.deepEqual((await owner.patch('/organization/contacts', {})).body, changed.body);
   // Without a provider every billing address is as good as another, and everybody counts as paying.
   assert.equal((await owner.patch('/organization/contacts', { billingEmail: 'money@example.com' })).status, 200);
-  assert.equal(await app.db.read((tx) => app.ports.payment.active(tx, { id: owner.orgId, slug: owner.orgSlug })), true);
+  assert.equal(await app.db.read((tx) => own(organization).payment.active(tx, { id: owner.orgId, slug: owner.orgSlug })), true);
 
   const clerk = await member(owner, 'member');
   assert.equal((await clerk.get('/organization/contacts')).status, 200);
@@ -28,7 +29,7 @@ test('contacts start as the first owner’s address and change one by one', asyn
 
 test('the provider has the last word on the billing address, and what it refuses changes nothing', async (t) => {
   const payment = await fakePayment(t);
-  const { owner, app } = await quarterdeck(t, { env: { QUARTERDECK_PAYMENT_URL: payment.url } });
+  const { owner, app, own } = await quarterdeck(t, { env: { QUARTERDECK_PAYMENT_URL: payment.url } });
   const contacts = async () => (await owner.get('/organization/contacts')).body;
   const before = await contacts();
   const change = { billingEmail: 'money@example.com', technicalEmail: 'ops@example.com' };
@@ -61,7 +62,7 @@ test('the provider has the last word on the billing address, and what it refuses
   assert.equal(audited.length, 2); // what was refused is not on record as done
 
   const org = { id: owner.orgId, slug: owner.orgSlug };
-  const active = () => app.db.read((tx) => app.ports.payment.active(tx, org));
+  const active = () => app.db.read((tx) => own(organization).payment.active(tx, org));
   assert.equal(await active(), true);
   payment.inactive.add('default');
   assert.equal(await active(), false);

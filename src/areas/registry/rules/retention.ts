@@ -45,7 +45,7 @@ export interface Place {
 }
 
 const dayMs = 86_400_000;
-const within = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
+const isWithinDays = (at: string | null, days: number, now: string) => at !== null && Date.parse(now) - Date.parse(at) < days * dayMs;
 
 /** What is to go: tags by the rules, and images that no tag, no index and no other image keeps. Signatures and whatever else is
  *  attached to an image are not counted, stay while it stays, and go with it. A tag that names an image which nobody has (`elsewhere`:
@@ -129,7 +129,7 @@ export function outdatedTags(
     );
     for (const [place, tag] of newestFirst.entries()) {
       if (keepLast !== undefined && place < keepLast) continue;
-      if (keepDays !== undefined && (within(tag.updatedAt, keepDays, now) || within(tag.pulledAt, keepDays, now))) continue;
+      if (keepDays !== undefined && (isWithinDays(tag.updatedAt, keepDays, now) || isWithinDays(tag.pulledAt, keepDays, now))) continue;
       if (!isImmutable(immutable, repository, tag.name)) gone.push(tag.name);
     }
   }
@@ -139,5 +139,5 @@ export function outdatedTags(
 /** Whether an image without a tag is to go. */
 export const isOutdatedUntagged = (retention: Retention, image: { createdAt: string; pulledAt: string | null }, now: string): boolean =>
   retention.untaggedDays !== undefined &&
-  !within(image.createdAt, retention.untaggedDays, now) &&
-  !within(image.pulledAt, retention.untaggedDays, now);
+  !isWithinDays(image.createdAt, retention.untaggedDays, now) &&
+  !isWithinDays(image.pulledAt, retention.untaggedDays, now);

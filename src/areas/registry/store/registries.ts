@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 import type { Retention } from '../rules/retention.ts';
 
 const RegistryRow = Type.Object({
@@ -19,7 +19,7 @@ export type RegistryRow = Static<typeof RegistryRow>;
 const columns = sql`id, slug, display_name, region, quota_bytes, used_bytes, immutable_tags, retention, created_at`;
 
 export const registriesOf = (tx: Tx, org: string, visible: Visible) => rows(tx, RegistryRow)`
-  select ${columns} from registry.registry where org_id = ${org} and ${within(visible, sql`id`)} order by id desc`;
+  select ${columns} from registry.registry where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;
 
 export const registryBySlug = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug}`;
@@ -29,7 +29,7 @@ export const shareRegistry = (tx: Tx, org: string, slug: string) => row(tx, Regi
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug} for key share`;
 
 export const shareRegistries = (tx: Tx, org: string, visible: Visible) => rows(tx, RegistryRow)`
-  select ${columns} from registry.registry where org_id = ${org} and ${within(visible, sql`id`)} order by id desc for key share`;
+  select ${columns} from registry.registry where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc for key share`;
 
 export const lockRegistry = (tx: Tx, org: string, slug: string) => row(tx, RegistryRow)`
   select ${columns} from registry.registry where org_id = ${org} and slug = ${slug} for update`;

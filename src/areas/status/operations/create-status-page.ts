@@ -1,32 +1,12 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
-import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
-import { conflict } from '../../../kernel/errors.ts';
-import { slugTopic } from '../addresses.ts';
-import { checkGroups, checkLogo, checkServices, checkTimezone, isReserved } from '../page-input.ts';
-import { insertPage } from '../store/pages.ts';
-import { pageView } from '../view.ts';
+import { baseUrlOf } from '../engine/base-url.ts';
+import { addStatusPage } from '../engine/status-pages.ts';
+import { statusPageView } from '../views/status-page.ts';
 
 export const createStatusPage = operation(statusPages.createStatusPage, async ({ ctx, body }) =>
   ctx.write(async (tx) => {
-    const { slug, title, serviceIds, groups = [], timezone = 'UTC' } = body;
-    checkTimezone(timezone);
-    checkGroups(groups, serviceIds);
-    const logo = body.logo === undefined ? undefined : checkLogo(body.logo);
-    if (isReserved(slug)) conflict(`the slug ${slug} is reserved; choose another one`);
-    await checkServices(tx, ctx, serviceIds);
-
-    const fields = {
-      title,
-      description: body.description ?? null,
-      service_ids: serviceIds,
-      groups,
-      accent: body.accentColour ?? null,
-      timezone,
-    };
-    const page = (await insertPage(tx, ctx.org, slug, fields, logo)) ?? conflict(`the slug ${slug} is taken; choose another one`);
-    await ctx.app.caches.drop(tx, slugTopic(slug));
-    await audit(tx, ctx, 'status.page.create', page, { slug, title, serviceIds });
-    return created(pageView(ctx.app, page, 0), `/status-pages/${slug}`);
+    const page = await addStatusPage(tx, ctx, ctx.app.caches, body);
+    return created(statusPageView(page, baseUrlOf(ctx.app), 0), `/status-pages/${page.slug}`);
   }),
 );

@@ -1,13 +1,15 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { pageOf } from '../store/pages.ts';
-import { subscriberCounts } from '../store/subscribers.ts';
-import { pageView } from '../view.ts';
+import { baseUrlOf } from '../engine/base-url.ts';
+import { findStatusPage } from '../store/status-pages.ts';
+import { countSubscribers } from '../store/subscribers.ts';
+import { statusPageView } from '../views/status-page.ts';
 
 export const getStatusPage = operation(statusPages.getStatusPage, async ({ ctx, params }) =>
   ctx.read(async (tx) => {
-    const page = (await pageOf(tx, ctx.org, params.slug)) ?? notFound('status page');
-    return ok(pageView(ctx.app, page, (await subscriberCounts(tx, ctx.org)).get(page.id) ?? 0));
+    const page = (await findStatusPage(tx, ctx.org, params.slug)) ?? notFound('status page');
+    const subscribers = (await countSubscribers(tx, ctx.org)).get(page.id) ?? 0;
+    return ok(statusPageView(page, baseUrlOf(ctx.app), subscribers));
   }),
 );

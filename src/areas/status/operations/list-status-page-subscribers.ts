@@ -2,15 +2,15 @@ import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { paged, pageOf as placeOf } from '../../../kernel/page.ts';
-import { pageOf } from '../store/pages.ts';
-import { subscribersOf } from '../store/subscribers.ts';
-import { subscriberView } from '../view.ts';
+import { findStatusPage } from '../store/status-pages.ts';
+import { listSubscribers } from '../store/subscribers.ts';
+import { subscriberView } from '../views/subscriber.ts';
 
 export const listStatusPageSubscribers = operation(statusPages.listStatusPageSubscribers, async ({ ctx, params, query }) =>
   ctx.read(async (tx) => {
     const place = placeOf(query);
-    const page = (await pageOf(tx, ctx.org, params.slug)) ?? notFound('status page');
-    const { items, cursor } = paged(await subscribersOf(tx, ctx.org, page.id, place), place, (s) => s.id);
+    const page = (await findStatusPage(tx, ctx.org, params.slug)) ?? notFound('status page');
+    const { items, cursor } = paged(await listSubscribers(tx, ctx.org, page.id, place), place, (s) => s.id);
     return ok({ subscribers: items.map(subscriberView), ...(cursor ? { cursor } : {}) });
   }),
 );

@@ -1,12 +1,14 @@
 import { statusPages } from '../../../../contract/status-pages.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { pagesOf } from '../store/pages.ts';
-import { subscriberCounts } from '../store/subscribers.ts';
-import { pageView } from '../view.ts';
+import { baseUrlOf } from '../engine/base-url.ts';
+import * as store from '../store/status-pages.ts';
+import { countSubscribers } from '../store/subscribers.ts';
+import { statusPageView } from '../views/status-page.ts';
 
 export const listStatusPages = operation(statusPages.listStatusPages, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const counts = await subscriberCounts(tx, ctx.org);
-    return ok({ pages: (await pagesOf(tx, ctx.org)).map((p) => pageView(ctx.app, p, counts.get(p.id) ?? 0)) });
+    const counts = await countSubscribers(tx, ctx.org);
+    const pages = await store.listStatusPages(tx, ctx.org);
+    return ok({ pages: pages.map((p) => statusPageView(p, baseUrlOf(ctx.app), counts.get(p.id) ?? 0)) });
   }),
 );

@@ -107,8 +107,8 @@ export interface Facts {
   logo?: { version: string; data?: string };
   url: string;
   now: string;
-  /** The services of the page that still exist. */
-  services: readonly { id: string; name: string }[];
+  /** The names of the page's services that still exist, by id. */
+  services: ReadonlyMap<string, string>;
   incidents: readonly Omit<BoardIncident, 'service'>[];
   observed: ReadonlyMap<string, Observed>;
   maintenance: readonly Maintenance[];
@@ -116,8 +116,7 @@ export interface Facts {
 }
 
 export function boardOf(facts: Facts): Board {
-  const { page, now } = facts;
-  const names = new Map(facts.services.map((s) => [s.id, s.name]));
+  const { page, now, services: names } = facts;
   const known = <T extends { serviceId: string }>(list: readonly T[]) => list.filter((each) => names.has(each.serviceId));
   const incidents = known(facts.incidents).map((i) => incidentOf(i, names.get(i.serviceId)!));
   const open = incidents.filter((i) => i.state === 'investigating' || i.state === 'identified');

@@ -24,7 +24,8 @@ export const confirmWithin = { hours: 24 };
 const againAfterMinutes = 10;
 
 const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
-export const subscriberCounts = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+/** How many are confirmed, by page. */
+export const countSubscribers = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
   new Map(
     (
       await rows(tx, CountRow)`
@@ -32,7 +33,7 @@ export const subscriberCounts = async (tx: Tx, org: string): Promise<ReadonlyMap
     ).map((c) => [c.page_id, c.n]),
   );
 
-export const subscribersOf = (tx: Tx, org: string, pageId: string, { limit, after }: Page) => rows(tx, SubscriberRow)`
+export const listSubscribers = (tx: Tx, org: string, pageId: string, { limit, after }: Page) => rows(tx, SubscriberRow)`
   select ${columns} from status.subscriber
    where org_id = ${org} and page_id = ${pageId} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
 
@@ -55,11 +56,11 @@ export const askSubscriber = (tx: Tx, org: string, pageId: string, s: NewSubscri
    where old.state = 'pending' and old.asked_at < excluded.asked_at - make_interval(mins => ${againAfterMinutes}::int)
   returning ${columns}`;
 
-export const subscriberById = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
+export const findSubscriber = (tx: Tx, org: string, id: string) => row(tx, SubscriberRow)`
   select ${columns} from status.subscriber where org_id = ${org} and id = ${id}`;
 
 /** For readers, who know only their token. One that waited too long for its confirmation counts as gone. */
-export const subscriberByToken = (tx: Tx, pageId: string, tokenHash: Buffer) => row(tx, SubscriberRow)`
+export const findSubscriberByToken = (tx: Tx, pageId: string, tokenHash: Buffer) => row(tx, SubscriberRow)`
   select ${columns} from status.subscriber
    where token_hash = ${tokenHash}::bytea and page_id = ${pageId}
      and (state = 'active' or asked_at > kernel.now() - make_interval(hours => ${confirmWithin.hours}::int))`;
@@ -72,7 +73,7 @@ export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: 
 
 const IdRow = Type.Object({ id: Type.String() });
 /** Who had subscribed when something was published. */
-export const activeSince = (tx: Tx, org: string, pageIds: readonly string[], at: string) => rows(tx, IdRow)`
+export const listSubscribersSince = (tx: Tx, org: string, pageIds: readonly string[], at: string) => rows(tx, IdRow)`
   select id from status.subscriber
    where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz order by id`;
 

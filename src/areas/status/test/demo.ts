@@ -1,16 +1,19 @@
 import { run } from '../../../kernel/db.ts';
-import { days, type House, incident, months, observe, page, publish, service } from './support.ts';
+import { now as databaseNow } from '../../../kernel/time.ts';
+import { type House, incident, made, page, publish, service } from './support.ts';
+import { watch } from './watch.ts';
+
+interface Options {
+  /** Nobody has looked at the services since midnight: the page stays the same until something is published. */
+  still?: boolean;
+}
 
 /** A page as a company of some size would have it: nine services in groups, an incident, a past one, planned work. */
-export async function demo({ owner, app }: House, slug = 'acme', more: Record<string, unknown> = {}) {
+export async function demo(qd: House, slug = 'acme', more: Record<string, unknown> = {}, { still = false }: Options = {}) {
+  const { owner, app } = qd;
   const names = ['Website', 'Checkout', 'API', 'Webhooks', 'Dashboard', 'Email delivery', 'Search', 'Image storage', 'Data export'];
-  const made = [];
-  for (const name of names) made.push(await service(owner, name));
-  const ids = made.map((s) => s.id);
-  const at = (ms: number) => new Date(now + ms).toISOString();
-  const { rows } = await app.db.read((tx) => tx.query({ strings: ['select kernel.now() as now'], values: [] } as never));
-  const now = Date.parse(String(rows[0]!.now));
-  const today = at(0).slice(0, 10);
+  const ids: string[] = [];
+  for (const name of names) ids.push((await service(owner, name)).id);
   const bad: Record<number, Record<number, number>> = {
     0: { 12: 900 },
     1: { 0: 2_400, 3: 5_400, 41: 1_200 },
@@ -18,25 +21,12 @@ export async function demo({ owner, app }: House, slug = 'acme', more: Record<st
     5: { 66: 14_000, 67: 3_000 },
     7: { 20: 300 },
   };
-  const hour = 3_600_000;
-  observe(
-    app,
-    Object.fromEntries(
-      ids.map((id, n) => {
-        const list = days(today, n === 8 ? 37 : 190, bad[n]);
-        return [id, { state: n === 1 ? ('down' as const) : ('up' as const), days: list.slice(-90), months: months(list) }];
-      }),
-    ),
-    [
-      {
-        id: 'mnt_A',
-        serviceId: ids[7]!,
-        title: 'Moving images to new disks',
-        startsAt: at(26 * hour),
-        endsAt: at(29 * hour),
-      },
-    ],
-  );
+  for (const [n, id] of ids.entries())
+    await watch(qd, id, { state: n === 1 ? 'down' : 'up', days: n === 8 ? 37 : 190, down: bad[n] ?? {}, still });
+  const now = Date.parse(await app.db.read(databaseNow));
+  const inHours = (hours: number) => new Date(now + hours * 3_600_000).toISOString();
+  const disks = { serviceId: ids[7]!, title: 'Moving images to new disks', startsAt: inHours(26), endsAt: inHours(29) };
+  await made(owner.post('/uptime/maintenance', disks));
   await page(owner, slug, ids, {
     title: 'Acme Cloud',
     description: 'What works and what does not, in our own words.',

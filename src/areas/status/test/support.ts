@@ -1,7 +1,7 @@
 import type { Caller } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
-import type { App, Maintenance, Observed } from '../../../kernel/app.ts';
 import { made } from '../../oncall/test/support.ts';
+import type { Observed } from '../rules/board.ts';
 
 export { eventually } from '../../../../test/harness/process.ts';
 export { made, takeDatabase, type Ward as House, ward as house } from '../../oncall/test/support.ts';
@@ -51,12 +51,6 @@ export const shows = (url: string, slug: string, says: (text: string) => boolean
     const answer = await read(`${url}/status/${slug}${name}`);
     return answer.status === 200 && says(answer.text) ? answer : undefined;
   });
-
-/** What uptime would say, without probes. */
-export function observe(app: App, observed: Record<string, Observed>, maintenance: Maintenance[] = []) {
-  app.ports.observedOf = async (_tx, _org, ids) => new Map(Object.entries(observed).filter(([id]) => ids.includes(id)));
-  app.ports.maintenanceOf = async (_tx, _org, ids) => maintenance.filter((m) => ids.includes(m.serviceId));
-}
 
 const day = 86_400;
 

@@ -1,8 +1,15 @@
-import type { Observed } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
 import { now } from '../../../kernel/time.ts';
 import { availability, type Change, stateOf } from '../rules/availability.ts';
 import * as store from '../store/availability.ts';
+
+/** What uptime knows of one service. Days and months are calendar ones in UTC, oldest first; those without a monitor are absent. */
+export interface Observed {
+  /** `pending`: it has monitors, but none says anything yet. */
+  state: 'up' | 'down' | 'pending';
+  days: { date: string; watchedSeconds: number; downSeconds: number }[];
+  months: { month: string; watchedSeconds: number; downSeconds: number }[];
+}
 
 /** How each of these services fared, whether it still has monitors or not. */
 export async function fared(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
@@ -30,7 +37,7 @@ export async function fared(tx: Tx, org: string, serviceIds: readonly string[], 
   );
 }
 
-/** The port: services without a live monitor are absent. */
+/** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
 export async function observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>> {
   const found = new Map<string, Observed>();
   for (const [id, { state, ...figures }] of await fared(tx, org, serviceIds, days)) if (state) found.set(id, { state, ...figures });

@@ -1,13 +1,13 @@
-import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db.ts';
+import { listServices } from '../../services/index.ts';
 import type { Exported, Snapshot } from '../rules/export-families.ts';
 import { addressOf } from '../rules/hidden.ts';
 import { exportedOf } from '../store/exported.ts';
 import { vantages } from '../store/observations.ts';
 
 /** Everything of an organization that scrapers may read, at one moment. */
-export async function snapshotOf(tx: Tx, app: App, org: string): Promise<Snapshot> {
-  const names = await serviceNames(tx, app, org);
+export async function snapshotOf(tx: Tx, org: string): Promise<Snapshot> {
+  const names = new Map((await listServices(tx, org, '*')).map((s) => [s.id, s.name]));
   const monitors = (await exportedOf(tx, org)).map(
     (m): Exported => ({
       id: m.id,
@@ -24,9 +24,4 @@ export async function snapshotOf(tx: Tx, app: App, org: string): Promise<Snapsho
     }),
   );
   return { monitors, vantages: await vantages(tx) };
-}
-
-async function serviceNames(tx: Tx, app: App, org: string): Promise<ReadonlyMap<string, string>> {
-  const catalog = app.ports.resources.find((r) => r.permission === 'uptime.service.read');
-  return new Map((await catalog?.list(tx, org, '*'))?.map((s) => [s.id, s.name]));
 }

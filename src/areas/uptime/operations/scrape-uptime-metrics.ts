@@ -15,11 +15,11 @@ const gone = (): never => {
 
 /** As plain text; planes/export writes it as the scraper asked for it. */
 export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async ({ ctx }) => {
-  const { principal, app } = ctx;
+  const { principal } = ctx;
   if (!principal) return gone();
   authorize(uptime.scrapeUptimeMetrics, principal);
   return ctx.read(async (tx) => {
-    const written = text(families(await snapshotOf(tx, app, principal.org.id)));
+    const written = text(families(await snapshotOf(tx, principal.org.id)));
     // Revoked while this was written: what is on its way is not sent.
     if (!(await useExportToken(tx, principal.org.id, principal.id))) gone();
     return ok(written);

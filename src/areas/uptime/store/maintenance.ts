@@ -1,8 +1,7 @@
 import Type, { type Static } from 'typebox';
-import type { Maintenance } from '../../../kernel/app.ts';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 
 const MaintenanceRow = Type.Object({
   id: Type.String(),
@@ -20,7 +19,7 @@ const keptDays = 400;
 
 export const maintenanceOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Page) => rows(tx, MaintenanceRow)`
   select ${columns} from uptime.maintenance
-   where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${within(visible, sql`service_id`)}
+   where org_id = ${org} and ends_at > kernel.now() - make_interval(days => ${keptDays}) and ${isVisible(visible, sql`service_id`)}
      and (${after}::text is null or id < ${after})
    order by id desc limit ${limit + 1}`;
 
@@ -47,8 +46,17 @@ export const deleteMaintenance = (tx: Tx, org: string, id: string) =>
 export const forgetMaintenance = (tx: Tx, org: string, serviceId: string) =>
   run(tx)`delete from uptime.maintenance where org_id = ${org} and service_id = ${serviceId}`;
 
+/** Planned work, for those who show services to others. */
+export interface Maintenance {
+  id: string;
+  serviceId: string;
+  title: string;
+  startsAt: string;
+  endsAt: string;
+}
+
 /** Under way, ahead, or over for less than so many days; soonest first. For those who show services to others. */
-export const planned = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
+export const plannedMaintenance = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
   (
     await rows(tx, MaintenanceRow)`
       select ${columns} from uptime.maintenance

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db.ts';
 import type { Page } from '../../../kernel/page.ts';
-import { sql, type Visible, within } from '../../../kernel/sql.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
 import { MonitorRow, monitorColumns, Sealed, storedTarget } from './monitor-row.ts';
 
 const LockedRow = Type.Object({ ...MonitorRow.properties, sealed: Sealed });
@@ -19,7 +19,7 @@ const watched = sql`${monitorColumns}, m.sealed, s.state, s.since
   from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
 
 /** By its own id or by its service's: whoever reaches a service reaches what watches it. */
-const reached = (visible: Visible) => sql`(${within(visible, sql`m.id`)} or ${within(visible, sql`m.service_id`)})`;
+const reached = (visible: Visible) => sql`(${isVisible(visible, sql`m.id`)} or ${isVisible(visible, sql`m.service_id`)})`;
 
 export const monitorsOf = (tx: Tx, org: string, visible: Visible, { limit, after }: Page) => rows(tx, WatchedRow)`
   select ${watched} where m.org_id = ${org} and m.deleted_at is null and ${reached(visible)} and (${after}::text is null or m.id < ${after})

@@ -1,3 +1,4 @@
+// alone: it measures what the process holds in memory
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertCostsItsBytes, oneByteServer } from '../../../../test/harness/one-byte-chunks.ts';

@@ -1,3 +1,4 @@
+// alone: it counts the open handles of the process
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import type { Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// alone: it looks at what the process has loaded
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// alone: it measures what the process holds in memory
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';

@@ -96,5 +96,7 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
+  // A body that nobody reads on would keep the connection waiting: whoever still sends it is told that this answer is the last.
+  if (!request.complete) response.setHeader('Connection', 'close');
   response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -88,6 +88,7 @@ function sendRefusal(request: IncomingMessage, response: ServerResponse, error: 
   const refusal = refusalFor(error, request);
   const oauth = refusal.status === 401 ? 'invalid_grant' : refusal.status === 400 ? refusal.code : 'temporarily_unavailable';
   const code = refusal.status === 429 ? 'TOOMANYREQUESTS' : refusal.status === 401 ? 'UNAUTHORIZED' : 'UNSUPPORTED';
+  if (!request.complete) response.setHeader('connection', 'close');
   send(
     response,
     refusal.status,

@@ -10,7 +10,7 @@ test('a cached image that made room this moment is fetched again', async (t) => 
   const { digest, body, type } = imageOf([someBytes(10)]);
   let fetched = 0;
   const { send } = await registryServer(t, {
-    cache: (app) => {
+    cache: ({ app }) => {
       const unasked = () => Promise.reject(new Error('not asked for here'));
       const fetch = async (repository: RepositoryRow) => {
         fetched++;

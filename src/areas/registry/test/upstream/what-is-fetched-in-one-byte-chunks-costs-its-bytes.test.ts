@@ -1,3 +1,4 @@
+// alone: it measures what the process holds in memory
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,31 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
-import { logoOf } from '../../store/pages.ts';
-import type { Found } from './memory.ts';
+import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { findLogo } from '../../store/status-pages.ts';
+import type { ShownStatusPage } from './memory.ts';
 import { sendMissing } from './notices.ts';
 
-type Logo = NonNullable<Awaited<ReturnType<typeof logoOf>>>;
+type Logo = NonNullable<Awaited<ReturnType<typeof findLogo>>>;
+
+export type LogoSender = (page: ShownStatusPage, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Bytes of a tenant's on our origin: an image by its first bytes, never sniffed, never a document. Its address changes with it. */
-export function logoSender(app: App) {
+export function makeLogoSender(app: App): LogoSender {
   const kept = new LRUCache<string, Logo>({ max: 100 });
 
-  return async (found: Extract<Found, { is: 'page' }>, request: IncomingMessage, response: ServerResponse) => {
-    const { logo: shown } = found.renderings.board;
+  return async (page, request, response) => {
+    const { logo: shown } = page.renderings.board;
     if (!shown) return sendMissing(request, response);
-    const key = `${found.pageId} ${shown.version}`;
-    const logo = kept.get(key) ?? (await app.db.read((tx) => logoOf(tx, found.org, found.pageId)));
+    const key = `${page.pageId} ${shown.version}`;
+    const logo = kept.get(key) ?? (await app.db.read((tx) => findLogo(tx, page.org, page.pageId)));
     if (!logo) return sendMissing(request, response);
     kept.set(key, logo);
-    response.writeHead(200, {
-      'Content-Type': logo.logo_type,
-      'Content-Length': logo.logo.length,
-      'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-      'Cross-Origin-Resource-Policy': 'same-origin',
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    });
+    response.writeHead(200, [
+      ...frameHeaders(request),
+      ...['Content-Type', logo.logo_type],
+      ...['Content-Length', String(logo.logo.length)],
+      ...['Content-Security-Policy', "default-src 'none'; sandbox"],
+      ...['Cross-Origin-Resource-Policy', 'same-origin'],
+      ...['Cache-Control', 'public, max-age=31536000, immutable'],
+    ]);
     response.end(request.method === 'HEAD' ? undefined : logo.logo);
   };
 }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import type { DropCache } from '../../../../kernel/cache.ts';
 import { publicTopic } from '../../../services/index.ts';
-import { slugTopic } from '../../addresses.ts';
+import { loadBoard } from '../../engine/load-board.ts';
+import { statusPageTopic } from '../../rules/addresses.ts';
 import { changesIn } from '../../rules/board.ts';
-import { slugs } from '../../store/pages.ts';
-import { loadBoard } from './load.ts';
+import { listSlugs } from '../../store/status-pages.ts';
 import { type Renderings, renderingsOf } from './renderings.ts';
 
 /** One page as this process last read it; without renderings, there is no such page. */
@@ -16,17 +17,17 @@ interface Known {
   page?: { org: string; pageId: string; renderings: Renderings; fingerprint: string };
 }
 
-export type Found =
-  | {
-      is: 'page';
-      org: string;
-      pageId: string;
-      renderings: Renderings /** Set when nobody could look whether it still holds. */;
-      ageMs?: number;
-    }
-  | { is: 'unknown' }
-  /** Never read here, and nobody to ask. */
-  | { is: 'away' };
+export interface ShownStatusPage {
+  is: 'page';
+  org: string;
+  pageId: string;
+  renderings: Renderings;
+  /** Set when nobody could look whether it still holds. */
+  ageMs?: number;
+}
+
+/** `away`: never read here, and nobody to ask. */
+export type StatusPageAnswer = ShownStatusPage | { is: 'unknown' } | { is: 'away' };
 
 /** Without news it is read again this often: days end, and so do windows that nobody closes. */
 const freshMs = 30_000;
@@ -42,11 +43,27 @@ const most = { pages: 2_000, bytes: 64 * 1024 * 1024 };
 
 export interface Memory {
   /** At once when it is known to hold. */
-  peek(slug: string): Found | undefined;
-  find(slug: string): Promise<Found>;
+  peek(slug: string): StatusPageAnswer | undefined;
+  find(slug: string): Promise<StatusPageAnswer>;
   /** Reads the pages that changed last, so that they can be shown when the database goes. */
   warm(): Promise<void>;
   stop(): void;
+}
+
+/** What one memory consists of. */
+interface Remembered {
+  app: App;
+  /** What is known to hold. */
+  cache: DropCache<Known>;
+  /** What was read last, whether it still holds or not: shown with its age while the database is away. */
+  last: LRUCache<string, Known>;
+  /** The readings under way while the cache cannot hear of changes. */
+  running: Map<string, Promise<Known | undefined>>;
+  /** How often a page was read without being kept, and the timer of its next reading. */
+  unkept: Map<string, { tries: number; timer?: NodeJS.Timeout }>;
+  /** By the monotonic clock: until then nobody asks a database that did not answer. */
+  restUntil: number;
+  stopped: boolean;
 }
 
 /**
@@ -54,129 +71,139 @@ export interface Memory {
  * is read anew at once, without waiting for a reader: should the database go away then, the last state is the true one.
  */
 export function makeMemory(app: App): Memory {
-  const cache = app.caches.make<Known>({ max: 20_000, ttlMs: freshMs });
-  const last = new LRUCache<string, Known>({ max: most.pages, maxSize: most.bytes, sizeCalculation: sizeOf });
-  const running = new Map<string, Promise<Known | undefined>>();
-  const unheld = new Map<string, number>();
-  const waiting = new Map<string, NodeJS.Timeout>();
-  let restUntil = 0;
-  let stopped = false;
-
-  const read = async (slug: string): Promise<Known> => {
-    const readAt = performance.now();
-    const loaded = await app.db.read((tx) => loadBoard(app, tx, slug));
-    const before = last.get(slug);
-    if (!loaded) {
-      if (before && before.readAt <= readAt) last.delete(slug);
-      return { slug, readAt };
-    }
-    const { now, ...lasting } = loaded.board;
-    const fingerprint = JSON.stringify([lasting, now.slice(0, 10)]);
-    // Nothing changed: what was rendered still serves. Its `now` is of before, which only a late page would show.
-    const same = before?.page?.fingerprint === fingerprint;
-    const renderings = same ? before.page!.renderings : renderingsOf(loaded.board);
-    if (same) renderings.board.now = now;
-    const known = { slug, readAt, page: { org: loaded.org, pageId: loaded.pageId, renderings, fingerprint } };
-    if (!before || before.readAt <= readAt) last.set(slug, known);
-    return known;
+  const memory: Remembered = {
+    app,
+    cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs }),
+    last: new LRUCache<string, Known>({ max: most.pages, maxSize: most.bytes, sizeCalculation: sizeOf }),
+    running: new Map(),
+    unkept: new Map(),
+    restUntil: 0,
+    stopped: false,
   };
-
-  const fill = async (slug: string) => {
-    const value = await read(slug);
-    const topics = [slugTopic(slug), ...(value.page ? [publicTopic(value.page.org)] : [])];
-    return { value, topics, ttlMs: value.page ? changesIn(value.page.renderings.board, freshMs) : freshMs };
-  };
-
-  /** The cache lets one fill serve all who wait for it while it hears of changes. While it does not, we see to that. */
-  const ask = (slug: string): Promise<Known | undefined> => {
-    if (app.listener.hearing) return cache.get(slug, () => fill(slug)).then(held);
-    let asked = running.get(slug);
-    if (!asked) {
-      asked = cache.get(slug, () => fill(slug)).finally(() => running.delete(slug));
-      running.set(slug, asked);
-    }
-    return asked;
-  };
-
-  /** What the cache did not keep, because something was dropped meanwhile, nobody would be told of: it is read again until it is kept. */
-  const held = (known: Known | undefined): Known | undefined => {
-    if (!known?.page || stopped || !app.listener.hearing) return known;
-    const { slug } = known;
-    const tries = unheld.get(slug) ?? 0;
-    if (cache.peek(slug)) unheld.delete(slug);
-    else if (!waiting.has(slug)) {
-      unheld.set(slug, tries + 1);
-      const again = () => {
-        waiting.delete(slug);
-        refresh(slug);
-      };
-      waiting.set(slug, setTimeout(again, Math.min(againMs.least * 2 ** tries, againMs.most)).unref());
-    }
-    return known;
-  };
-
-  const refresh = (slug: string) => {
-    if (!stopped) ask(slug).catch(() => {});
-  };
-  cache.onDrop(({ slug, page }) => {
-    if (page && !stopped) setImmediate(refresh, slug);
+  memory.cache.onDrop(({ slug, page }) => {
+    if (page && !memory.stopped) setImmediate(refreshPage, memory, slug);
   });
-
-  const stale = (slug: string): Found | undefined => {
-    const known = last.get(slug);
-    return known && found(known, performance.now() - known.readAt);
-  };
-
-  const find = async (slug: string): Promise<Found> => {
-    const before = last.get(slug);
-    if (!app.listener.hearing && before && performance.now() - before.readAt < deafMs) return found(before);
-    if (before && performance.now() < restUntil) return stale(slug) ?? { is: 'away' };
-    const asked = ask(slug);
-    try {
-      const known = before ? await within(asked, patienceMs) : await asked;
-      return known ? found(known) : { is: 'unknown' };
-    } catch (error) {
-      asked.catch(() => {});
-      restUntil = performance.now() + restMs;
-      app.log.warn({ err: error, slug }, 'a status page cannot be read; what was read last is shown, with its age');
-      return stale(slug) ?? { is: 'away' };
-    }
-  };
-
   return {
     peek: (slug) => {
-      const known = cache.peek(slug);
-      return known && found(known);
+      const known = memory.cache.peek(slug);
+      return known && answerOf(known);
     },
-    find,
-    warm: async () => {
-      // Feeds name the address that readers use, and a port of the system's choosing is known only once it is bound.
-      while (!app.publicUrl() && !stopped) await sleep(20, undefined, { ref: false });
-      if (stopped) return;
-      const recent = await app.db.read((tx) => slugs(tx, warmed));
-      for (const { slug } of recent) {
-        if (stopped) return;
-        await ask(slug);
-      }
-    },
+    find: (slug) => findPage(memory, slug),
+    warm: () => warmPages(memory),
     stop: () => {
-      stopped = true;
-      for (const timer of waiting.values()) clearTimeout(timer);
+      memory.stopped = true;
+      for (const { timer } of memory.unkept.values()) clearTimeout(timer);
     },
   };
 }
 
-const found = ({ page }: Known, ageMs?: number): Found =>
+async function findPage(memory: Remembered, slug: string): Promise<StatusPageAnswer> {
+  const { app, last } = memory;
+  const before = last.get(slug);
+  if (!app.listener.hearing && before && performance.now() - before.readAt < deafMs) return answerOf(before);
+  if (before && performance.now() < memory.restUntil) return staleAnswer(memory, slug);
+  const asked = askPage(memory, slug);
+  try {
+    const known = before ? await orTooLate(asked, patienceMs) : await asked;
+    return known ? answerOf(known) : { is: 'unknown' };
+  } catch (error) {
+    asked.catch(() => {});
+    memory.restUntil = performance.now() + restMs;
+    app.log.warn({ err: error, slug }, 'a status page cannot be read; what was read last is shown, with its age');
+    return staleAnswer(memory, slug);
+  }
+}
+
+/** The cache lets one fill serve all who wait for it while it hears of changes. While it does not, we see to that. */
+function askPage(memory: Remembered, slug: string): Promise<Known | undefined> {
+  const { app, cache, running } = memory;
+  const ask = () => cache.get(slug, () => fillPage(memory, slug));
+  if (app.listener.hearing)
+    return ask().then((known) => {
+      if (known) readUntilKept(memory, known);
+      return known;
+    });
+  const asked = running.get(slug) ?? ask().finally(() => running.delete(slug));
+  running.set(slug, asked);
+  return asked;
+}
+
+async function fillPage(memory: Remembered, slug: string) {
+  const value = await readPage(memory, slug);
+  const topics = [statusPageTopic(slug), ...(value.page ? [publicTopic(value.page.org)] : [])];
+  return { value, topics, ttlMs: value.page ? changesIn(value.page.renderings.board, freshMs) : freshMs };
+}
+
+async function readPage({ app, last }: Remembered, slug: string): Promise<Known> {
+  const readAt = performance.now();
+  const loaded = await app.db.read((tx) => loadBoard(tx, app, slug));
+  const before = last.get(slug);
+  const isNewest = !before || before.readAt <= readAt;
+  if (!loaded) {
+    if (isNewest) last.delete(slug);
+    return { slug, readAt };
+  }
+  const { now, ...lasting } = loaded.board;
+  const fingerprint = JSON.stringify([lasting, now.slice(0, 10)]);
+  // Nothing changed: what was rendered still serves. Its `now` is of before, which only a late page would show.
+  const same = before?.page?.fingerprint === fingerprint;
+  const renderings = same ? before.page!.renderings : renderingsOf(loaded.board);
+  if (same) renderings.board.now = now;
+  const known = { slug, readAt, page: { org: loaded.org, pageId: loaded.pageId, renderings, fingerprint } };
+  if (isNewest) last.set(slug, known);
+  return known;
+}
+
+/** When the cache did not keep a page, since something was dropped while it was read, no change would be heard of: it is read again. */
+function readUntilKept(memory: Remembered, { slug, page }: Known): void {
+  const { app, cache, unkept } = memory;
+  if (!page || memory.stopped || !app.listener.hearing) return;
+  const before = unkept.get(slug);
+  if (before?.timer) return;
+  if (cache.peek(slug)) {
+    unkept.delete(slug);
+    return;
+  }
+  const tries = before?.tries ?? 0;
+  const again = () => {
+    unkept.set(slug, { tries: tries + 1 });
+    refreshPage(memory, slug);
+  };
+  unkept.set(slug, { tries: tries + 1, timer: setTimeout(again, Math.min(againMs.least * 2 ** tries, againMs.most)).unref() });
+}
+
+function refreshPage(memory: Remembered, slug: string): void {
+  if (!memory.stopped) askPage(memory, slug).catch(() => {});
+}
+
+async function warmPages(memory: Remembered): Promise<void> {
+  const { app } = memory;
+  // Feeds name the address that readers use, and a port of the system's choosing is known only once it is bound.
+  while (!app.publicUrl() && !memory.stopped) await sleep(20, undefined, { ref: false });
+  if (memory.stopped) return;
+  const recent = await app.db.read((tx) => listSlugs(tx, warmed));
+  for (const { slug } of recent) {
+    if (memory.stopped) return;
+    await askPage(memory, slug);
+  }
+}
+
+const answerOf = ({ page }: Known, ageMs?: number): StatusPageAnswer =>
   page
     ? { is: 'page', org: page.org, pageId: page.pageId, renderings: page.renderings, ...(ageMs === undefined ? {} : { ageMs }) }
     : { is: 'unknown' };
+
+function staleAnswer({ last }: Remembered, slug: string): StatusPageAnswer {
+  const known = last.get(slug);
+  return known ? answerOf(known, performance.now() - known.readAt) : { is: 'away' };
+}
 
 /** What a page weighs with its renderings, roughly: they are made from what the fingerprint holds. */
 const sizeOf = ({ page }: Known) => 1_000 + 8 * (page?.fingerprint.length ?? 0);
 
 const late = new Error('the database did not answer in time');
 
-function within<T>(work: Promise<T>, ms: number): Promise<T> {
+function orTooLate<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(late), ms);

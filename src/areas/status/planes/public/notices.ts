@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal } from '../../../../kernel/errors.ts';
 import { discard } from '../../../../kernel/http/body.ts';
-import { requestIdHeader } from '../../../../kernel/http/request-id.ts';
-import { type Made, noticeOf } from '../../render/document.ts';
+import { escaped } from '../../../../kernel/http/html.ts';
+import { frameHeaders } from '../../../../kernel/http/plane.ts';
+import { type Made, noticeOf } from '../../views/render/document.ts';
 
 /** A page that says one thing, made for this request. */
 export function sendNotice(
@@ -13,16 +15,14 @@ export function sendNotice(
 ) {
   const body = Buffer.from(made.html);
   discard(request);
-  response.writeHead(status, {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Length': body.length,
-    'Content-Security-Policy': made.policy,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': 'no-store',
-    ...(status >= 400 ? requestIdHeader(request) : {}),
-    ...more,
-  });
+  response.writeHead(status, [
+    ...frameHeaders(request),
+    ...['Content-Type', 'text/html; charset=utf-8'],
+    ...['Content-Length', String(body.length)],
+    ...['Content-Security-Policy', made.policy],
+    ...['Cache-Control', 'no-store'],
+    ...Object.entries(more).flat(),
+  ]);
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
@@ -38,3 +38,9 @@ export const sendAway = (request: IncomingMessage, response: ServerResponse) =>
   sendNotice(request, response, 503, away, { 'Retry-After': '5' });
 export const sendWrongMethod = (request: IncomingMessage, response: ServerResponse, allow: string) =>
   sendNotice(request, response, 405, wrongMethod, { Allow: allow });
+
+/** Whatever went wrong, readers are told to come again; or that another process of ours shows the pages. */
+export function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown) {
+  if (!(error instanceof Refusal) || error.code !== 'served_elsewhere') return sendAway(request, response);
+  sendNotice(request, response, error.status, noticeOf('There are no status pages here', `<p>${escaped(error.message)}</p>`));
+}

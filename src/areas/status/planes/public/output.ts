@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { frameHeaders } from '../../../../kernel/http/plane.ts';
 
 type Coding = 'identity' | 'gzip' | 'br';
 
@@ -29,16 +30,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
   const plain = typeof body === 'string' ? Buffer.from(body) : body;
   const tag = hash('sha256', plain, 'base64url').slice(0, 22);
   const compressible = plain.length > smallest && !type.startsWith('image/');
-  const fixed = [
-    'Content-Type',
-    type,
-    ...(compressible ? ['Vary', 'Accept-Encoding'] : []),
-    'X-Content-Type-Options',
-    'nosniff',
-    'Referrer-Policy',
-    'no-referrer',
-    ...headers,
-  ];
+  const fixed = ['Content-Type', type, ...(compressible ? ['Vary', 'Accept-Encoding'] : []), ...headers];
   const ready = new Map<Coding, Ready>();
   const making = new Map<Coding, Promise<Ready>>();
 
@@ -77,7 +69,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
       if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
         // RFC 9110, 15.4.5: what a 200 would have said, without the body's own.
         const { headers: full } = ready.get('identity')!;
-        return void response.writeHead(304, [...withoutLength(full), ...(more ?? [])]).end();
+        return void response.writeHead(304, [...frameHeaders(request), ...withoutLength(full), ...(more ?? [])]).end();
       }
       const coding = compressible ? codingFor(request.headers['accept-encoding']) : 'identity';
       const made = ready.get(coding);
@@ -91,7 +83,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: Ready, more: readonly string[] | undefined) {
-  response.writeHead(200, more ? [...headers, ...more] : headers);
+  response.writeHead(200, [...frameHeaders(request), ...headers, ...(more ?? [])]);
   if (request.method === 'HEAD') response.end();
   else response.end(bytes);
 }

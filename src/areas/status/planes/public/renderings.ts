@@ -1,9 +1,9 @@
-import { renderAtom, renderRss } from '../../render/feed.ts';
-import { renderHistory } from '../../render/history.ts';
-import { renderJson } from '../../render/json.ts';
-import { type PageMade, renderPage, staleNotice } from '../../render/page.ts';
-import { statuspageFiles } from '../../render/statuspage.ts';
 import type { Board } from '../../rules/board.ts';
+import { renderAtom, renderRss } from '../../views/render/feed.ts';
+import { renderHistory } from '../../views/render/history.ts';
+import { renderJson } from '../../views/render/json.ts';
+import { type MadeStatusPage, renderStatusPage, staleNotice } from '../../views/render/status-page.ts';
+import { statuspageFiles } from '../../views/render/statuspage-api.ts';
 import { makeOutput, type Output } from './output.ts';
 
 /** Everything that can be asked for of one page, each rendered when first asked for. One of these stands for one state of the page. */
@@ -30,7 +30,7 @@ const json = 'application/json; charset=utf-8';
 type Render = (board: Board) => { body: string; type: string; headers: readonly string[]; staleAt?: number };
 
 const page =
-  (render: (board: Board) => PageMade): Render =>
+  (render: (board: Board) => MadeStatusPage): Render =>
   (board) => {
     const { html: body, policy, staleAt } = render(board);
     return { body, type: html, headers: [...cacheControl, 'Content-Security-Policy', policy], staleAt };
@@ -40,7 +40,7 @@ const program =
   (board) => ({ body: render(board), type, headers: forPrograms });
 
 const renders: Record<string, Render> = {
-  '': page(renderPage),
+  '': page(renderStatusPage),
   history: page(renderHistory),
   '.json': program(json, renderJson),
   'feed.atom': program('application/atom+xml; charset=utf-8', renderAtom),

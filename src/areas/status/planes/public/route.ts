@@ -1,3 +1,13 @@
+/** Where pages are on the main host. */
+export const prefix = '/status/';
+
+/** The path after `/status/`, or on a host of its own after `/`, without the query. */
+export function pathBelow(url: string): string {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path.slice(1);
+}
+
 /** What a path below a page's address asks for. */
 export type Route =
   | { to: 'rendering'; slug: string; name: string }
@@ -11,7 +21,7 @@ export type Route =
 const shape = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
 const links = /^(confirm|unsubscribe)\/([A-Za-z0-9_-]{20,100})$/;
 
-/** `rest` is the path after `/status/`, or on a host of its own after `/`, without the query. */
+/** `rest` is a path as `pathBelow` leaves it. */
 export function routeOf(rest: string, isRendering: (name: string) => boolean): Route {
   const slash = rest.indexOf('/');
   const first = slash < 0 ? rest : rest.slice(0, slash);

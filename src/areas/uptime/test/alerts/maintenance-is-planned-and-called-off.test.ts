@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { now } from '../../../../kernel/time.ts';
+import { observedOf, plannedMaintenance } from '../../index.ts';
 import { desk, made, monitor } from '../desk.ts';
 
 test('maintenance is planned, listed, told to those who ask, and called off', async (t) => {
@@ -35,7 +36,7 @@ test('maintenance is planned, listed, told to those who ask, and called off', as
   assert.deepEqual((await made(other.get('/uptime/maintenance'))).maintenance, []);
   assert.equal((await other.delete(`/uptime/maintenance/${id}`)).status, 404);
 
-  const port = (pastDays: number) => app.db.read((tx) => app.ports.maintenanceOf(tx, owner.orgId, [shop.id, mail.id], pastDays));
+  const port = (pastDays: number) => app.db.read((tx) => plannedMaintenance(tx, owner.orgId, [shop.id, mail.id], pastDays));
   assert.deepEqual(
     (await port(0)).map((m) => m.title),
     ['now', 'new database'],
@@ -119,7 +120,7 @@ test('availability is computed from what changed, with maintenance left out', as
     398 * 86_400 - 1_800,
   );
 
-  const observed = await app.db.read((tx) => app.ports.observedOf(tx, owner.orgId, [shop.id, 'svc_none'], 2));
+  const observed = await app.db.read((tx) => observedOf(tx, owner.orgId, [shop.id, 'svc_none'], 2));
   assert.deepEqual([...observed.keys()], [shop.id]);
   assert.deepEqual(
     [observed.get(shop.id)!.state, observed.get(shop.id)!.days, observed.get(shop.id)!.months.length],

@@ -1,0 +1,11 @@
+import { oncall } from '../../../../contract/oncall.ts';
+import { created, operation } from '../../../identity/operation.ts';
+import { createService } from '../../services/index.ts';
+import { serviceView } from '../views/service.ts';
+
+export const createOncallService = operation(oncall.createOncallService, async ({ ctx, body }) =>
+  ctx.write(async (tx) => {
+    const service = await createService(tx, ctx, body.name);
+    return created(await serviceView(tx, ctx.org, service), `/oncall/services/${service.id}`);
+  }),
+);

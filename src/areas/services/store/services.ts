@@ -1,0 +1,34 @@
+import Type, { type Static } from 'typebox';
+import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
+
+const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
+export type ServiceRow = Static<typeof ServiceRow>;
+
+export const listServices = (tx: Tx, org: string, visible: Visible) => rows(tx, ServiceRow)`
+  select id, name, created_at from services.service
+   where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;
+
+/** The names of those of these services that still exist, by id. */
+export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+  new Map((await listServices(tx, org, new Set(ids))).map((s) => [s.id, s.name]));
+
+export const lockService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
+  select id, name, created_at from services.service where org_id = ${org} and id = ${id} for update`;
+
+/** For whoever makes something that refers to the service: it cannot be deleted meanwhile. */
+export const shareService = (tx: Tx, org: string, id: string) => row(tx, ServiceRow)`
+  select id, name, created_at from services.service where org_id = ${org} and id = ${id} for key share`;
+
+export const insertService = (tx: Tx, org: string, name: string) => row(tx, ServiceRow)`
+  insert into services.service (org_id, id, name, created_at) values (${org}, kernel.new_id('svc'), ${name}, kernel.now())
+  on conflict do nothing returning id, name, created_at`;
+
+/** Undefined when the name is taken. The unique index says so, not a look beforehand: two may ask for one name at once. */
+export const updateServiceName = (tx: Tx, org: string, id: string, name: string) =>
+  row(tx, ServiceRow)`update services.service set name = ${name} where org_id = ${org} and id = ${id} returning id, name, created_at`.catch(
+    (error) => (isUniqueViolation(error) ? undefined : Promise.reject(error)),
+  );
+
+export const removeService = (tx: Tx, org: string, id: string) =>
+  run(tx)`delete from services.service where org_id = ${org} and id = ${id}`;

@@ -1,0 +1,75 @@
+import Type from 'typebox';
+import type { App } from '../../../kernel/app.ts';
+import { GiveUp } from '../../../kernel/jobs/declare.ts';
+import { job } from '../../../kernel/jobs/index.ts';
+import { type Message, NotDelivered } from '../../../kernel/mail.ts';
+import { publicUpdate } from '../../oncall/index.ts';
+import { namedServices } from '../../services/index.ts';
+import { statusPageUrl } from '../rules/addresses.ts';
+import { publicId } from '../rules/public-id.ts';
+import { findStatusPageById } from '../store/status-pages.ts';
+import { findSubscriber, tokenPlace } from '../store/subscribers.ts';
+import { confirmationMail } from '../views/mail/confirmation.ts';
+import { updateMail } from '../views/mail/update.ts';
+import { baseUrlOf } from './base-url.ts';
+
+// The text of a mail is made when it is sent: a queue that waits for a relay holds neither tokens nor words that were taken back.
+
+/** The link that a new subscriber follows. Run twice, it may arrive twice, with one Message-ID and the same link. */
+export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', maxAttempts: 8 }, async ({ app, key, org }) => {
+  const facts = await app.db.read(async (tx) => {
+    const subscriber = await findSubscriber(tx, org!, key);
+    const page = subscriber && (await findStatusPageById(tx, org!, subscriber.page_id));
+    return page && { subscriber, page };
+  });
+  if (facts?.subscriber.state !== 'pending') return;
+  const { subscriber, page } = facts;
+  await deliver(app, {
+    ...confirmationMail({
+      address: subscriber.address,
+      pageTitle: page.title,
+      url: statusPageUrl(baseUrlOf(app), page.slug),
+      token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
+    }),
+    id: publicId(`confirmation ${key}`),
+  });
+});
+
+const UpdateMail = Type.Object({ updateId: Type.String(), subscriberId: Type.String() });
+
+/**
+ * One update to one subscriber. What was retracted, and who has left, is found out here, right before it is sent. Run twice, after a
+ * crash between the relay's yes and our record of it, it may arrive twice, with one Message-ID.
+ */
+export const sendUpdate = job(
+  'status.send-update',
+  { lane: 'mail', payload: UpdateMail, maxAttempts: 10 },
+  async ({ app, key, org, payload }) => {
+    const facts = await app.db.read(async (tx) => {
+      const update = await publicUpdate(tx, org!, payload.updateId);
+      const subscriber = update && (await findSubscriber(tx, org!, payload.subscriberId));
+      const page = subscriber?.state === 'active' ? await findStatusPageById(tx, org!, subscriber.page_id) : undefined;
+      if (!update || !subscriber || !page) return undefined;
+      const service = (await namedServices(tx, page.org_id, page.service_ids)).get(update.serviceId);
+      return service === undefined ? undefined : { update, subscriber, page, service };
+    });
+    if (!facts) return;
+    const { update, subscriber, page, service } = facts;
+    await deliver(app, {
+      ...updateMail({
+        address: subscriber.address,
+        page: { title: page.title, url: statusPageUrl(baseUrlOf(app), page.slug), timezone: page.timezone },
+        service,
+        incident: { id: publicId(update.incidentId), title: update.title },
+        update,
+        token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
+      }),
+      id: publicId(`mail ${key}`),
+    });
+  },
+);
+
+const deliver = (app: App, message: Message) =>
+  app.mail.deliver(message).catch((error) => {
+    throw error instanceof NotDelivered && error.permanent ? new GiveUp(error.message, { cause: error }) : error;
+  });

@@ -1,0 +1,41 @@
+import { hash, randomBytes } from 'node:crypto';
+import { type Actor, audit } from '../../../identity/audit.ts';
+import type { Tx } from '../../../kernel/db.ts';
+import { notFound } from '../../../kernel/errors.ts';
+import { enqueue } from '../../../kernel/jobs/index.ts';
+import type { Secrets } from '../../../kernel/secrets.ts';
+import type { StatusPageRow } from '../store/status-pages.ts';
+import {
+  askSubscriber,
+  confirmSubscriber,
+  deleteSubscriber,
+  findSubscriberByToken,
+  newSubscriberId,
+  type SubscriberRow,
+  tokenPlace,
+} from '../store/subscribers.ts';
+import { sendConfirmation } from './mails.ts';
+
+const hashOf = (token: string) => hash('sha256', token, 'buffer');
+
+/** A link is on its way to whoever is not subscribed yet; for the others nothing happens, and nobody can tell. */
+export async function subscribe(tx: Tx, secrets: Secrets, page: { org: string; id: string }, address: string): Promise<void> {
+  const token = randomBytes(24).toString('base64url');
+  const id = await newSubscriberId(tx);
+  const sealed = secrets.seal(token, tokenPlace(id));
+  const asked = await askSubscriber(tx, page.org, page.id, { id, address, token: sealed, tokenHash: hashOf(token) });
+  if (asked) await enqueue(tx, sendConfirmation, { key: asked.id, org: page.org });
+}
+
+/** Whose token it is, while it holds. */
+export const findTokenHolder = (tx: Tx, pageId: string, token: string) => findSubscriberByToken(tx, pageId, hashOf(token));
+
+export const confirmSubscription = (tx: Tx, holder: SubscriberRow) => confirmSubscriber(tx, holder.org_id, holder.id);
+
+export const unsubscribe = (tx: Tx, holder: SubscriberRow) => deleteSubscriber(tx, holder.org_id, holder.page_id, holder.id);
+
+/** The team takes somebody off its list. */
+export async function removeSubscriber(tx: Tx, actor: Actor, page: StatusPageRow, id: string): Promise<void> {
+  if (!(await deleteSubscriber(tx, actor.org, page.id, id))) notFound('subscriber');
+  await audit(tx, actor, 'status.subscriber.remove', { id }, { slug: page.slug });
+}

@@ -1,0 +1,16 @@
+import compilerFactory, { type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
+
+// Fastify compiles a serializer for each answer of each route, a GET's again for its HEAD, and all of them again for a second server in
+// the process: half of what a start costs. A serializer depends on its schema alone, so the same schema is compiled once.
+
+const compiled = new WeakMap<object, Serializer>();
+
+export const buildSerializer: SerializerFactory = (externalSchemas, options) => {
+  const compile = compilerFactory()(externalSchemas, options);
+  return (route) => {
+    const schema = route.schema as object;
+    const serializer = compiled.get(schema) ?? compile(route);
+    compiled.set(schema, serializer);
+    return serializer;
+  };
+};

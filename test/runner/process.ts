@@ -1,0 +1,73 @@
+// Runs test files, one after the other, as it is told to over its channel.
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import test from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { added, handles, settings } from './footprint.ts';
+import { reports, tell } from './tell.ts';
+
+/** So long may what a file has closed take to be gone. */
+const goneWithinMs = Number(process.argv[2]);
+
+const now = performance.now.bind(performance); // whatever a test makes of it
+
+let uncaught: unknown;
+process.on('uncaughtException', (error) => (uncaught = error));
+process.on('unhandledRejection', (reason) => (uncaught = reason));
+process.on('disconnect', () => process.exit());
+
+async function runFile(file: string): Promise<void> {
+  const before = { handles: handles(), settings: settings() };
+  const began = { at: now(), cpu: cpuMs() };
+  tell({ type: 'begun', file });
+  const reported = once(reports, 'reported') as Promise<[{ tests: number; failed: number }]>;
+  // A limit that no file reaches: each of its tests has its own, from the command line.
+  await test(file, { timeout: 2 ** 31 - 1 }, async () => void (await import(pathToFileURL(resolve(file)).href)));
+  const [{ tests, failed }] = await reported;
+
+  const problems: string[] = [];
+  if (!tests && !failed) problems.push('it reported no test');
+  const left = [...added(before.settings, settings()), ...(await handlesSince(before.handles))];
+  if (left.length) problems.push(`it left behind: ${left.join(', ')}`);
+  // Set by the test runner when something is thrown that belongs to no test under way.
+  if (process.exitCode) problems.push(`something failed after its test had ended: ${String((uncaught as Error)?.stack ?? uncaught)}`);
+  process.exitCode = undefined;
+  for (const error of problems) tell({ type: 'failed', file, name: file, at: file, error });
+  tell({
+    type: 'ended',
+    file,
+    tests,
+    ms: now() - began.at,
+    cpuMs: cpuMs() - began.cpu,
+    isSpoiled: failed > 0 || problems.length > 0,
+  });
+}
+
+async function handlesSince(before: string[]): Promise<string[]> {
+  for (const until = now() + goneWithinMs; ; await sleep(20)) {
+    const left = added(before, handles());
+    if (!left.length || now() > until) return left;
+  }
+}
+
+/** Of this process and, where the kernel tells, of the children that it has waited for. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000 + childrenMs();
+}
+
+function childrenMs(): number {
+  if (process.platform !== 'linux') return 0;
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * 10; // proc_pid_stat(5): cutime and cstime, in hundredths of a second
+}
+
+// While a file runs, the channel does not keep the process: a test that waits for nothing ends it, and is found.
+process.on('message', async ({ file }: { file: string }) => {
+  process.channel!.unref();
+  await runFile(file);
+  process.channel!.ref();
+});

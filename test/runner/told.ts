@@ -1,0 +1,7 @@
+/** What a process that runs test files tells the one that started it, in this order for each file. */
+export type Told =
+  | { type: 'begun'; file: string }
+  | { type: 'started'; file: string; name: string }
+  | { type: 'passed'; file: string; name: string; ms: number; isSkipped: boolean }
+  | { type: 'failed'; file: string; name: string; at: string; error: string }
+  | { type: 'ended'; file: string; tests: number; ms: number; cpuMs: number; isSpoiled: boolean };
