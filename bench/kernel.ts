@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import Type from 'typebox';
 import type { App } from '../src/kernel/app.ts';
-import { type Connection, type Db, openDb, row, run, type Tx } from '../src/kernel/db.ts';
+import { type Connection, type Db, openDb, row, run, type Tx } from '../src/kernel/db/index.ts';
 import { enqueue, job, makeWaker, startWorker } from '../src/kernel/jobs/index.ts';
 import { listen } from '../src/kernel/listen.ts';
 import { migrate, readMigrations } from '../src/kernel/migrate.ts';

@@ -14,7 +14,7 @@ const planted: Record<string, [file: string, imports: string]> = {
   'identity-knows-no-area': ['src/identity/planted-c.ts', '../areas/index.ts'],
   'an-area-has-one-door': ['src/areas/tokens/planted-d.ts', '../oncall/store/pages.ts'],
   'areas-are-entered-by-index': ['src/boot/planted-e.ts', '../areas/oncall/store/pages.ts'],
-  'rules-are-pure': ['src/areas/oncall/rules/planted-f.ts', '../../../kernel/db.ts'],
+  'rules-are-pure': ['src/areas/oncall/rules/planted-f.ts', '../../../kernel/db/index.ts'],
   'store-knows-only-rows': ['src/areas/oncall/store/planted-l.ts', '../engine/step.ts'],
   'engine-knows-nobody-who-asks': ['src/areas/oncall/engine/planted-m.ts', '../tasks.ts'],
   'clients-are-handed-what-they-need': ['src/areas/oncall/clients/planted-n.ts', '../store/pages.ts'],

@@ -18,7 +18,7 @@ import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
-import { openDb } from './kernel/db.ts';
+import { openDb } from './kernel/db/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { makePeers } from './kernel/http/peer.ts';

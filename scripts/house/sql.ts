@@ -36,7 +36,7 @@ const isRoomWithoutSql = (file: string) =>
   /^src\/(programs|protocols|commands)\//.test(file);
 
 const at = (file: string, text: string): Source[] => [{ file, text }];
-const kernel = "import { row, rows, run } from '../../kernel/db.ts';\nimport { sql } from '../../kernel/sql.ts';\n";
+const kernel = "import { row, rows, run } from '../../kernel/db/index.ts';\nimport { sql } from '../../kernel/sql.ts';\n";
 
 export const onlyStoresSpeakSql: Rule<Source[]> = {
   name: 'only store speaks SQL',

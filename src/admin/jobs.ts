@@ -1,5 +1,5 @@
 import { audit, operator } from '../identity/audit.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, notFound, Stop } from '../kernel/errors.ts';
 import { jobAdmin } from '../kernel/jobs/index.ts';
 import { installation } from './organization.ts';

@@ -7,7 +7,7 @@ import { accountByEmail } from '../identity/store/accounts.ts';
 import * as store from '../identity/store/members.ts';
 import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { conflict } from '../kernel/errors.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, printRows, type Shown } from './output.ts';

@@ -1,5 +1,5 @@
 import { listOrgs, type OrgOverview } from '../identity/store/organizations.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 
 /** What concerns no organization but the whole installation is audited under this one, which nobody's log shows but the operator's. */

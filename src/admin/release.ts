@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Connection } from '../kernel/db.ts';
+import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Migration } from '../kernel/migrate.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { areas } from '../areas/index.ts';
 import { borrowDatabase, type Database } from '../boot/database.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
-import { type Db, isAway, openDb } from '../kernel/db.ts';
+import { type Db, isAway, openDb } from '../kernel/db/index.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { makeLog } from '../kernel/log.ts';
 import { readMigrations } from '../kernel/migrate.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../kernel/db.ts';
+import { row, rows, type Tx } from '../kernel/db/index.ts';
 
 // What only the operator asks of the database. Organizations, members and tokens are in identity/store.
 

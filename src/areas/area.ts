@@ -6,7 +6,7 @@ import type { Loader, Principals } from '../identity/principal.ts';
 import type { ResourceSource } from '../identity/resources.ts';
 import type { Kind } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import type { Plane } from '../kernel/http/plane.ts';
 import type { Job, Task } from '../kernel/jobs/index.ts';
 import type { Migrations } from '../kernel/migrate.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Config } from '../kernel/config.ts';
-import type { Connection } from '../kernel/db.ts';
+import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { connectRunning, type EmbeddedPostgres, keepPostgres } from '../kernel/postgres/index.ts';

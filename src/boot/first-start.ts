@@ -4,7 +4,7 @@ import { refreshMachineToken } from '../identity/engine/machine-token.ts';
 import { makeOrganization } from '../identity/engine/organization.ts';
 import { hasOrgs, lockFirstStart } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 
 const fileName = 'owner.token';
 export const ownerTokenFile = (dataDir: string) => join(dataDir, fileName);

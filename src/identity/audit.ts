@@ -1,4 +1,4 @@
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { insertAuditRows } from './store/audit.ts';
 
 /** Who acts: a caller of the API, or the operator at the command line. */

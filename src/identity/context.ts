@@ -1,7 +1,7 @@
 import type { Op, OpSpec } from '../../contract/common.ts';
 import type { Permission } from '../../contract/permissions.ts';
 import type { App } from '../kernel/app.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Op } from '../../contract/common.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { conflict, invalid } from '../kernel/errors.ts';
 import { deleteOldAnswer, findAnswer, insertAsked, keepAnswer, waitAtMost } from './store/idempotency.ts';
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { conflict, unreachable } from '../kernel/errors.ts';
 import { isPaymentActive } from './store/organizations.ts';
 

@@ -1,6 +1,6 @@
 import type { Entitlement } from '../../contract/common.ts';
 import type { Caches } from '../kernel/cache.ts';
-import type { Db, Tx } from '../kernel/db.ts';
+import type { Db, Tx } from '../kernel/db/index.ts';
 import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
 

@@ -1,5 +1,5 @@
 import type { Permission } from '../../contract/permissions.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import type { Visible } from '../kernel/sql.ts';
 
 /** Something a role can be narrowed to. */

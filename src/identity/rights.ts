@@ -1,5 +1,5 @@
 import type { Entitlement } from '../../contract/common.ts';
-import type { Tx } from '../kernel/db.ts';
+import type { Tx } from '../kernel/db/index.ts';
 import { type Loaded, type Loader, topics } from './principal.ts';
 import { type Grants, grantsOf, narrow, type RoleUse } from './rules/grants.ts';
 import { findRights, type PrincipalRow, principalByHash, principalByToken } from './store/principals.ts';

@@ -1,6 +1,6 @@
 import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
-import type { Connection, Db } from './db.ts';
+import type { Connection, Db } from './db/index.ts';
 import type { Guard } from './guard/index.ts';
 import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';

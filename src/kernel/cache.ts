@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from './at-most.ts';
-import type { Tx } from './db.ts';
-import { run } from './db.ts';
+import type { Tx } from './db/index.ts';
+import { run } from './db/index.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 

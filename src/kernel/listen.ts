@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Connection } from './db.ts';
+import type { Connection } from './db/index.ts';
 
 /** Hears NOTIFY on one connection of its own, and knows whether it still hears: a link cut without notice looks like silence. */
 export interface Listener {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import type { Connection } from './db.ts';
+import type { Connection } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
 /** One schema, and the folder whose 0001_….sql files make it. */

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
-import { row, run, type Tx } from './db.ts';
+import { row, run, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
 // Secrets that we must use again are sealed with AES-256-GCM. The key file is a list `id:base64`, one a line: the first seals,

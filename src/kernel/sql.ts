@@ -44,4 +44,5 @@ function write(piece: Sql, values: unknown[]): string {
 /** What a subject may see of a kind of resource: everything of the organization, or these ids only. */
 export type Visible = '*' | ReadonlySet<string>;
 
-export const isVisible = (visible: Visible, column: Sql): Sql => (visible === '*' ? sql`true` : sql`${column} = any(${[...visible]}::text[])`);
+export const isVisible = (visible: Visible, column: Sql): Sql =>
+  visible === '*' ? sql`true` : sql`${column} = any(${[...visible]}::text[])`;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from './db.ts';
+import { row, run, type Tx } from './db/index.ts';
 
 /** The product's one clock: `kernel.now()` in SQL. Decisions use neither now() nor Date.now(). */
 export const now = async (tx: Tx): Promise<string> => (await row(tx, Type.Object({ now: Type.String() }))`select kernel.now() as now`)!.now;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../src/kernel/db.ts';
+import { run } from '../../src/kernel/db/index.ts';
 import { caller, quarterdeck } from '../harness/index.ts';
 
 const named = (key: string) => ({ 'idempotency-key': key });

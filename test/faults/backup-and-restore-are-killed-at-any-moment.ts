@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { readManifest } from '../../src/admin/backup/manifest.ts';
 import { verifyBackup } from '../../src/admin/backup/verify.ts';
 import { emptyDatabase, quarterdeckCli, sqlOn } from '../../src/admin/test/support.ts';
-import type { Connection } from '../../src/kernel/db.ts';
+import type { Connection } from '../../src/kernel/db/index.ts';
 import { keepPostgres } from '../../src/kernel/postgres/index.ts';
 import { keyFile, readKeys } from '../../src/kernel/secrets.ts';
 import { quarterdeck } from '../harness/index.ts';

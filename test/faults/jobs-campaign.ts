@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import type { App } from '../../src/kernel/app.ts';
-import { type Connection, type Db, openDb, run, type Tx } from '../../src/kernel/db.ts';
+import { type Connection, type Db, openDb, run, type Tx } from '../../src/kernel/db/index.ts';
 import {
   cancel,
   clockMoved,

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { phoneWard } from '../../src/areas/oncall/test/phone-support.ts';
 import { alert, covered, eventually, group, made, overdue, source, user } from '../../src/areas/oncall/test/support.ts';
-import { rows } from '../../src/kernel/db.ts';
+import { rows } from '../../src/kernel/db/index.ts';
 import { urlOf } from '../harness/postgres.ts';
 import { scratch, serverProcess } from '../harness/process.ts';
 import { caller } from '../harness/request.ts';

@@ -10,7 +10,7 @@ import { insertToken } from '../../src/identity/store/tokens.ts';
 import { mintKey } from '../../src/identity/token-format.ts';
 import type { App } from '../../src/kernel/app.ts';
 import { type Config, readConfig } from '../../src/kernel/config.ts';
-import { type Connection, run } from '../../src/kernel/db.ts';
+import { type Connection, run } from '../../src/kernel/db/index.ts';
 import { clockMoved, wake } from '../../src/kernel/jobs/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { areas } from '../../src/areas/index.ts';
-import type { Connection } from '../../src/kernel/db.ts';
+import type { Connection } from '../../src/kernel/db/index.ts';
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts';
 import { keepPostgres } from '../../src/kernel/postgres/index.ts';
 import { migrationsOf } from '../../src/serve.ts';

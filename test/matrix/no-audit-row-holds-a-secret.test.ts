@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { rows, run } from '../../src/kernel/db.ts';
+import { rows, run } from '../../src/kernel/db/index.ts';
 import { caller, type Quarterdeck } from '../harness/index.ts';
 import { quarterdeckOutside } from './outside.ts';
 import { byId, type Kitchen, made201, make, pathOf, type Recipe } from './recipe.ts';

@@ -1,5 +1,5 @@
 import { builtinRoles } from '../../contract/permissions.ts';
-import { run } from '../../src/kernel/db.ts';
+import { run } from '../../src/kernel/db/index.ts';
 import type { Quarterdeck, Someone } from '../harness/index.ts';
 import type { Fakes, Outside } from './outside.ts';
 import { made201, type Thing, unique } from './recipe.ts';

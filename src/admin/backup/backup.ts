@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
 import { backupLock } from '../../kernel/backup-lock.ts';
-import type { Connection } from '../../kernel/db.ts';
+import type { Connection } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { keyFile } from '../../kernel/secrets.ts';
 import type { Storage } from '../../kernel/storage/index.ts';

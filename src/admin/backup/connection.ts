@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Connection, types } from '../../kernel/db.ts';
+import { type Connection, types } from '../../kernel/db/index.ts';
 
 /** One form of times, intervals, numbers and bytes, whatever the server or the role prefers; and as long as it takes. */
 const plain = {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
-import { txOn } from '../../kernel/db.ts';
+import { txOn } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { checkKey } from '../../kernel/storage/keys.ts';

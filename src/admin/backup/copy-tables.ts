@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { Connection } from '../../kernel/db.ts';
+import type { Connection } from '../../kernel/db/index.ts';
 import { quoted, type Table } from './catalog.ts';
 import { connectFor } from './connection.ts';
 import { writeHashed } from './files.ts';

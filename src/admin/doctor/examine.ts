@@ -1,6 +1,6 @@
 import { areas } from '../../areas/index.ts';
 import type { Config } from '../../kernel/config.ts';
-import { openDb } from '../../kernel/db.ts';
+import { openDb } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { readMigrations } from '../../kernel/migrate.ts';
 import { migrationsOf } from '../../serve.ts';

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { ownerTokenFile } from '../../boot/first-start.ts';
 import { lastsFor } from '../../identity/store/machine-token.ts';
 import { hashKey, kindOf } from '../../identity/token-format.ts';
-import { txOn } from '../../kernel/db.ts';
+import { txOn } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { type KeyRing, keyFile, opensCanary, readKeys } from '../../kernel/secrets.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

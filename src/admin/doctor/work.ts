@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db/index.ts';
 import { jobAdmin, jobFigures } from '../../kernel/jobs/index.ts';
 import { now } from '../../kernel/time.ts';
 import { servers } from '../store.ts';

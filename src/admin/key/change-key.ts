@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { areas } from '../../areas/index.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { keyFile } from '../../kernel/secrets.ts';
 import type { Session } from '../session.ts';

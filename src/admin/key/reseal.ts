@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sealed } from '../../areas/area.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, seal, unseal } from '../../kernel/secrets.ts';
 import { currentXid, hasOtherwiseSealed, haveEndedBefore, lockOtherwiseSealed, updateSealed } from './store.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Sealed } from '../../areas/area.ts';
 import { audit, operator } from '../../identity/audit.ts';
-import type { Connection, Db } from '../../kernel/db.ts';
+import type { Connection, Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type KeyRing, keyFile, keyIdOf, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
 import { connectFor } from '../backup/connection.ts';

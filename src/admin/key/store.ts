@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Sealed } from '../../areas/area.ts';
-import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 import { Sql, sql } from '../../kernel/sql.ts';
 
 /** Names of tables and columns come from the areas' own declarations. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { areas } from '../../areas/index.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { audit, operator } from '../../identity/audit.ts';
-import { openDb } from '../../kernel/db.ts';
+import { openDb } from '../../kernel/db/index.ts';
 import { readMigrations } from '../../kernel/migrate.ts';
 import { migrationsOf } from '../../serve.ts';
 import { rowsIn } from '../backup/manifest.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeS3 } from '../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { mayRemoveStored } from '../../kernel/backup-lock.ts';
-import { type Connection, isAway } from '../../kernel/db.ts';
+import { type Connection, isAway } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { openRing } from '../../kernel/secrets.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Quarterdeck, quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
 import { caller } from '../../../test/harness/request.ts';
-import type { Connection } from '../../kernel/db.ts';
+import type { Connection } from '../../kernel/db/index.ts';
 import { connectRunning, keepPostgres } from '../../kernel/postgres/index.ts';
 import { readManifest } from '../backup/manifest.ts';
 import { adminHere, emptyDatabase, quarterdeckCli, scratch, sqlOn } from './support.ts';

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import Type from 'typebox';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { areas } from '../../areas/index.ts';
-import { type Db, rows, run } from '../../kernel/db.ts';
+import { type Db, rows, run } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { type KeyRing, keyFile, keyIdOf, openRing, readKeys, resealCanary, seal, unseal, writeKeys } from '../../kernel/secrets.ts';

@@ -11,7 +11,7 @@ import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts'
 import { type AnyArea, type Area, defineArea } from '../../areas/area.ts';
 import { areas } from '../../areas/index.ts';
 import type { Database } from '../../boot/database.ts';
-import { type Connection, type Db, openDb, rows, types } from '../../kernel/db.ts';
+import { type Connection, type Db, openDb, rows, types } from '../../kernel/db/index.ts';
 import { exitCodes } from '../../kernel/errors.ts';
 import { registerAdmin } from '../index.ts';
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { quarterdeck } from '../../../test/harness/index.ts';
-import { rows, run } from '../../kernel/db.ts';
+import { rows, run } from '../../kernel/db/index.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { keyIdOf, makeSecrets, readKeys } from '../../kernel/secrets.ts';
 import { migrationsOf } from '../../serve.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/db/index.ts';
 import type { Taken } from './engine/take-batch.ts';
 import { flappingMonitors, stateFigures, vantageFigures } from './store/figures.ts';
 

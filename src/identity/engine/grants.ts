@@ -1,5 +1,5 @@
 import { organizationRoles } from '../../../contract/permissions.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { conflict, forbidden, invalid } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';

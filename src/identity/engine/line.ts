@@ -1,4 +1,4 @@
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { unauthenticated } from '../../kernel/errors.ts';
 import type { Line } from '../rules/line.ts';
 import { deleteTokens, isMintedBy, lockMinted, lockMinters, type Minted } from '../store/lines.ts';

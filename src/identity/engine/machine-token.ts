@@ -1,5 +1,5 @@
 import { dropElsewhere } from '../../kernel/cache.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';

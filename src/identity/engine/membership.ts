@@ -1,5 +1,5 @@
 import type { OrganizationRole } from '../../../contract/permissions.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';

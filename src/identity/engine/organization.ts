@@ -1,4 +1,4 @@
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
 import type { Payment } from '../payment.ts';
 import { topics } from '../principal.ts';

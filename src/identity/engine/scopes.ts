@@ -1,4 +1,4 @@
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import type { Resource, ResourceSource } from '../resources.ts';
 import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse } from '../rules/grants.ts';

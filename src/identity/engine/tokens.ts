@@ -1,4 +1,4 @@
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/db/index.ts';
 import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, type Tx } from '../../kernel/db.ts';
+import { row, type Tx } from '../../kernel/db/index.ts';
 
 const AccountRow = Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() });
 /** A person, whatever organizations they belong to. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../kernel/db.ts';
+import { rows, run, type Tx } from '../../kernel/db/index.ts';
 import type { Page } from '../../kernel/page.ts';
 
 const AuditRow = Type.Object({

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../kernel/db.ts';
+import { row, run, type Tx } from '../../kernel/db/index.ts';
 
 /** Who asks, what for, and the key that they gave it. */
 export interface Asked {

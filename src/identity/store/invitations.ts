@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { OrganizationRole } from '../../../contract/permissions.ts';
-import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 import { sql } from '../../kernel/sql.ts';
 import { Role } from './members.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../kernel/db.ts';
+import { row, run, type Tx } from '../../kernel/db/index.ts';
 
 const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
 /** Whom the token of this machine speaks for. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 
 const OrgRow = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), created_at: Type.String() });
 export type OrgRow = Static<typeof OrgRow>;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, type Tx } from '../../kernel/db.ts';
+import { row, type Tx } from '../../kernel/db/index.ts';
 import { type Sql, sql } from '../../kernel/sql.ts';
 import { RoleUses } from './tokens.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { isUniqueViolation, row, rows, run, type Tx } from '../../kernel/db.ts';
+import { isUniqueViolation, row, rows, run, type Tx } from '../../kernel/db/index.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const RoleRow = Type.Object({ id: Type.String(), name: Type.String(), description: Type.String(), permissions: Type.Array(Type.String()) });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeCaches } from '../../kernel/cache.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db/index.ts';
 import { fakeListener, later } from '../../kernel/test/fake-listener.ts';
 import { type Loaded, makePrincipals, type Principal } from '../principal.ts';
 import { type Kind, mintKey } from '../token-format.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import type { App } from '../../kernel/app.ts';
-import { DatabaseAway, run } from '../../kernel/db.ts';
+import { DatabaseAway, run } from '../../kernel/db/index.ts';
 import { lastRequests } from '../last-request.ts';
 
 test('lastRequest is written for all tokens at once, and shows in the list', async (t) => {

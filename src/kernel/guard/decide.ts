@@ -1,4 +1,4 @@
-import { type Address, type AddressClass, classOf, embeddedIn, readAddress, isInNetwork } from './address.ts';
+import { type Address, type AddressClass, classOf, embeddedIn, isInNetwork, readAddress } from './address.ts';
 import { type Allow, allowedNetworks } from './allow.ts';
 
 export type Verdict =

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
-import { DatabaseAway } from '../db.ts';
+import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';

@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { DatabaseAway } from '../db.ts';
+import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { discard } from './body.ts';

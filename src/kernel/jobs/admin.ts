@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { isUniqueViolation, row, rows, run, type Tx } from '../db.ts';
+import { isUniqueViolation, row, rows, run, type Tx } from '../db/index.ts';
 import { conflict, notFound } from '../errors.ts';
 import { type Sql, sql } from '../sql.ts';
 import { lanes } from './declare.ts';

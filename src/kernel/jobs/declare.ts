@@ -1,6 +1,6 @@
 import type { Static, TSchema, TUndefined } from 'typebox';
 import type { App } from '../app.ts';
-import type { Db, Tx } from '../db.ts';
+import type { Db, Tx } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 
 export const lanes = ['page', 'mail', 'webhook', 'default'] as const;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../db.ts';
+import { row, rows, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 import type { Job } from './declare.ts';
 import { laneChannel } from './wake.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../db.ts';
+import { row, rows, type Tx } from '../db/index.ts';
 import { lanes } from './declare.ts';
 
 const LaneRow = Type.Object({ lane: Type.String(), oldest_due_seconds: Type.Number() });

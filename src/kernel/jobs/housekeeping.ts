@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db.ts';
+import type { Db, Tx } from '../db/index.ts';
 import { task } from './declare.ts';
 import { deleteOldDead, deleteOldIdempotency, shortenBrokenLeases } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '../db.ts';
+import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
 import { type ClaimedJob, type ClaimFrom, claimJobs, nextDueIn } from './store.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { rows, type Tx } from '../db.ts';
+import { rows, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Db } from '../db.ts';
+import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { LeaseLost } from './declare.ts';
 import { renew } from './lease.ts';

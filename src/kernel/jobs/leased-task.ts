@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
-import { DatabaseAway, type Db, type Tx } from '../db.ts';
+import { DatabaseAway, type Db, type Tx } from '../db/index.ts';
 import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { sentenceOf } from './outcome.ts';
 import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';

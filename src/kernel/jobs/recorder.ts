@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway, type Db } from '../db.ts';
+import { DatabaseAway, type Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import type { Verdict } from './lease.ts';
 import type { LeasedJob } from './leased-jobs.ts';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Compile, type Validator } from 'typebox/compile';
 import type { App } from '../app.ts';
-import type { Db } from '../db.ts';
+import type { Db } from '../db/index.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';

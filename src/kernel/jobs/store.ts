@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../db.ts';
+import { row, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 import { LeaseLost } from './declare.ts';
 import { claim, type Leased, type Queue, settle, type Verdict } from './lease.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../db.ts';
+import { rows, run, type Tx } from '../db/index.ts';
 import type { Task } from './declare.ts';
 
 export const taskLeaseSeconds = 30;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
-import type { Db } from '../db.ts';
+import type { Db } from '../db/index.ts';
 import { type ReadyTask, Stopping } from './declare.ts';
 import { type LeasedTask, leasedTask, releaseTask, renewLeases, runTask, type TaskSite } from './leased-task.ts';
 import { makeNudge, type Nudge } from './nudge.ts';

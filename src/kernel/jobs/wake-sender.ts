@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Connection } from '../db.ts';
+import type { Connection } from '../db/index.ts';
 
 /** Tells other processes which channels were woken here: one NOTIFY for all that were marked meanwhile, every 10 ms at most. */
 export interface WakeSender {

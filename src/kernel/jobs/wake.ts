@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Connection, Db, Tx } from '../db.ts';
+import type { Connection, Db, Tx } from '../db/index.ts';
 import type { Listener } from '../listen.ts';
 import { makeWakeSender } from './wake-sender.ts';
 

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts';
-import { type Db, openDb } from '../db.ts';
+import { type Db, openDb } from '../db/index.ts';
 
 /** A worker's own connections: handlers that use up the pool keep neither a page from being claimed nor a lease from being renewed. */
 export interface WorkerConnections {

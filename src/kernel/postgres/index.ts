@@ -1,4 +1,4 @@
 export { connectRunning, type EmbeddedConnection } from './connection.ts';
 export type { PostgresEvent } from './events.ts';
-export type { EmbeddedPostgres } from './keep-running.ts';
 export { keepPostgres } from './keep.ts';
+export type { EmbeddedPostgres } from './keep-running.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type DropCache, makeCaches } from '../cache.ts';
-import type { Tx } from '../db.ts';
+import type { Tx } from '../db/index.ts';
 import { fakeListener, later } from './fake-listener.ts';
 
 const filled = (value: string, ...topics: string[]) => ({ value, topics });

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { cutLink } from '../../../test/fakes/cut-link.ts';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
 import { eventually } from '../../../test/harness/process.ts';
-import type { Connection } from '../db.ts';
+import type { Connection } from '../db/index.ts';
 import { listen } from '../listen.ts';
 
 after(stopOwnServer);

@@ -6,7 +6,7 @@ import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import type { Connection } from '../db.ts';
+import type { Connection } from '../db/index.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { migrate, readMigrations } from '../migrate.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import { openDb, row, rows, run, type Tx } from '../db.ts';
+import { openDb, row, rows, run, type Tx } from '../db/index.ts';
 
 const Count = Type.Object({ n: Type.Integer() });
 const count = async (tx: Tx) => (await row(tx, Count)`select count(*)::int as n from item`)!.n;

@@ -9,7 +9,7 @@ import { backup } from '../../../src/admin/backup/backup.ts';
 import { areas } from '../../../src/areas/index.ts';
 import { makeOrganization } from '../../../src/identity/engine/organization.ts';
 import { insertToken } from '../../../src/identity/store/tokens.ts';
-import { openDb, run } from '../../../src/kernel/db.ts';
+import { openDb, run } from '../../../src/kernel/db/index.ts';
 import { migrate, readMigrations } from '../../../src/kernel/migrate.ts';
 import { keepPostgres } from '../../../src/kernel/postgres/index.ts';
 import { keyFile, openRing, writeKeys } from '../../../src/kernel/secrets.ts';

@@ -1,4 +1,4 @@
-import { run } from '../../../src/kernel/db.ts';
+import { run } from '../../../src/kernel/db/index.ts';
 import { type Kitchen, type Maker, made201, type Recipes, unique } from '../recipe.ts';
 import { service } from './services.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { run } from '../../../src/kernel/db.ts';
+import { run } from '../../../src/kernel/db/index.ts';
 import type { Quarterdeck } from '../../harness/index.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, scopable, unique } from '../recipe.ts';
 import { newService, service } from './services.ts';

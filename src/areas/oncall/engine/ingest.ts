@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
 import { type Attachment, attach, type Known } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { shareService } from '../../services/index.ts';
 import { lockDeliveries } from '../store/alerts.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
 import type { Policy } from '../rules/walk.ts';
 import { type Actor, type IncidentRow, insertIncident, type NewIncident } from '../store/incidents.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';

@@ -1,5 +1,5 @@
 import { membersOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import { neverWaits, type Policy, type Step } from '../rules/walk.ts';

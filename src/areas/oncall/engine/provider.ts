@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { rejected, unreachable } from '../../../kernel/errors.ts';
 import type { ProviderAccount } from '../clients/channels/channel.ts';
 import { type Account, fetchAccount, findNumber, TwilioRefusal } from '../clients/twilio/client.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import { isPublic, publicIncidentsOf, publicUpdateById, publishedWithin } from '../store/public.ts';
 

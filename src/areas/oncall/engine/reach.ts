@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Db, Tx } from '../../../kernel/db.ts';
+import type { Db, Tx } from '../../../kernel/db/index.ts';
 import type { Means } from '../clients/channels/channel.ts';
 import { type ChannelName, channels, type Reach } from '../rules/channels.ts';
 import { type ProviderRow, provider, takenIds } from '../store/provider.ts';

@@ -1,5 +1,5 @@
 import { type Member, memberOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import type { Target } from '../rules/walk.ts';
 import { personOnCall } from '../store/schedules.ts';
 import { rulesOf, type Wishes } from '../store/settings.ts';

@@ -1,5 +1,5 @@
 import { memberOf, membersOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { anchorAt, type Person, reanchored } from '../rules/rotation.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Db } from '../../../kernel/db.ts';
+import type { Db } from '../../../kernel/db/index.ts';
 import { PageFailed, type PageToSend, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { failureOf, type Reach } from '../rules/channels.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { unresolvedOf } from '../store/incidents.ts';
 import { detachPolicy } from '../store/policies.ts';
 import { liveSourcesOf } from '../store/sources.ts';

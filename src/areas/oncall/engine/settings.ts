@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid } from '../../../kernel/errors.ts';
 import { refusalOf } from '../rules/channels.ts';
 import { isPhone } from '../rules/phones.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';

@@ -1,7 +1,7 @@
 import { type Loader, topics } from '../../../identity/principal.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { insertSource, revokeSource as revoke, type SourceRow, sourceByHash } from '../store/sources.ts';
 
 /** What the principal cache keeps of an alert source. */

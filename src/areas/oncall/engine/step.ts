@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, enqueueMany, type Job, job } from '../../../kernel/jobs/index.ts';
 import { addressOf, type ChannelName, channels } from '../rules/channels.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../rules/walk.ts';

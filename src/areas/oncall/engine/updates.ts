@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';

@@ -1,5 +1,5 @@
 // What the platform looks after by itself, whether or not anybody asks.
-import type { Db, Tx } from '../../../kernel/db.ts';
+import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany } from '../../../kernel/jobs/index.ts';
 import { tellHeartbeat } from '../clients/heartbeat.ts';
 import { takeStale } from '../store/alerts.ts';

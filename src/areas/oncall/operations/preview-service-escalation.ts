@@ -1,7 +1,7 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { findService } from '../engine/find-service.ts';
 import { reachOfMembers } from '../engine/reach.ts';

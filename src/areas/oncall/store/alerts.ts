@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Delivered } from '../rules/alerts.ts';
 import type { Known } from '../rules/attach.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
 /** One outage of one monitor, as on-call knows it. Whoever asks or tells holds the lock on the deliveries of its service. */
 export interface Occurrence {

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 
 const LagRow = Type.Object({ escalation: Type.Number(), page: Type.Number() });
 export type Lag = Static<typeof LagRow>;

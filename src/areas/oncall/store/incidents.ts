@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 import type { Policy, Walk } from '../rules/walk.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

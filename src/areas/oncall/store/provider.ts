@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { phoneChannels } from '../rules/channels.ts';
 
 const ProviderRow = Type.Object({

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 
 // All that may leave of incidents: nothing else is even read here. What has no update does not exist for the public.
 

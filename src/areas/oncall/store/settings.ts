@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const Rules = Type.Array(

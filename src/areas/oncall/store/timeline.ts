@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type Actor, ActorJson } from './incidents.ts';
 
 /** What happened to an incident, in order. Changes that the platform makes by itself stand here and not in the audit log. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const UpdateRow = Type.Object({ id: Type.String(), at: Type.String(), body: Type.String(), by_label: Type.String(), kind: Type.String() });
 export type UpdateRow = Static<typeof UpdateRow>;

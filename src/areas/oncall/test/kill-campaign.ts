@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { urlOf } from '../../../../test/harness/postgres.ts';
 import { type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
 import { caller } from '../../../../test/harness/request.ts';
-import { rows } from '../../../kernel/db.ts';
+import { rows } from '../../../kernel/db/index.ts';
 import { type PhoneWard, phoneWard } from './phone-support.ts';
 import { alert, covered, eventually, group, made, overdue, source, user } from './support.ts';
 

@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { type FakeSmtp, fakeSmtp } from '../../../../test/fakes/smtp.ts';
 import { type Caller, caller, type Options, type Quarterdeck, quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
-import { row } from '../../../kernel/db.ts';
+import { row } from '../../../kernel/db/index.ts';
 
 export { eventually } from '../../../../test/harness/process.ts';
 

@@ -1,5 +1,5 @@
 import { membersOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import type { Step } from '../rules/walk.ts';
 import type { PolicyRow } from '../store/policies.ts';
 import { scheduleNames } from '../store/schedules.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import type { ServiceRow } from '../../services/index.ts';
 import { attachedPolicies } from '../store/policies.ts';
 

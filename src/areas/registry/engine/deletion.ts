@@ -1,5 +1,5 @@
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../kernel/errors.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { RegistryError } from '../rules/errors.ts';

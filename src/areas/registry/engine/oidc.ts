@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { audit } from '../../../identity/audit.ts';
 import type { App } from '../../../kernel/app.ts';
 import { atMost } from '../../../kernel/at-most.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
 import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { addReserved, changeFigures, countFigures, lockQuota, type Quota, setFigures, subtractReserved } from '../store/quota.ts';
 
 // A registry may hold so many distinct bytes of blobs and manifests. What an upload is about to bring is reserved as it comes, so

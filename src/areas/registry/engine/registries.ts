@@ -1,5 +1,5 @@
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { topics } from '../rules/topics.ts';
 import * as store from '../store/registries.ts';

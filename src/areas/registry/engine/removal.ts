@@ -1,5 +1,5 @@
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { isImmutable } from '../rules/immutable.ts';
 import { topics } from '../rules/topics.ts';

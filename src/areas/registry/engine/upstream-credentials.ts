@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound, rejected, unreachable } from '../../../kernel/errors.ts';
 import type { UpstreamClient } from '../clients/upstream/client.ts';
 import type { Login } from '../clients/upstream/login.ts';

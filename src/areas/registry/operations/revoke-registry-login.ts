@@ -3,7 +3,7 @@ import { audit } from '../../../identity/audit.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
 import { isOfLine } from '../../../identity/engine/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { endLogin } from '../engine/credentials/keys.ts';
 import { type LoginRow, lockLogin } from '../store/logins.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 export const BlobRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), storage_key: Type.String() });
 export type BlobRow = Static<typeof BlobRow>;

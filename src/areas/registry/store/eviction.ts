@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { RepositoryRow } from './repositories.ts';
 
 // What a registry holds of its upstreams' images: it can be fetched again, so it goes before anything is refused. What somebody pushed

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, type Tx } from '../../../kernel/db.ts';
+import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Page } from '../../../kernel/page.ts';
 import { indexBounds } from '../rules/manifest.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import type { Mode } from './keys.ts';
 
 const MintedRow = Type.Object({ key_id: Type.String(), expires_at: Type.String() });

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { BlobRow, type LinkRow } from './blobs.ts';
 import { review } from './queue.ts';
 

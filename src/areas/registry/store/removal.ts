@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { attachingTags } from '../rules/attachments.ts';
 import { listedSubjects } from './manifests.ts';
 

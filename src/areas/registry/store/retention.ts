@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Retention } from '../rules/retention.ts';
 import { isFetched, listedSubjects } from './manifests.ts';
 import { RepositoryRow } from './repositories.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
 const SealedRow = Type.Object({ sealed: Type.Unsafe<Buffer>({}) });
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const CredentialRow = Type.Object({ host: Type.String(), username: Type.String(), created_at: Type.String() });
 

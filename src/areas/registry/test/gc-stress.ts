@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
-import { row, rows, run } from '../../../kernel/db.ts';
+import { row, rows, run } from '../../../kernel/db/index.ts';
 import { collect } from '../engine/gc/collect.ts';
 import {
   codeOf,

@@ -1,6 +1,6 @@
 import { eventually } from '../../../../test/harness/process.ts';
 import type { App } from '../../../kernel/app.ts';
-import { run, type Tx } from '../../../kernel/db.ts';
+import { run, type Tx } from '../../../kernel/db/index.ts';
 
 const someoneWaits = async (app: App) =>
   (await app.db.read((tx) => run(tx)`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)) > 0;

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/upstream-registry.ts';
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
-import { rows } from '../../../kernel/db.ts';
+import { rows } from '../../../kernel/db/index.ts';
 import { moveClock } from '../../../kernel/time.ts';
 import { collect } from '../engine/gc/collect.ts';
 import { scrub } from '../engine/gc/scrub.ts';

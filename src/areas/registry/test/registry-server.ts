@@ -8,7 +8,7 @@ import { after, type TestContext } from 'node:test';
 import { freshDatabase, stopOwnServer } from '../../../../test/harness/postgres.ts';
 import type { App } from '../../../kernel/app.ts';
 import { readConfig } from '../../../kernel/config.ts';
-import { type Connection, run } from '../../../kernel/db.ts';
+import { type Connection, run } from '../../../kernel/db/index.ts';
 import { makeLog } from '../../../kernel/log.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';

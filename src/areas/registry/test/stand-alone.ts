@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { App } from '../../../kernel/app.ts';
 import { readConfig } from '../../../kernel/config.ts';
-import { run } from '../../../kernel/db.ts';
+import { run } from '../../../kernel/db/index.ts';
 import { makeLog } from '../../../kernel/log.ts';
 import { keepPostgres } from '../../../kernel/postgres/index.ts';
 import { serve } from '../../../serve.ts';

@@ -1,5 +1,5 @@
 import { type Actor, audit } from '../../../identity/audit.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { insertService, removeService, type ServiceRow, updateServiceName } from '../store/services.ts';
 import { publicChanged } from './public.ts';

@@ -1,5 +1,5 @@
 import { dropElsewhere } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 
 /** Whatever was made of what the public may know about an organization's services is forgotten for this topic. */
 export const publicTopic = (org: string) => `public ${org}`;

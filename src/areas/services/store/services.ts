@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db.ts';
-import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
+import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
 export type ServiceRow = Static<typeof ServiceRow>;

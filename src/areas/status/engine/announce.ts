@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany } from '../../../kernel/jobs/index.ts';
 import { recentlyPublished } from '../../oncall/index.ts';
 import { findAnnounced, forgetAnnounced, markAnnounced } from '../store/announced.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { isTimezone } from '../../../kernel/time-zone.ts';
 import { shareService } from '../../services/index.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { publicIncidents } from '../../oncall/index.ts';
 import { namedServices } from '../../services/index.ts';

@@ -2,7 +2,7 @@ import type { Body } from '../../../../contract/common.ts';
 import type { statusPages } from '../../../../contract/status-pages.ts';
 import { type Actor, audit } from '../../../identity/audit.ts';
 import type { Caches } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { statusPageTopic } from '../rules/addresses.ts';
 import { deleteStatusPage, insertStatusPage, type StatusPageFields, type StatusPageRow, updateStatusPage } from '../store/status-pages.ts';

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Actor, audit } from '../../../identity/audit.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';

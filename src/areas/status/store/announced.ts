@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const UpdateRow = Type.Object({ update_id: Type.String() });
 

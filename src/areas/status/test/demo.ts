@@ -1,4 +1,4 @@
-import { run } from '../../../kernel/db.ts';
+import { run } from '../../../kernel/db/index.ts';
 import { now as databaseNow } from '../../../kernel/time.ts';
 import { type House, incident, made, page, publish, service } from './support.ts';
 import { watch } from './watch.ts';

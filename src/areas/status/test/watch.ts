@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { run, type Tx } from '../../../kernel/db.ts';
+import { run, type Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import { type House, made } from './support.ts';

@@ -1,7 +1,7 @@
 import { topics } from '../../../identity/principal.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { dropElsewhere } from '../../../kernel/cache.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import * as store from '../store/agents.ts';
 import { type InstanceRow, instances } from '../store/instances.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now as clock } from '../../../kernel/time.ts';
 import { type AlertSteps, alertSteps, type Situation } from '../rules/alert.ts';
 import { alertLabels, alertSummary } from '../rules/alert-text.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { calmSeconds } from '../rules/flap.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { bothersMail, checkedHeaders, mailPort } from '../../../kernel/guard/index.ts';
 import { filledIn, type Target } from '../rules/hidden.ts';

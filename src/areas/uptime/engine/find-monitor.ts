@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../identity/context.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import { reachesMonitor } from '../rules/reach.ts';

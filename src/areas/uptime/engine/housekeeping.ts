@@ -1,4 +1,4 @@
-import { DatabaseAway, type Db } from '../../../kernel/db.ts';
+import { DatabaseAway, type Db } from '../../../kernel/db/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { prune } from '../store/instances.ts';
 import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlived } from '../store/partitions.ts';

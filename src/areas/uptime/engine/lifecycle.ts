@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now as clock } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as rules from '../rules/down.ts';

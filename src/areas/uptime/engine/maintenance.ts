@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as store from '../store/maintenance.ts';

@@ -1,4 +1,4 @@
-import { DatabaseAway } from '../../../kernel/db.ts';
+import { DatabaseAway } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 
 /** The specification tells this apart from the area's own 502: what was seen cannot be shown now, the monitor goes on. */

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { forbidden } from '../../../kernel/errors.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
 import { publicChanged } from '../../services/index.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { availability, type Change, stateOf } from '../rules/availability.ts';
 import * as store from '../store/availability.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { makePartitions } from '../store/partitions.ts';
 
 /** Remembers which days have their partitions, so that a batch does not ask. */

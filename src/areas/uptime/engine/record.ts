@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import type { Transition } from '../rules/down.ts';
 import { flapTransitions, flapWindowSeconds } from '../rules/flap.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { forgetMaintenance } from '../store/maintenance.ts';
 import { monitorsOfService } from '../store/monitors.ts';
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
 import { shownTarget } from '../rules/hidden.ts';
 import { openTarget, sealTarget } from '../rules/sealed-target.ts';

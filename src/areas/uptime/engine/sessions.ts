@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import * as store from '../store/instances.ts';
 

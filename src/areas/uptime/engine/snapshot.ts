@@ -1,4 +1,4 @@
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { listServices } from '../../services/index.ts';
 import type { Exported, Snapshot } from '../rules/export-families.ts';
 import { addressOf } from '../rules/hidden.ts';

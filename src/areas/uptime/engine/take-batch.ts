@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { type Batch, outcomes, sendsHidden, withoutQueries } from '../../../protocols/agent.ts';
 import type { Reported } from '../rules/down.ts';
 import { emptyHistogram, latencyBucket } from '../rules/latency.ts';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { receiveMonitorAlert } from '../../oncall/index.ts';
 import { deleteTellings, insertTellings, lockTellings, type Telling } from '../store/tellings.ts';

@@ -3,7 +3,7 @@ import { uptime } from '../../../../contract/uptime.ts';
 import { audit } from '../../../identity/audit.ts';
 import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import type { Tx } from '../../../kernel/db.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { invalid, unavailable } from '../../../kernel/errors.ts';
 import { checkInterval, checkTarget, checkVantages, fillIn } from '../engine/check-monitor.ts';
 import { findService, lockMonitor } from '../engine/find-monitor.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import { Sealed, ShownTarget } from './monitor-row.ts';
 
 /** Everything below it has committed: see `nextRevision`. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, type Tx } from '../../../kernel/db.ts';
+import { rows, type Tx } from '../../../kernel/db/index.ts';
 import { historyDays } from '../rules/availability.ts';
 
 const State = Type.Union([Type.Literal('pending'), Type.Literal('up'), Type.Literal('down')]);

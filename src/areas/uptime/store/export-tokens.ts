@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Entitlement } from '../../../../contract/common.ts';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 const TokenRow = Type.Object({

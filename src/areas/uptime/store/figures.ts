@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import { goneSeconds } from '../../../protocols/agent.ts';
 
 const VantageFigures = Type.Object({

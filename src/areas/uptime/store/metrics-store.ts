@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { type Db, rows, type Tx } from '../../../kernel/db.ts';
+import { type Db, rows, type Tx } from '../../../kernel/db/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 import type { Span } from '../rules/windows.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { HttpTarget, TcpTarget } from '../../../protocols/agent.ts';
 import type { Shown } from '../rules/hidden.ts';

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import type { Page } from '../../../kernel/page.ts';
-import { sql, type Visible, isVisible } from '../../../kernel/sql.ts';
+import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 import { MonitorRow, monitorColumns, Sealed, storedTarget } from './monitor-row.ts';
 
 const LockedRow = Type.Object({ ...MonitorRow.properties, sealed: Sealed });

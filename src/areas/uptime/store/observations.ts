@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import { goneSeconds } from '../../../protocols/agent.ts';
 
 const VantageRow = Type.Object({ id: Type.String(), label: Type.String(), available: Type.Boolean() });

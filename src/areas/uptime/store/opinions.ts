@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { emptyHistogram } from '../rules/latency.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { Sql } from '../../../kernel/sql.ts';
 
 export const makePartitions = (tx: Tx, first: string, last: string) => run(tx)`select uptime.make_partitions(${first}, ${last})`;

@@ -1,4 +1,4 @@
-import { run, type Tx } from '../../../kernel/db.ts';
+import { run, type Tx } from '../../../kernel/db/index.ts';
 
 export interface StoredResult {
   at: string;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const WindowRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 export type WindowRow = Static<typeof WindowRow>;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type Caller, type Options, type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
-import { type Connection, run } from '../../../kernel/db.ts';
+import { type Connection, run } from '../../../kernel/db/index.ts';
 
 /**
  * A server that probes nothing itself, for tests of the API alone: `local` and `fra` seem to report for ever, `sfo` never does, and

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Type from 'typebox';
 import type { Quarterdeck } from '../../../../test/harness/index.ts';
-import { rows } from '../../../kernel/db.ts';
+import { rows } from '../../../kernel/db/index.ts';
 
 /** Settings with which a server checks programs of this machine every few seconds. */
 export const nearby = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'uptime=127.0.0.0/8', QUARTERDECK_UPTIME_INTERVALS: '5,60' };

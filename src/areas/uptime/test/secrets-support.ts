@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Connection } from '../../../kernel/db.ts';
+import type { Connection } from '../../../kernel/db/index.ts';
 
 /** Everything that the database holds in any table of ours, as text. */
 export async function everythingStored(connection: Connection): Promise<string> {

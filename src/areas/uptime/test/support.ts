@@ -6,7 +6,7 @@ import type { Caller, Quarterdeck } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
-import { row, rows } from '../../../kernel/db.ts';
+import { row, rows } from '../../../kernel/db/index.ts';
 import { type AssignmentsResponse, paths, type Result, type SessionResponse } from '../../../protocols/agent.ts';
 import { ensureVantage, insertAgent } from '../store/agents.ts';
 

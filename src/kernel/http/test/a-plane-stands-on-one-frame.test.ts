@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { DatabaseAway } from '../../db.ts';
+import { DatabaseAway } from '../../db/index.ts';
 import { Refusal } from '../../errors.ts';
 import { makeLog } from '../../log.ts';
 import type { Role } from '../../roles.ts';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import type { App } from '../../app.ts';
-import { type Connection, openDb, run } from '../../db.ts';
+import { type Connection, openDb, run } from '../../db/index.ts';
 import { listen } from '../../listen.ts';
 import { migrate, readMigrations } from '../../migrate.ts';
 import { keepPostgres } from '../../postgres/index.ts';

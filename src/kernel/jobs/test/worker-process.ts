@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
-import { rows, run } from '../../db.ts';
+import { rows, run } from '../../db/index.ts';
 import { type Job, job, startWorker } from '../index.ts';
 import { makeApp } from './support.ts';
 

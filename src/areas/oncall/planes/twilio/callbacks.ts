@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../../kernel/app.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { confirmPage, endUndelivered, markDelivered } from '../../engine/page-reports.ts';
 import type { Signers } from '../../engine/provider.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { covered, made, mails, once, user, type Ward, ward } from '../support.ts';
 
 const rules = (qd: Ward, ...given: { channel: string; delaySeconds: number }[]) =>

@@ -3,7 +3,7 @@ import { once as event } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { cancel, channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import { stepJob } from '../../engine/step.ts';
 import { heartbeat } from '../../tasks.ts';

@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { channelNames } from '../../../../../contract/oncall/channels.ts';
 import { oncall } from '../../../../../contract/oncall.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import { makeChannels } from '../../clients/channels/index.ts';
 import { addressOf, channels, failureOf, pageAsSubject, type Reach, refusalOf, warningOf } from '../../rules/channels.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { shiftsBetween } from '../../rules/rotation.ts';
 import { covered, made } from '../support.ts';
 

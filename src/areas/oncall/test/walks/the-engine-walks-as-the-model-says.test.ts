@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { type Caller, caller } from '../../../../../test/harness/index.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { scratch } from '../../../../../test/harness/process.ts';
-import { row, rows } from '../../../../kernel/db.ts';
+import { row, rows } from '../../../../kernel/db/index.ts';
 import { covered, eventually, made, user, ward } from '../support.ts';
 
 // Random stories told to a real server and to a model that knows nothing of jobs, locks or rows: it plays the rule of the

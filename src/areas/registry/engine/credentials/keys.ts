@@ -1,7 +1,7 @@
 import { topics } from '../../../../identity/principal.ts';
 import { mintKey } from '../../../../identity/token-format.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { notFound } from '../../../../kernel/errors.ts';
 import * as keys from '../../store/keys.ts';
 import { insertLogin, type LoginRow, type NewLogin, revokeLogin } from '../../store/logins.ts';

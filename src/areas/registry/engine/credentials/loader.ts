@@ -1,6 +1,6 @@
 import { type Loader, topics } from '../../../../identity/principal.ts';
 import { loadTokenById, rightsOf } from '../../../../identity/rights.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access, Reach } from '../../rules/access.ts';
 import { topics as contentTopics } from '../../rules/topics.ts';
 import { type KeyBehind, keyByHash } from '../../store/keys.ts';

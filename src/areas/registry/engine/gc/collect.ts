@@ -1,5 +1,5 @@
 import { mayRemoveStored } from '../../../../kernel/backup-lock.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { evictableBytes, leastUsed, lockCached, looseLinks } from '../../store/eviction.ts';
 import { quotaOf } from '../../store/quota.ts';

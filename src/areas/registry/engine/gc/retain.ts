@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { now } from '../../../../kernel/time.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';

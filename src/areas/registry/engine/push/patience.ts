@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway } from '../../../../kernel/db.ts';
+import { DatabaseAway } from '../../../../kernel/db/index.ts';
 
 const patienceMs = 10_000;
 const pauseMs = 250;

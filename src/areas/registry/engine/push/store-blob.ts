@@ -1,5 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { type BlobRow, insertBlob, linkBlob, linkedElsewhere, nextBlobId, shareBlob } from '../../store/blobs.ts';

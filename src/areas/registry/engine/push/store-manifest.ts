@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { App } from '../../../../kernel/app.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import { isImmutable } from '../../rules/immutable.ts';
 import { indexBounds, type Manifest } from '../../rules/manifest.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';

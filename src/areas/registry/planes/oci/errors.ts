@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DatabaseAway } from '../../../../kernel/db.ts';
+import { DatabaseAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { refusalFor } from '../../../../kernel/http/plane.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';

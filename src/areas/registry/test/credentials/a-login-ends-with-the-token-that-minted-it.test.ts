@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import { test } from 'node:test';
 import { type Caller, caller, quarterdeck } from '../../../../../test/harness/index.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { basic, claimsOf, tokenFor } from '../credentials.ts';
 
 type Login = { username: string; password: string; expiresAt: string };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { rotateKey } from '../../../../admin/key/rotate-key.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import { keyIdOf, readKeys } from '../../../../kernel/secrets.ts';
 import { areas } from '../../../index.ts';
 import { registry } from '../../index.ts';

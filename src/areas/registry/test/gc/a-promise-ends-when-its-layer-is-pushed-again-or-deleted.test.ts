@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { purgeManifest } from '../../engine/removal.ts';
 import { lockLink } from '../../store/blobs.ts';

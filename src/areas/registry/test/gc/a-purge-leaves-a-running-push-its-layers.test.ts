@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row, run, type Tx } from '../../../../kernel/db.ts';
+import { row, run, type Tx } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { scrub } from '../../engine/gc/scrub.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { run, type Tx } from '../../../../kernel/db.ts';
+import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { storeManifest } from '../../engine/push/store-manifest.ts';

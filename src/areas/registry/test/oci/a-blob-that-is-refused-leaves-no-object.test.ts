@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DatabaseAway, run } from '../../../../kernel/db.ts';
+import { DatabaseAway, run } from '../../../../kernel/db/index.ts';
 import { codeOf, digestOf, registryServer, someBytes } from '../registry-server.ts';
 
 test('a blob that is refused leaves no object, unless nobody knows whether it was', async (t) => {

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
 import { digestOf, type Image, imageOf, registryServer, type Send, sender, someBytes } from '../registry-server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { codeOf, digestOf, registryServer } from '../registry-server.ts';
 
 test('an upload does not expire while one long request fills it', async (t) => {

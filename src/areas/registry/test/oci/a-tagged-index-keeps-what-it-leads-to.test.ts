@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run, type Tx } from '../../../../kernel/db.ts';
+import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { overtaken } from '../held.ts';
 import { codeOf, digestOf, imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row } from '../../../../kernel/db.ts';
+import { row } from '../../../../kernel/db/index.ts';
 import { codeOf, digestOf, registryServer, someBytes } from '../registry-server.ts';
 
 const name = 'acme/app';

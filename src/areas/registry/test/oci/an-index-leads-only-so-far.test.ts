@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { manifestsOf } from '../../store/images.ts';
 import { ledTo, manifestByDigest } from '../../store/manifests.ts';
 import { repositoryByName } from '../../store/repositories.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { isImmutable, matches } from '../../rules/immutable.ts';
 import { overtaken } from '../held.ts';
 import { codeOf, imageOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';

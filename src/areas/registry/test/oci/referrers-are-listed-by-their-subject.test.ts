@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { digestOf, imageOf, indexOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
 const empty = Buffer.from('{}');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { expireUploads } from '../../engine/gc/uploads.ts';
 import { type Answer, codeOf, digestOf, imageOf, pushBlob, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { sha256 } from '../../../../../test/fakes/upstream-registry.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import { eventually } from '../../../../kernel/jobs/test/support.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { cached } from '../cached.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { codeOf, pushBlob, registryServer, someBytes } from '../registry-server.ts';
 
 const MiB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { knotsOf } from '../../rules/knots.ts';

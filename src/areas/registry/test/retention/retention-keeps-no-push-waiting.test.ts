@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
 import { overtaken } from '../held.ts';

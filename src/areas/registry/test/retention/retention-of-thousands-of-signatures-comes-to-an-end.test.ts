@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { rows, run } from '../../../../kernel/db.ts';
+import { rows, run } from '../../../../kernel/db/index.ts';
 import { imagesHeld } from '../../store/retention.ts';
 import { registryServer } from '../registry-server.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { openSpool } from '../../engine/pull-through/spool.ts';
 import { cached } from '../cached.ts';
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { ociIndex, upstreamRegistry } from '../../../../../test/fakes/upstream-registry.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { run, type Tx } from '../../../../kernel/db.ts';
+import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { collect } from '../../engine/gc/collect.ts';
 import { evict } from '../../engine/gc/evict.ts';
 import { retain } from '../../engine/gc/retain.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type Caller, quarterdeck } from '../../../../../test/harness/index.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 
 test('a service made by either door stands behind both, under one name in any letters', async (t) => {
   const { owner, organization, clock } = await quarterdeck(t);

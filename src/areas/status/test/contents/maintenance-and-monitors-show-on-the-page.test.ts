@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { house, incident, made, page, publish, read, service, shows } from '../support.ts';
 import { watch } from '../watch.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Caller, caller, quarterdeck } from '../../../../../test/harness/index.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 
 interface Minted extends Caller {
   id: string;

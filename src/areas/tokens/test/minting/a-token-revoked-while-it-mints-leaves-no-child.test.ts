@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { run, type Tx } from '../../../../kernel/db.ts';
+import { run, type Tx } from '../../../../kernel/db/index.ts';
 
 /** Whether somebody who mints waits for a token of its line; those who note when a token was last used may wait too. */
 const mintingWaits = (app: App) =>

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../../../protocols/agent.ts';
 import type { Target } from '../../rules/hidden.ts';
 import { cursorBefore, membersHash, ownerOf, readCursor, writeCursor } from '../../rules/share.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { DatabaseAway } from '../../../../kernel/db.ts';
+import { DatabaseAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
 import { paths } from '../../../../protocols/agent.ts';

@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { scratch, serverProcess } from '../../../../../test/harness/process.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import type { Outcome } from '../../../../protocols/agent.ts';
 import { allTransitions, eventually, made, monitor, type Said, type ScriptedAgent, untilTold, watched } from '../support.ts';
 

@@ -84,7 +84,7 @@ test('windows that make no sense are refused with a sentence', async (t) => {
 
 test('availability is computed from what changed, with maintenance left out', async (t) => {
   const { owner, app } = await desk(t);
-  const { run } = await import('../../../../kernel/db.ts');
+  const { run } = await import('../../../../kernel/db/index.ts');
   const shop = await made(owner.post('/uptime/services', { name: 'shop' }));
   const path = `/uptime/services/${shop.id}/availability`;
   assert.deepEqual(await made(owner.get(path)), { serviceId: shop.id, days: [], months: [] });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { row, type Tx } from '../../../../kernel/db.ts';
+import { row, type Tx } from '../../../../kernel/db/index.ts';
 import { cancel } from '../../../../kernel/jobs/index.ts';
 import { statement } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { row, rows, run } from '../../../../kernel/db.ts';
+import { row, rows, run } from '../../../../kernel/db/index.ts';
 import { agent, eventually, made, monitor, stateOf, untilTold, watched } from '../support.ts';
 
 const once = { downCondition: { confirmations: 1, quorum: 1 } };

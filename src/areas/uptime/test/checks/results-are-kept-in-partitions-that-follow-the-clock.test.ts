@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { rows, run } from '../../../../kernel/db.ts';
+import { rows, run } from '../../../../kernel/db/index.ts';
 import { forgetOld, keepPartitions } from '../../tasks.ts';
 import { agent, eventually, failuresOf, history, made, watched } from '../support.ts';
 

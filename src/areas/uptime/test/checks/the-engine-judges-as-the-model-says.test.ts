@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
-import { row } from '../../../../kernel/db.ts';
+import { row } from '../../../../kernel/db/index.ts';
 import { agent, allTransitions, made, monitor, type ScriptedAgent } from '../support.ts';
 import { Model } from './down-model.ts';
 

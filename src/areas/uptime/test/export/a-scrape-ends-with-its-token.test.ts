@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import { caller } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { desk, made, monitor } from '../desk.ts';
 import { agent } from '../support.ts';
 

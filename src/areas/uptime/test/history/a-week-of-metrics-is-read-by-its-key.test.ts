@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { App } from '../../../../kernel/app.ts';
-import type { Tx } from '../../../../kernel/db.ts';
-import { run } from '../../../../kernel/db.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { Sql } from '../../../../kernel/sql.ts';
 import { spanOf, type Window } from '../../rules/windows.ts';
 import { sqlMetrics } from '../../store/metrics-store.ts';

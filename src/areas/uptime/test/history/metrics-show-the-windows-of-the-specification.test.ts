@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { caller } from '../../../../../test/harness/index.ts';
-import { DatabaseAway, run } from '../../../../kernel/db.ts';
+import { DatabaseAway, run } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { now } from '../../../../kernel/time.ts';
 import { uptime } from '../../index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { MonitorRow, monitorColumns } from '../../store/monitor-row.ts';
 import { desk, httpMonitor, made, monitor, tcpMonitor } from '../desk.ts';

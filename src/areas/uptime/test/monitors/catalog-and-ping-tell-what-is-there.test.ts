@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { desk, made } from '../desk.ts';
 
 test('the catalog offers the intervals of this server and the vantages that may report', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { desk, httpMonitor, made, monitor } from '../desk.ts';
 
 test('of many who take the last places at once, as many get one as there are', async (t) => {

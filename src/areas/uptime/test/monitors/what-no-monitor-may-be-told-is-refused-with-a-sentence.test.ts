@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../../../../test/harness/index.ts';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { desk, httpMonitor, monitor, tcpMonitor } from '../desk.ts';
 
 const http = (more: Record<string, unknown>) => httpMonitor({ http: { url: 'https://shop.example/', ...more } });

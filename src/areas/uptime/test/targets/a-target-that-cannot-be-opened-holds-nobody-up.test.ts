@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { row, run } from '../../../../kernel/db.ts';
+import { row, run } from '../../../../kernel/db/index.ts';
 import { heard } from '../../../../programs/prober/test/support.ts';
 import type { HttpTarget } from '../../../../protocols/agent.ts';
 import { makeOpener } from '../../planes/agents/opener.ts';

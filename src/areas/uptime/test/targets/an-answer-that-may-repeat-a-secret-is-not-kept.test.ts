@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../../kernel/db.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { desk, httpMonitor, made, tcpMonitor } from '../desk.ts';
 import { everythingStored, wordsIn } from '../secrets-support.ts';
 import { agent } from '../support.ts';

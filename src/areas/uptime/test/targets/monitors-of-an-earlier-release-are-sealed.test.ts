@@ -8,7 +8,7 @@ import { Compile } from 'typebox/compile';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { makeOrganization } from '../../../../identity/engine/organization.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { type Connection, openDb } from '../../../../kernel/db.ts';
+import { type Connection, openDb } from '../../../../kernel/db/index.ts';
 import { migrate, readMigrations } from '../../../../kernel/migrate.ts';
 import { openRing, seal as sealWith } from '../../../../kernel/secrets.ts';
 import { Assignment } from '../../../../protocols/agent.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { rotateKey } from '../../../../admin/key/rotate-key.ts';
-import { rows } from '../../../../kernel/db.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 import { keyIdOf, readKeys } from '../../../../kernel/secrets.ts';
 import { areas } from '../../../index.ts';
 import { desk, monitor } from '../desk.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDb } from '../../../db.ts';
+import { openDb } from '../../../db/index.ts';
 import { enqueue, enqueueMany, job, type Lane, lanes } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../../../db.ts';
+import { run } from '../../../db/index.ts';
 import { keepPostgres } from '../../../postgres/index.ts';
 import { enqueueMany, job } from '../../index.ts';
 import { eventually, ownServer, workbench } from '../support.ts';

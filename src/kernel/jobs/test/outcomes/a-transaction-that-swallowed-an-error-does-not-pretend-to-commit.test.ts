@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../../db.ts';
+import { run } from '../../../db/index.ts';
 import { enqueue, job } from '../../index.ts';
 import { workbench } from '../support.ts';
 
