@@ -169,8 +169,9 @@ export const allTransitions = ({ app }: { app: App }, { id }: { id: string }) =>
 const Untold = Type.Object({ n: Type.Integer() });
 
 /** Waits until on-call was told everything that was decided so far. */
-export const told = ({ app }: { app: App }) =>
+export const untilTold = ({ app }: { app: App }, withinMs = 20_000) =>
   eventually(async () => (await app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`))!.n === 0, {
+    withinMs,
     everyMs: 5,
   });
 

@@ -8,7 +8,7 @@ import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import type { Outcome } from '../../../../protocols/agent.ts';
-import { allTransitions, eventually, made, monitor, type Said, type ScriptedAgent, told, watched } from '../support.ts';
+import { allTransitions, eventually, made, monitor, type Said, type ScriptedAgent, untilTold, watched } from '../support.ts';
 
 const Counted = Type.Object({ results: Type.Integer(), rolled: Type.Integer(), counted: Type.Integer(), seconds: Type.Number() });
 
@@ -103,7 +103,7 @@ export async function killDuringBatches(
     changes += transitions.length;
   }
   const down = await Promise.all(watchedAll.map(async ({ id }) => (await made(qd.owner.get(`/uptime/monitors/${id}`))).state === 'down'));
-  await told(qd);
+  await untilTold(qd, 60_000); // what a killed worker had claimed is told once its lease is over
   const Firing = Type.Object({ ours: Type.Integer(), theirs: Type.Integer() });
   const [firing] = await qd.app.db.read(
     (tx) => rows(tx, Firing)`

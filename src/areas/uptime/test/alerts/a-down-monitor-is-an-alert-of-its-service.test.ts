@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { made, type ScriptedAgent, told, watched } from '../support.ts';
+import { made, type ScriptedAgent, untilTold, watched } from '../support.ts';
 
 const service = (qd: Quarterdeck, name: string): Promise<{ id: string }> => made(qd.owner.post('/uptime/services', { name }));
 // biome-ignore lint/suspicious/noExplicitAny: an incident's shape is on-call's contract
 const incidents = async ({ app, owner }: Quarterdeck): Promise<any[]> => {
-  await told({ app });
+  await untilTold({ app });
   const { incidents: found } = await made(owner.get('/oncall/incidents?status=open'));
   return Promise.all(found.map((i: { id: string }) => made(owner.get(`/oncall/incidents/${i.id}`))));
 };
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const endOf = async ({ app, owner }: Quarterdeck, id: string): Promise<any> => {
-  await told({ app });
+  await untilTold({ app });
   const incident = await made(owner.get(`/oncall/incidents/${id}`));
   const ended = incident.timeline.findLast((e: { kind: string }) => e.kind === 'alert_resolved');
   return { status: incident.status, message: ended?.message };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { eventually, made, stateOf, told, transitionsOf, watched } from '../support.ts';
+import { eventually, made, stateOf, untilTold, transitionsOf, watched } from '../support.ts';
 
 test('a monitor that goes up and down all the time keeps its alert until it holds still', async (t) => {
   const qd = await quarterdeck(t);
@@ -10,7 +10,7 @@ test('a monitor that goes up and down all the time keeps its alert until it hold
   const { agents, monitor } = await watched(qd, ['tokyo'], { serviceId, downCondition: { confirmations: 1, quorum: 1 } });
   const tokyo = agents[0]!;
   const unresolved = async () => {
-    await told(qd);
+    await untilTold(qd);
     return (await made(owner.get('/oncall/incidents?status=open'))).incidents.length;
   };
   const all = async () => (await unresolved()) + (await made(owner.get('/oncall/incidents?status=resolved'))).incidents.length;
@@ -64,7 +64,7 @@ test('a monitor that stops flapping while it is down keeps its alert', async (t)
   await clock.advance('181s');
   const flapping = async () => /quarterdeck_uptime_flapping_monitors (\d)/.exec(await metrics(qd.url))?.[1];
   await eventually(async () => (await flapping()) === '0');
-  await told(qd);
+  await untilTold(qd);
   assert.equal((await made(owner.get('/oncall/incidents?status=open'))).incidents.length, 1);
 });
 

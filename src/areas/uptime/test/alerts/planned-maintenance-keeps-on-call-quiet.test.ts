@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
-import { eventually, history, made, stateOf, told, watched } from '../support.ts';
+import { eventually, history, made, stateOf, untilTold, watched } from '../support.ts';
 
 test('during maintenance states go on changing and nobody is told; what is still down afterwards fires then', async (t) => {
   const qd = await quarterdeck(t);
@@ -11,7 +11,7 @@ test('during maintenance states go on changing and nobody is told; what is still
   const { agents, monitor } = await watched(qd, ['tokyo'], { serviceId });
   const tokyo = agents[0]!;
   const open = async () => {
-    await told(qd);
+    await untilTold(qd);
     return (await made(owner.get('/oncall/incidents?status=open'))).incidents as { id: string }[];
   };
   const plan = async (from: number, until: number) => {

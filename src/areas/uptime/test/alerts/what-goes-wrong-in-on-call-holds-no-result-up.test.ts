@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { row, rows, run } from '../../../../kernel/db/index.ts';
-import { agent, eventually, made, monitor, stateOf, told, watched } from '../support.ts';
+import { agent, eventually, made, monitor, stateOf, untilTold, watched } from '../support.ts';
 
 const once = { downCondition: { confirmations: 1, quorum: 1 } };
 
@@ -41,7 +41,7 @@ test('while on-call throws results are taken; once it does not, the incident com
   assert.equal((await jobs(qd)).filter((job) => job.dead).length, 0);
 
   await mend();
-  await told(qd);
+  await untilTold(qd);
   const [incident] = await incidents(qd, 'open');
   assert.equal(incident.title, 'checkout is down');
   await eventually(async () => (await jobs(qd)).length === 0);
@@ -60,7 +60,7 @@ test('what went down and up again before on-call could hear of it is an incident
   await tokyo.pass(its);
   assert.equal((await jobs(qd)).length, 4, 'each change has a job that waits for nobody');
   await mend();
-  await told(qd);
+  await untilTold(qd);
   assert.deepEqual(await incidents(qd, 'open'), []);
   const resolved = await incidents(qd, 'resolved');
   assert.equal(resolved.length, 2, 'one for each outage');
@@ -83,7 +83,7 @@ test('a monitor that is deleted, and one that is moved, before on-call could hea
   await made(qd.owner.delete(`/uptime/monitors/${gone.id}`));
   await made(qd.owner.patch(`/uptime/monitors/${moved.id}`, { serviceId: desk.id }));
   await mend();
-  await told(qd);
+  await untilTold(qd);
   const open = await incidents(qd, 'open');
   assert.deepEqual(
     open.map(({ title, serviceId }) => [title, serviceId]),
@@ -100,7 +100,7 @@ test('of a service that is gone nobody is told, and nothing is left to tell', as
   await made(qd.owner.delete(`/uptime/monitors/${its.id}`));
   await made(qd.owner.delete(`/uptime/services/${serviceId}`));
   await mend();
-  await told(qd);
+  await untilTold(qd);
   await eventually(async () => (await jobs(qd)).length === 0);
   assert.deepEqual([await incidents(qd, 'open'), await incidents(qd, 'resolved')], [[], []]);
 });

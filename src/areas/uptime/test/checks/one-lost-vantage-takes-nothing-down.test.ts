@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { made, stateOf, told, transitionsOf, watched } from '../support.ts';
+import { made, stateOf, untilTold, transitionsOf, watched } from '../support.ts';
 
 test('a vantage that falls silent takes nothing down and keeps nothing up', async (t) => {
   const qd = await quarterdeck(t);
@@ -54,7 +54,7 @@ test('vantages that report the same outage at the same moment fire one alert', a
       ]);
     for (const { status, body } of [...(await failing()), ...(await failing())]) assert.equal(status, 200, JSON.stringify(body));
     assert.equal(await stateOf(owner, monitor), 'down');
-    await told(qd);
+    await untilTold(qd);
     const { incidents } = await made(owner.get('/oncall/incidents?status=open'));
     assert.equal(incidents.length, 1, 'one incident of the service for everything that failed together');
     assert.equal(incidents[0].firingAlerts, 1 + others.length);
@@ -62,7 +62,7 @@ test('vantages that report the same outage at the same moment fire one alert', a
     assert.equal(transitions.filter((x: { to: string }) => x.to === 'down').length, round);
     for (let i = 0; i < 2; i++)
       await Promise.all([...agents.map((each) => each.pass(monitor)), ...others.map((o) => o.agents[0]!.pass(o.monitor))]);
-    await told(qd);
+    await untilTold(qd);
     assert.deepEqual((await made(owner.get('/oncall/incidents?status=open'))).incidents, []);
   }
 });

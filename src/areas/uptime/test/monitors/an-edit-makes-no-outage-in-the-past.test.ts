@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { now } from '../../../../kernel/time.ts';
-import { allTransitions, made, stateOf, told, watched } from '../support.ts';
+import { allTransitions, made, stateOf, untilTold, watched } from '../support.ts';
 
 test('a monitor that goes down because its condition was changed is down since then', async (t) => {
   const qd = await quarterdeck(t);
@@ -23,7 +23,7 @@ test('a monitor that goes down because its condition was changed is down since t
   assert.equal(await stateOf(owner, monitor), 'down');
   const down = (await allTransitions(qd, monitor)).at(-1)!;
   assert.ok(down.since >= edited, `down since ${down.since}, edited at ${edited}`);
-  await told(qd);
+  await untilTold(qd);
   const [incident] = (await made(owner.get('/oncall/incidents?status=open'))).incidents;
   const [alert] = (await made(owner.get(`/oncall/incidents/${incident.id}`))).alerts;
   assert.equal(alert.startsAt, down.since);
