@@ -47,9 +47,11 @@ export const frameHeaders = (request: IncomingMessage): string[] => {
   return headers;
 };
 
-function setFrameHeaders(request: IncomingMessage, response: ServerResponse) {
-  const headers = frameHeaders(request);
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i]!, headers[i + 1]!);
+function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
+  if (requestId !== undefined) response.setHeader('X-Request-Id', requestId);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  if (cameByTls) response.setHeader('Strict-Transport-Security', hsts);
 }
 
 /** Aborted when the caller goes away before it has the whole answer. */
@@ -124,8 +126,14 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
     if (!plane.writesFrameHeaders) setFrameHeaders(request, response);
     try {
       const handled = handle(request, response);
-      if (handled) handled.then(() => count(response.statusCode)).catch((error) => fail(request, response, error));
-      else count(response.statusCode);
+      if (!handled) {
+        count(response.statusCode);
+        return true;
+      }
+      handled.then(
+        () => count(response.statusCode),
+        (error) => fail(request, response, error),
+      );
     } catch (error) {
       fail(request, response, error);
     }
