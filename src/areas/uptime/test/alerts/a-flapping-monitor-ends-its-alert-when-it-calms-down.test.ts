@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { eventually, made, stateOf, untilTold, transitionsOf, watched } from '../support.ts';
+import { eventually, made, stateOf, transitionsOf, untilTold, watched } from '../support.ts';
 
 test('a monitor that goes up and down all the time keeps its alert until it holds still', async (t) => {
   const qd = await quarterdeck(t);

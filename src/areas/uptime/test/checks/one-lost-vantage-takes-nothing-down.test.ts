@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { made, stateOf, untilTold, transitionsOf, watched } from '../support.ts';
+import { made, stateOf, transitionsOf, untilTold, watched } from '../support.ts';
 
 test('a vantage that falls silent takes nothing down and keeps nothing up', async (t) => {
   const qd = await quarterdeck(t);
