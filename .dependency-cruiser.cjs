@@ -38,14 +38,20 @@ module.exports = {
       from: { path: '^src/(areas/[^/]+|identity)/rules/', pathNot: '/test/' },
       to: {
         path: '^src/|node_modules/(pg|fastify)/',
-        pathNot: ['^src/(areas/[^/]+|identity)/rules/', '^src/kernel/(errors|instant|onward|time-zone|growing-buffer)\\.ts$', '^src/protocols/'],
+        pathNot: [
+          '^src/(areas/[^/]+|identity)/rules/',
+          '^src/kernel/(errors|instant|onward|time-zone|growing-buffer)\\.ts$',
+          '^src/protocols/',
+        ],
       },
     },
     {
       name: 'store-knows-only-rows',
       severity: 'error',
       from: { path: '^src/(areas/[^/]+|identity)/store/', pathNot: '/test/' },
-      to: { path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)|^src/identity/engine/' },
+      to: {
+        path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)|^src/identity/engine/',
+      },
     },
     {
       name: 'engine-knows-nobody-who-asks',
@@ -80,7 +86,10 @@ module.exports = {
     {
       name: 'only-store-speaks-sql',
       severity: 'error',
-      from: { path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)', pathNot: '/test/' },
+      from: {
+        path: '^src/areas/[^/]+/(operations|engine|planes|clients|views|jobs\\.ts|tasks\\.ts|open\\.ts|index\\.ts|metrics\\.ts)',
+        pathNot: '/test/',
+      },
       to: { path: ['^src/kernel/(sql|db/rows|postgres|migrate)', 'node_modules/pg/'], dependencyTypesNot: ['type-only'] },
     },
     {
@@ -89,7 +98,11 @@ module.exports = {
       from: { path: '^src/programs/', pathNot: '/test/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/programs/', '^src/protocols/', '^src/kernel/(guard/|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)'],
+        pathNot: [
+          '^src/programs/',
+          '^src/protocols/',
+          '^src/kernel/(guard/|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
+        ],
       },
     },
     {

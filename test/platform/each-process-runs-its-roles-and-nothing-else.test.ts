@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -28,6 +29,7 @@ test('processes of different roles on one database are one product', async (t) =
   const smtp = await fakeSmtp(t);
   const target = createServer((_request, response) => response.end('fine')).listen(0, '127.0.0.1');
   t.after(() => target.close());
+  await once(target, 'listening');
   const { port } = target.address() as AddressInfo;
   const { api, beside } = await house(t, {
     QUARTERDECK_SMTP_RELAY: smtp.url,
@@ -67,13 +69,10 @@ test('processes of different roles on one database are one product', async (t) =
 
   // What the API's process takes in, the worker sends, and the prober checks.
   const { id } = (await api.owner.post('/oncall/services', { name: 'shop' })).body;
-  const policy = (
-    await api.owner.post('/oncall/escalation-policies', {
-      name: 'p',
-      steps: [{ target: { kind: 'user', id: api.owner.userId }, waitSeconds: 60 }],
-    })
-  ).body;
-  assert.equal((await api.owner.put(`/oncall/services/${id}`, { escalationPolicyId: policy.id })).status, 200);
+  const step = { target: { kind: 'user', id: api.owner.userId, label: '' }, waitSeconds: 60 };
+  const policy = await api.owner.post('/oncall/escalation-policies', { name: 'everybody', repeat: 0, steps: [step] });
+  assert.equal(policy.status, 201, JSON.stringify(policy.body));
+  assert.equal((await api.owner.put(`/oncall/services/${id}`, { escalationPolicyId: policy.body.id })).status, 200);
   assert.equal((await api.owner.post('/oncall/incidents', { serviceId: id, title: 'first' })).status, 201);
   await eventually(async () => smtp.received.some((mail) => mail.data.includes('first')));
   const monitor = await api.owner.post('/uptime/monitors', {

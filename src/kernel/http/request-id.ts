@@ -25,9 +25,6 @@ export function nameRequest(request: IncomingMessage, peers: Peers): void {
 /** RFC 6797: whoever came by TLS comes by nothing else for a year. */
 export const hsts = 'max-age=31536000';
 
-/** For handlers of raw HTTP; the local prober's requests come by a socket of their own and have none. */
-export const requestIdHeader = ({ requestId }: IncomingMessage): Record<string, string> => (requestId ? { 'X-Request-Id': requestId } : {});
-
 declare module 'node:http' {
   interface IncomingMessage {
     requestId?: string;
