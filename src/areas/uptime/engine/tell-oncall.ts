@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { receiveMonitorAlert } from '../../oncall/index.ts';
-import { deleteTellings, insertTellings, lockTellings, type Telling } from '../store/tellings.ts';
+import { deleteTellings, insertTellings, lockTellings, type Telling, untoldMonitors } from '../store/tellings.ts';
 
 // On-call hears of monitors by jobs, so that nothing that goes wrong there can keep results from being taken. Whoever moves a monitor
 // decides in its own transaction what on-call must be told, and writes that down with a job. The job tells it, in a transaction of its own.
@@ -15,10 +15,13 @@ import { deleteTellings, insertTellings, lockTellings, type Telling } from '../s
 //   on-call throws                                undone as above; again after a pause that grows to half a minute, and never given up
 //
 // Order: the transactions that decide about one monitor come one after the other (they lock its state), so its tellings are numbered in
-// the order of what happened. A job tells everything of its monitor that was committed before it began, oldest first, and locks it
-// meanwhile: whichever job of a monitor runs first, `down` comes before the `up` that followed it, and a monitor that went down and up
-// again before anybody ran leaves an incident that was opened and resolved. Each transaction has a job with a key of its own: to insert it
-// waits for nobody, least of all for a job of the same monitor that is being run.
+// the order of what happened. Whoever tells a monitor tells everything of it that was committed before, oldest first, and locks it
+// meanwhile: whichever job runs first, `down` comes before the `up` that followed it, and a monitor that went down and up again before
+// anybody ran leaves an incident that was opened and resolved. Each transaction has its jobs, one for each service, with keys of their own:
+// to insert them waits for nobody, least of all for a job of the same service that is being run.
+//
+// On-call takes one delivery for a service at a time, so one job tells all monitors of a service that have changed together: many at once
+// do not fill the lane that pages are sent from. Each monitor is a transaction of its own: one that on-call cannot take stops no other.
 
 const longestPauseSeconds = 30;
 
@@ -28,19 +31,29 @@ const pauseAfter = (attempt: number) => (Math.min(longestPauseSeconds, 2 ** Math
 /** So often that it is no accident. */
 const tellingAttempts = 3;
 
-/** Tells on-call what it has not heard of a monitor. Safe to run twice: what was told is gone in the same transaction. */
+/** Tells on-call what it has not heard of the monitors of a service. Safe to run twice: what was told is gone in the same transaction. */
 export const tellOncall = job(
   'uptime.tell-oncall',
-  { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter, deadlineSeconds: 60 },
-  async ({ key, org = '', attempt, log, finishWith }) => {
-    const monitorId = key.split(' ', 1)[0]!;
-    try {
-      await finishWith((tx) => tellUntold(tx, org, monitorId));
-    } catch (error) {
-      if (attempt === tellingAttempts)
-        log.error({ err: error, monitor: monitorId }, 'on-call does not take the alert of a monitor; it is told again until it does');
-      throw error;
+  { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter },
+  async ({ key, org = '', db, attempt, log, signal, fence, finishWith }) => {
+    const serviceId = key.split(' ', 1)[0]!;
+    const monitors = await db.read((tx) => untoldMonitors(tx, org, serviceId));
+    const failures: unknown[] = [];
+    for (const [i, id] of monitors.entries()) {
+      signal.throwIfAborted();
+      const isLast = i === monitors.length - 1 && failures.length === 0;
+      const told = isLast
+        ? finishWith((tx) => tellUntold(tx, org, id))
+        : db.write(async (tx) => {
+            await fence(tx);
+            await tellUntold(tx, org, id);
+          });
+      await told.catch((error) => failures.push(error));
     }
+    if (failures.length === 0) return;
+    if (attempt === tellingAttempts)
+      log.error({ err: failures[0], serviceId }, 'on-call does not take what monitors say of a service; it is told again until it does');
+    throw failures[0];
   },
 );
 
@@ -55,10 +68,10 @@ export async function tellUntold(tx: Tx, org: string, monitorId: string): Promis
 export async function tellLater(tx: Tx, tellings: readonly Telling[]): Promise<void> {
   if (!tellings.length) return;
   const written = await insertTellings(tx, tellings);
-  const newest = new Map(written.toSorted((a, b) => a.no - b.no).map((w) => [w.monitor_id, w]));
+  const newest = new Map(written.toSorted((a, b) => a.no - b.no).map((w) => [w.service_id, w]));
   await enqueueMany(
     tx,
     tellOncall,
-    [...newest.values()].map(({ org_id: org, monitor_id, no }) => ({ key: `${monitor_id} ${no}`, org })),
+    [...newest.values()].map(({ org_id: org, service_id, no }) => ({ key: `${service_id} ${no}`, org })),
   );
 }

@@ -19,7 +19,7 @@ export interface Telling {
   alert: Static<typeof Alert>;
 }
 
-const NewRow = Type.Object({ org_id: Type.String(), monitor_id: Type.String(), no: Type.Integer() });
+const NewRow = Type.Object({ org_id: Type.String(), service_id: Type.String(), no: Type.Integer() });
 
 /** In the order given: the numbers of one monitor grow with it. */
 export const insertTellings = (tx: Tx, tellings: readonly Telling[]) => rows(tx, NewRow)`
@@ -27,7 +27,14 @@ export const insertTellings = (tx: Tx, tellings: readonly Telling[]) => rows(tx,
   select t.org, t.alert ->> 'monitorId', t.alert, kernel.now()
     from jsonb_to_recordset(${JSON.stringify(tellings.map((t, i) => ({ ...t, i })))}::jsonb) as t(org text, alert jsonb, i int)
    order by t.i
-  returning org_id, monitor_id, no`;
+  returning org_id, alert ->> 'serviceId' as service_id, no`;
+
+/** The monitors of a service of which something is still to be told, those that wait for longest first. Few rows: most are told at once. */
+export const untoldMonitors = async (tx: Tx, org: string, serviceId: string): Promise<string[]> =>
+  (
+    await rows(tx, Type.Object({ monitor_id: Type.String() }))`
+      select monitor_id from uptime.telling where org_id = ${org} and alert ->> 'serviceId' = ${serviceId} group by monitor_id order by min(no)`
+  ).map((t) => t.monitor_id);
 
 const TellingRow = Type.Object({ no: Type.Integer(), alert: Alert });
 

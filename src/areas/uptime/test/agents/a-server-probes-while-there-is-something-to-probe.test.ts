@@ -55,7 +55,10 @@ test('two servers share what is checked from here, and one that stops leaves its
   const monitors = [];
   for (const shop of shops) monitors.push(await monitor(qd.owner, ['local'], { http: { url: shop.url }, intervalSeconds: 60 }));
   await eventually(async () => shops.every((shop) => shop.hits > 0));
-  const pids = await Promise.all([0, 1, 2].map((place) => proberPid(qd.dataDir, place)));
+  const probers = () => Promise.all([0, 1, 2].map((place) => proberPid(qd.dataDir, place)));
+  // The first may have checked everything before the second has begun.
+  await eventually(async () => (await probers()).filter((pid) => pid !== undefined).length >= 2);
+  const pids = await probers();
   assert.deepEqual(
     pids.map((pid) => pid !== undefined),
     [true, true, false],

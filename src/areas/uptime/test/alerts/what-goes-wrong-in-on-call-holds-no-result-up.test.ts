@@ -111,7 +111,10 @@ test('three hundred that go down at once are a handful of statements, none of th
   const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
   const tokyo = await agent(qd, 'tokyo');
   const monitors: { id: string }[] = [];
-  for (let i = 0; i < 300; i++) monitors.push(await monitor(qd.owner, ['tokyo'], { serviceId, ...once }));
+  for (let i = 0; i < 300; i++) {
+    if (i % 50 === 0) await tokyo.session(); // a vantage that was silent for a while takes no new monitor
+    monitors.push(await monitor(qd.owner, ['tokyo'], { serviceId, ...once }));
+  }
   const all = (outcome: 'pass' | 'error') => tokyo.report(...monitors.map(({ id }) => ({ monitor: id, outcome })));
   await all('pass');
 
@@ -138,7 +141,7 @@ test('three hundred that go down at once are a handful of statements, none of th
     statements.filter((text) => text.includes('oncall.')),
     [],
   );
-  assert.equal((await jobs(qd)).length, 300);
+  assert.equal((await jobs(qd)).length, 1, 'they are of one service');
   const Untold = Type.Object({ n: Type.Integer() });
   const untold = await qd.app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`);
   assert.equal(untold!.n, 300);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { families } from '../../rules/export-families.ts';
 
-const file = (name: string) => readFileSync(new URL(`../../../../deploy/uptime/${name}`, import.meta.url), 'utf8');
+const file = (name: string) => readFileSync(new URL(`../../../../../deploy/uptime/${name}`, import.meta.url), 'utf8');
 
 const exported = new Map(families({ monitors: [], vantages: [] }).map((f) => [f.name, f.type]));
 
