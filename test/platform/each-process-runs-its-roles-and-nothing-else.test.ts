@@ -78,7 +78,9 @@ test('processes of different roles on one database are one product', async (t) =
   const monitor = await api.owner.post('/uptime/monitors', {
     name: 'shop',
     serviceId: id,
+    kind: 'http',
     intervalSeconds: 5,
+    timeoutMs: 2_000,
     vantages: ['local'],
     http: { url: `http://127.0.0.1:${port}/` },
   });

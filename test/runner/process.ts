@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import test from 'node:test';
+import { suite } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { added, handles, settings } from './footprint.ts';
@@ -24,8 +24,9 @@ async function runFile(file: string): Promise<void> {
   const began = { at: now(), cpu: cpuMs() };
   tell({ type: 'begun', file });
   const reported = once(reports, 'reported') as Promise<[{ tests: number; failed: number }]>;
-  // A limit that no file reaches: each of its tests has its own, from the command line.
-  await test(file, { timeout: 2 ** 31 - 1 }, async () => void (await import(pathToFileURL(resolve(file)).href)));
+  // A suite's tests begin once all of it has been read, as with node's own runner: what stands below a test is there by then. Its limit
+  // is one that no file reaches: each of its tests has its own, from the command line.
+  void suite(file, { timeout: 2 ** 31 - 1 }, async () => void (await import(pathToFileURL(resolve(file)).href)));
   const [{ tests, failed }] = await reported;
 
   const problems: string[] = [];

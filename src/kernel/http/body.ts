@@ -15,6 +15,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
     discard(request);
     return Promise.reject(tooLarge(maxBytes));
   }
+  if (request.destroyed) return Promise.reject(cutOff()); // it left while we asked who it is: nothing more will be said of it
   return new Promise((resolve, reject) => {
     const body = new GrowingBuffer(maxBytes);
     const timer = setTimeout(
@@ -36,12 +37,13 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
       else body.add(chunk);
     };
     const onEnd = () => finish();
-    const onError = () => finish(new Refusal(400, 'invalid', 'the body was cut off'));
-    const onClose = () => finish(new Refusal(400, 'invalid', 'the body was cut off'));
+    const onError = () => finish(cutOff());
+    const onClose = () => finish(cutOff());
     request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   });
 }
 
+const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
 const discarded = new WeakSet<IncomingMessage>();
