@@ -11,6 +11,7 @@ import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
 import { openStorage } from './boot/storage.ts';
 import { bindOperations } from './identity/control-api/index.ts';
+import { readBodies } from './identity/control-api/read-bodies.ts';
 import { lastRequests } from './identity/last-request.ts';
 import { httpPayment, noPayment } from './identity/payment.ts';
 import { makePrincipals, type Principals } from './identity/principal.ts';
@@ -78,6 +79,7 @@ type Stops = (() => Promise<unknown>)[];
 
 async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
   const { config, log, areas } = options;
+  requireAddress(config, log);
   const tls = readTls(config);
   const database = options.database ?? (await openDatabase(config, log));
   stops.push(() => database.stop());
@@ -104,6 +106,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
+  readBodies(server);
   measureRequests(server, metrics);
   probes(server, app, metrics, roles);
   if (roles.has('api')) serveControlApi(server, app, open, principals, stops);
@@ -182,6 +185,18 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
   docs(server, served, version, app.log);
+}
+
+/** Links in pages and mails, and the provider's callbacks, lead to the control API: a worker beside it must be told where that is. */
+function requireAddress({ roles, public_url }: Config, log: Logger) {
+  if (public_url) return;
+  if (roles.includes('api') && !roles.includes('registry'))
+    log.warn('logins for the registry name this process, which does not serve it; set QUARTERDECK_PUBLIC_URL to where both are reached');
+  if (roles.includes('api') || !roles.includes('worker')) return;
+  throw new Stop(
+    exitCodes.configuration,
+    'a worker without the role api sends links that lead to another process; set QUARTERDECK_PUBLIC_URL to where the API is reached',
+  );
 }
 
 /** Requests under way may finish; whoever takes longer than this is cut off. */

@@ -23,7 +23,8 @@ export interface OpenAreas {
 export async function openAreas(areas: readonly AnyArea[], host: Host): Promise<OpenAreas> {
   const opened: OpenAreas['opened'] = [];
   const stop = async () => {
-    for (const { opened: made } of opened.splice(0).reverse()) await made.stop?.();
+    for (const { area, opened: made } of opened.splice(0).reverse())
+      await made.stop?.().catch((error) => host.app.log.error({ err: error, area: area.name }, 'an area did not stop cleanly'));
   };
   try {
     for (const area of areas) opened.push({ area, opened: area.open ? await area.open(host) : { own: undefined } });

@@ -3,13 +3,21 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Record<string, string>;
+  /** Whoever noticed it has told the operator already. */
+  readonly isTold: boolean;
 
-  constructor(status: number, code: string, sentence: string, options: { cause?: unknown; headers?: Record<string, string> } = {}) {
+  constructor(
+    status: number,
+    code: string,
+    sentence: string,
+    options: { cause?: unknown; headers?: Record<string, string>; isTold?: boolean } = {},
+  ) {
     super(sentence, { cause: options.cause });
     this.name = 'Refusal';
     this.status = status;
     this.code = code;
     this.headers = options.headers ?? {};
+    this.isTold = options.isTold ?? false;
   }
 }
 

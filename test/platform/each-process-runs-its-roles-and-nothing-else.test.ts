@@ -19,7 +19,12 @@ const text = async (url: string, path: string) => {
 async function house(t: TestContext, env: Record<string, string>) {
   const api = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api' } });
   const { dir } = await scratch(t);
-  const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1' };
+  const shared = {
+    ...env,
+    QUARTERDECK_DATABASE_URL: urlOf(api.connection),
+    QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1',
+    QUARTERDECK_PUBLIC_URL: api.url,
+  };
   const beside = (roles: string): ServerProcess =>
     serverProcess(t, { dir, dataDir: api.dataDir, env: { ...shared, QUARTERDECK_ROLES: roles } });
   return { api, beside };
@@ -66,6 +71,12 @@ test('processes of different roles on one database are one product', async (t) =
     );
   }
   assert.equal((await caller(urls.api, api.owner.key).get('/me')).status, 200);
+  const broken = await fetch(`${urls.worker}/api/v1/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{',
+  });
+  assert.deepEqual([broken.status, broken.headers.get('x-error-code')], [404, 'served_elsewhere'], 'whatever comes with it');
 
   // What the API's process takes in, the worker sends, and the prober checks.
   const { id } = (await api.owner.post('/oncall/services', { name: 'shop' })).body;
@@ -75,6 +86,7 @@ test('processes of different roles on one database are one product', async (t) =
   assert.equal((await api.owner.put(`/oncall/services/${id}`, { escalationPolicyId: policy.body.id })).status, 200);
   assert.equal((await api.owner.post('/oncall/incidents', { serviceId: id, title: 'first' })).status, 201);
   await eventually(async () => smtp.received.some((mail) => mail.data.includes('first')));
+  assert.ok(smtp.received[0]!.data.includes(`${api.url}/oncall/ack/`), 'links lead to the API, whoever sends them');
   const monitor = await api.owner.post('/uptime/monitors', {
     name: 'shop',
     serviceId: id,

@@ -35,12 +35,13 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { findLostWork, heartbeat, staleAlerts } from './tasks.ts';
+import { findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
 export { serviceReferences } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
+export { tryLockDeliveries } from './store/alerts.ts';
 
 export const oncall = defineArea({
   name: 'oncall',
@@ -85,6 +86,6 @@ export const oncall = defineArea({
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
   jobs: [stepJob, pageJob],
-  tasks: [staleAlerts, findLostWork, heartbeat],
+  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat],
   open: openOncall,
 });

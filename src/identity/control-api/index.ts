@@ -4,13 +4,11 @@ import type { AnyAnswer, Operation } from '../operation.ts';
 import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
 import { askOperation, checksOf, sendAnswer } from './ask.ts';
 import { makeMemory } from './memory.ts';
-import { readBodies } from './read-bodies.ts';
 
 /** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
 export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   const { app } = binding;
   server.decorateRequest('principal', undefined);
-  readBodies(server);
   const guesses = makeGuesses(app);
   const admit = makeAdmission(binding, guesses);
   const fromMemory = makeMemory(app);

@@ -21,6 +21,8 @@ export interface Plane {
   open(): PlaneHandler;
   /** Says no, in the protocol's own words. The frame has set its headers; what is still being sent is discarded afterwards. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
+  /** Told of every failure but a caller's leaving, also when it is too late to refuse. */
+  failed?(error: unknown): void;
   /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. */
   writesFrameHeaders?: true;
 }
@@ -99,12 +101,16 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
-  const say = (error: unknown, request: IncomingMessage) =>
-    log.error({ err: error, requestId: request.requestId, plane: plane.name }, 'a request failed in a way that nobody foresaw');
+  const say = (error: unknown, { requestId, method, url }: IncomingMessage, status: number) =>
+    log.error({ err: error, requestId, plane: plane.name, method, path: url?.split('?', 1)[0], status }, 'request failed');
 
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
-    if (isCallerGone(error) || response.destroyed) return void response.destroy();
-    if (refusalFor(error, request).code === 'internal') say(error, request);
+    if (isCallerGone(error)) return void response.destroy();
+    plane.failed?.(error);
+    if (response.destroyed) return;
+    const { status, code, isTold } = refusalFor(error, request);
+    // Whoever is slowed down must not fill the operator's log instead.
+    if (status >= 500 && code !== 'rate_limited' && !isTold) say(error, request, status);
     if (response.headersSent) return void response.destroy();
     if (plane.writesFrameHeaders) setFrameHeaders(request, response);
     plane.refuse(request, response, error);
@@ -116,7 +122,7 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
     try {
       refuse(request, response, error);
     } catch (worse) {
-      say(worse, request);
+      say(worse, request, 500);
       response.destroy();
     }
   };

@@ -95,7 +95,7 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
   });
 
   server.setErrorHandler((error, request, reply) => {
-    const refusal = asRefusal(error, request);
+    const refusal = asRefusal(error, request, elsewhere);
     // Whoever is slowed down must not fill the operator's log instead.
     if (refusal.status >= 500 && refusal.code !== 'rate_limited')
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
@@ -140,7 +140,7 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
   ...(request.raw.httpVersionMajor === 1 && refusal.headers.connection ? { connection: 'close' } : {}),
 });
 
-function asRefusal(error: unknown, request: FastifyRequest): Refusal {
+function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
   const away = request.routeOptions.config.away ?? 503;
   if (error instanceof DatabaseAway) {
@@ -153,7 +153,7 @@ function asRefusal(error: unknown, request: FastifyRequest): Refusal {
       },
     );
   }
-  const theirs = asFastifyRefused(error, request);
+  const theirs = asFastifyRefused(error, request, elsewhere);
   if (theirs) return theirs;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {
     cause: error,
@@ -161,10 +161,10 @@ function asRefusal(error: unknown, request: FastifyRequest): Refusal {
 }
 
 /** Fastify has rules and words of its own, such as that QUERY needs a Content-Type: what it blames on the caller is said in ours. */
-function asFastifyRefused(error: unknown, request: FastifyRequest): Refusal | undefined {
+function asFastifyRefused(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal | undefined {
   const { code, statusCode = 500 } = error as Partial<FastifyError>;
   if (!code?.startsWith('FST_') || statusCode >= 500) return undefined;
-  if (request.is404) return noSuchOperation(request);
+  if (request.is404) return elsewhere?.() ?? noSuchOperation(request);
   if (statusCode === 413) return new Refusal(413, 'too_large', 'the body is too large', { cause: error });
   if (statusCode === 415)
     return new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json', { cause: error });

@@ -15,7 +15,7 @@ export {
   task,
 } from './declare.ts';
 export { cancel, enqueue, enqueueMany, type NewJob, reschedule } from './enqueue.ts';
-export { type JobFigures, jobFigures } from './figures.ts';
+export { failingFor, type JobFigures, jobFigures } from './figures.ts';
 export { claim, type Queue, renew, settle } from './lease.ts';
 export { type Channel, channelNamed, clockMoved, makeWaker, type Waker, wake } from './wake.ts';
 export { startWorker, type Worker, type WorkerEvents, type WorkerOptions } from './worker.ts';

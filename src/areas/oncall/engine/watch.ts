@@ -1,8 +1,9 @@
 // What the platform looks after by itself, whether or not anybody asks.
 import type { Db, Tx } from '../../../kernel/db/index.ts';
-import { enqueueMany } from '../../../kernel/jobs/index.ts';
+import { enqueueMany, failingFor } from '../../../kernel/jobs/index.ts';
 import { tellHeartbeat } from '../clients/heartbeat.ts';
 import { takeStale } from '../store/alerts.ts';
+import { forgetEarlyEnds } from '../store/early-ends.ts';
 import { type Lag, lag } from '../store/figures.ts';
 import { overdueWalks } from '../store/incidents.ts';
 import { overduePages } from '../store/pages.ts';
@@ -26,6 +27,9 @@ export async function tellStaleAlerts(tx: Tx): Promise<void> {
     );
 }
 
+/** What was kept in case that something late arrives. */
+export const forgetOldEnds = (tx: Tx): Promise<number> => forgetEarlyEnds(tx);
+
 const overdueSeconds = 30;
 
 /** Steps and pages that are overdue get their job again if it is gone; enqueueing what is there already does nothing. How many had none. */
@@ -40,9 +44,10 @@ export async function requeueLostWork(tx: Tx): Promise<{ walks: number; pages: n
 const mostLagSeconds = 60;
 
 /** Tells the operator's watcher that pages go out in time; when they do not, it hears nothing, and we return how late they are. */
-export async function beatHeart(db: Db, url: string, signal: AbortSignal): Promise<Lag | undefined> {
-  const late = await db.read(lag);
-  if (Math.max(late.escalation, late.page) > mostLagSeconds) return late;
+export async function beatHeart(db: Db, url: string, signal: AbortSignal): Promise<(Lag & { failing: number }) | undefined> {
+  // Also what fails before it becomes a page: alerts of monitors that are not taken.
+  const late = await db.read(async (tx) => ({ ...(await lag(tx)), failing: await failingFor(tx, 'page') }));
+  if (Math.max(late.escalation, late.page, late.failing) > mostLagSeconds) return late;
   await tellHeartbeat(url, signal);
   return undefined;
 }

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Delivered } from '../rules/alerts.ts';
 import type { Known } from '../rules/attach.ts';
@@ -15,10 +15,15 @@ export interface Origin {
   sourceName: string;
 }
 
+const deliveries = (org: string, serviceId: string) => sql`hashtextextended(${`oncall ${org} ${serviceId}`}, 0)`;
+
 /** One delivery for a service at a time, whatever source it came by. */
-export const deliveryLock = (org: string, serviceId: string) =>
-  sql`pg_advisory_xact_lock(hashtextextended(${`oncall ${org} ${serviceId}`}, 0))`;
+export const deliveryLock = (org: string, serviceId: string) => sql`pg_advisory_xact_lock(${deliveries(org, serviceId)})`;
 export const lockDeliveries = (tx: Tx, org: string, serviceId: string) => run(tx)`select ${deliveryLock(org, serviceId)}`;
+
+/** The same, unless somebody else has the turn: for those who can come again. */
+export const tryLockDeliveries = async (tx: Tx, org: string, serviceId: string): Promise<boolean> =>
+  (await row(tx, Type.Object({ mine: Type.Boolean() }))`select pg_try_advisory_xact_lock(${deliveries(org, serviceId)}) as mine`)!.mine;
 
 const KnownRow = Type.Object({
   id: Type.String(),

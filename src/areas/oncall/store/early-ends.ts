@@ -18,7 +18,7 @@ export const hasEnded = async (tx: Tx, org: string, o: Occurrence): Promise<bool
                     where org_id = ${org} and service_id = ${o.serviceId} and monitor_id = ${o.monitorId}
                       and starts_at = ${o.startsAt}::timestamptz(3)) as ended`)!.ended;
 
-/** Remembers an end whose beginning has not arrived, long enough for whatever delivers it; older ones of the same monitor are forgotten. */
+/** Remembers an end whose beginning has not arrived, long enough for whatever delivers it. */
 export async function rememberEarlyEnd(tx: Tx, org: string, o: Occurrence): Promise<void> {
   await run(tx)`
     insert into oncall.early_end (org_id, service_id, monitor_id, starts_at, heard_at)
@@ -27,7 +27,6 @@ export async function rememberEarlyEnd(tx: Tx, org: string, o: Occurrence): Prom
                         where org_id = ${org} and service_id = ${o.serviceId} and source_id = ${o.monitorId} and fingerprint = ${o.monitorId}
                           and starts_at = ${o.startsAt}::timestamptz(3))
     on conflict do nothing`;
-  await run(tx)`
-    delete from oncall.early_end
-     where org_id = ${org} and service_id = ${o.serviceId} and monitor_id = ${o.monitorId} and heard_at < kernel.now() - interval '30 days'`;
 }
+
+export const forgetEarlyEnds = (tx: Tx) => run(tx)`delete from oncall.early_end where heard_at < kernel.now() - interval '30 days'`;

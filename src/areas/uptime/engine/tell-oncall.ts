@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
-import { receiveMonitorAlert } from '../../oncall/index.ts';
-import { deleteTellings, insertTellings, lockTellings, type Telling, untoldMonitors } from '../store/tellings.ts';
+import type { Db, Tx } from '../../../kernel/db/index.ts';
+import { enqueueMany, job, RetryIn } from '../../../kernel/jobs/index.ts';
+import { receiveMonitorAlert, tryLockDeliveries } from '../../oncall/index.ts';
+import { deleteTellings, insertTellings, lateTellings, lockTellings, type Telling, untoldMonitors } from '../store/tellings.ts';
 
 // On-call hears of monitors by jobs, so that nothing that goes wrong there can keep results from being taken. Whoever moves a monitor
 // decides in its own transaction what on-call must be told, and writes that down with a job. The job tells it, in a transaction of its own.
@@ -13,6 +13,7 @@ import { deleteTellings, insertTellings, lockTellings, type Telling, untoldMonit
 //   while on-call is being told                   on-call's rows, the telling's end and the job's end are one transaction: undone, and again
 //   after that has committed                      all three are there; a worker that did not hear of it cannot finish the job once more
 //   on-call throws                                undone as above; again after a pause that grows to half a minute, and never given up
+//   the job itself is lost or dropped             a task finds tellings without one, gives them another, and says so in the log
 //
 // Order: the transactions that decide about one monitor come one after the other (they lock its state), so its tellings are numbered in
 // the order of what happened. Whoever tells a monitor tells everything of it that was committed before, oldest first, and locks it
@@ -31,24 +32,36 @@ const pauseAfter = (attempt: number) => (Math.min(longestPauseSeconds, 2 ** Math
 /** So often that it is no accident. */
 const tellingAttempts = 3;
 
+/** So often it comes again, rather than wait for its turn with a connection that pages need; then it waits, so that its turn does come. */
+const attemptsWithoutWaiting = 8;
+const turnSeconds = 0.25;
+
 /** Tells on-call what it has not heard of the monitors of a service. Safe to run twice: what was told is gone in the same transaction. */
 export const tellOncall = job(
   'uptime.tell-oncall',
   { lane: 'page', leaseSeconds: 20, maxAttempts: Number.POSITIVE_INFINITY, retry: pauseAfter },
   async ({ key, org = '', db, attempt, log, signal, fence, finishWith }) => {
     const serviceId = key.split(' ', 1)[0]!;
+    const tell = async (tx: Tx, monitorId: string) => {
+      if (attempt <= attemptsWithoutWaiting && !(await tryLockDeliveries(tx, org, serviceId)))
+        throw new RetryIn(turnSeconds, 'somebody else delivers to this service at the moment');
+      await tellUntold(tx, org, monitorId);
+    };
     const monitors = await db.read((tx) => untoldMonitors(tx, org, serviceId));
     const failures: unknown[] = [];
     for (const [i, id] of monitors.entries()) {
       signal.throwIfAborted();
       const isLast = i === monitors.length - 1 && failures.length === 0;
       const told = isLast
-        ? finishWith((tx) => tellUntold(tx, org, id))
+        ? finishWith((tx) => tell(tx, id))
         : db.write(async (tx) => {
             await fence(tx);
-            await tellUntold(tx, org, id);
+            await tell(tx, id);
           });
-      await told.catch((error) => failures.push(error));
+      await told.catch((error) => {
+        if (error instanceof RetryIn) throw error;
+        failures.push(error);
+      });
     }
     if (failures.length === 0) return;
     if (attempt === tellingAttempts)
@@ -56,6 +69,25 @@ export const tellOncall = job(
     throw failures[0];
   },
 );
+
+/** The same without a job, for somebody who cannot wait for it: what is under way when this returns was committed later. */
+export async function tellNow(db: Db, org: string, serviceId: string): Promise<void> {
+  for (const id of await db.read((tx) => untoldMonitors(tx, org, serviceId))) await db.write((tx) => tellUntold(tx, org, id));
+}
+
+/** Tellings that wait for longer than any job takes to begin, and whose job is gone: they get another. How many services that were. */
+export async function requeueLostTellings(tx: Tx): Promise<number> {
+  const late = await lateTellings(tx, lateSeconds);
+  return enqueueMany(
+    tx,
+    tellOncall,
+    late.map(({ org_id: org, service_id, no }) => ({ key: keyOf(service_id, no), org })),
+  );
+}
+const lateSeconds = 60;
+
+/** The newest telling of a service in its transaction: its job is still there, or has told all that was written before. */
+const keyOf = (serviceId: string, no: number) => `${serviceId} ${no}`;
 
 export async function tellUntold(tx: Tx, org: string, monitorId: string): Promise<void> {
   const untold = await lockTellings(tx, org, monitorId);
@@ -72,6 +104,6 @@ export async function tellLater(tx: Tx, tellings: readonly Telling[]): Promise<v
   await enqueueMany(
     tx,
     tellOncall,
-    [...newest.values()].map(({ org_id: org, service_id, no }) => ({ key: `${service_id} ${no}`, org })),
+    [...newest.values()].map(({ org_id: org, service_id, no }) => ({ key: keyOf(service_id, no), org })),
   );
 }

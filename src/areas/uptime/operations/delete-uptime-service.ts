@@ -4,14 +4,18 @@ import { notFound } from '../../../kernel/errors.ts';
 import { serviceReferences as oncallReferences } from '../../oncall/index.ts';
 import { deleteService, lockService } from '../../services/index.ts';
 import { references } from '../engine/references.ts';
+import { tellNow } from '../engine/tell-oncall.ts';
 
-export const deleteUptimeService = operation(uptime.deleteUptimeService, async ({ ctx, params }) =>
-  ctx.write(async (tx) => {
+export const deleteUptimeService = operation(uptime.deleteUptimeService, async ({ ctx, params }) => {
+  ctx.require(params.id);
+  // A monitor that was deleted this moment must not keep its service by an incident that nobody has ended yet.
+  await tellNow(ctx.app.db, ctx.org, params.id).catch(() => {}); // what on-call cannot take now stays a reason to refuse
+  return ctx.write(async (tx) => {
     const service = (await lockService(tx, ctx.org, params.id)) ?? notFound('service');
     ctx.require(service.id);
     const ours = await references(tx, ctx.org, service.id);
     const oncalls = await oncallReferences(tx, ctx.org, service.id);
     await deleteService(tx, ctx, service, [...ours, ...oncalls]);
     return noContent();
-  }),
-);
+  });
+});

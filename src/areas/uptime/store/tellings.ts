@@ -36,6 +36,11 @@ export const untoldMonitors = async (tx: Tx, org: string, serviceId: string): Pr
       select monitor_id from uptime.telling where org_id = ${org} and alert ->> 'serviceId' = ${serviceId} group by monitor_id order by min(no)`
   ).map((t) => t.monitor_id);
 
+/** Of each service with something untold for so long, the newest. */
+export const lateTellings = (tx: Tx, seconds: number) => rows(tx, NewRow)`
+  select org_id, alert ->> 'serviceId' as service_id, max(no) as no from uptime.telling
+   group by org_id, alert ->> 'serviceId' having min(created_at) < kernel.now() - make_interval(secs => ${seconds}) order by 1, 2 limit 1000`;
+
 const TellingRow = Type.Object({ no: Type.Integer(), alert: Alert });
 
 /** What is still to be told of a monitor, oldest first. Whoever else would tell it waits until this transaction ends. */

@@ -18,6 +18,8 @@ interface Options {
 
 /** A server with one plane below /plane. */
 async function standing(t: TestContext, handle: PlaneHandler, { roles = ['registry'], more = {} }: Options = {}) {
+  const log = makeLog('silent');
+  const lines = t.mock.method(log, 'error').mock;
   const registry = new Registry();
   let opened = 0;
   const plane: Plane = {
@@ -31,7 +33,7 @@ async function standing(t: TestContext, handle: PlaneHandler, { roles = ['regist
     refuse: refuseInJson,
     ...more,
   };
-  const frame = { log: makeLog('silent'), roles: new Set(roles), counted: measurePlanes(registry) };
+  const frame = { log, roles: new Set(roles), counted: measurePlanes(registry) };
   // The operator's proxy says whether TLS carried a request.
   const server = makeServer({ log: makeLog('silent'), peers: makePeers(['127.0.0.1']), raw: [standPlane(plane, frame)] });
   t.after(() => server.close());
@@ -39,6 +41,8 @@ async function standing(t: TestContext, handle: PlaneHandler, { roles = ['regist
   return {
     url,
     opened: () => opened,
+    /** The statuses of what the operator was told. */
+    logged: () => lines.calls.map(({ arguments: [fields] }) => (fields as unknown as { status: number }).status),
     counted: async () => (await registry.metrics()).split('\n').filter((line) => /_total\{/.test(line) && !line.endsWith(' 0')),
   };
 }
@@ -141,4 +145,24 @@ test('a process without the role opens nothing, and names the role', async (t) =
     ((await answer.json()) as { error: string }).error,
     /served by a process with the role registry; this one runs api, worker\./,
   );
+});
+
+test('the operator is told of what went wrong on our side, once, and of nothing else', async (t) => {
+  const { url, logged } = await standing(t, async (request) => {
+    const status = Number(request.url!.slice('/plane/'.length));
+    throw new Refusal(status, status === 503 ? 'unavailable' : 'other', 'no', { isTold: status === 502 });
+  });
+  for (const status of [400, 404, 502, 503, 507]) assert.equal((await fetch(`${url}/plane/${status}`)).status, status);
+  assert.deepEqual(logged(), [503, 507]);
+});
+
+test('a plane hears of every failure, also when it is too late to refuse', async (t) => {
+  const failures: unknown[] = [];
+  const handle: PlaneHandler = async (_request, response) => {
+    response.writeHead(200).write('half');
+    throw new Error('too late');
+  };
+  const { url } = await standing(t, handle, { more: { failed: (error) => failures.push(error) } });
+  await assert.rejects(fetch(`${url}/plane`).then((answer) => answer.text()));
+  assert.equal(failures.length, 1);
 });

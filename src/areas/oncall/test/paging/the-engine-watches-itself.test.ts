@@ -63,7 +63,7 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
 test('the heartbeat is withheld while a page is late', async (t) => {
   const watcher = await watching(t);
   // Nobody works here, so whatever falls due stays due.
-  const { owner, clock, perform } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
+  const { owner, app, clock, perform } = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_ROLES: 'api' } });
   const beat = () => perform(heartbeat);
   const { service } = await covered(owner, { steps: [[user(owner), 60]] });
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
@@ -75,4 +75,13 @@ test('the heartbeat is withheld while a page is late', async (t) => {
   await made(owner.post(`/oncall/incidents/${id}/ack`));
   await beat();
   assert.equal(watcher.beats, 2, 'nobody waits for a page any more');
+
+  // What fails before it becomes a page: an alert of a monitor that is not taken.
+  await app.db.write(
+    (tx) => run(tx)`
+    insert into kernel.job (lane, kind, key, run_at, attempts, created_at)
+    values ('page', 'test.telling', 'a', kernel.now() + interval '10 s', 4, kernel.now() - interval '2 minutes')`,
+  );
+  await beat();
+  assert.equal(watcher.beats, 2);
 });

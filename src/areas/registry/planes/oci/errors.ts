@@ -38,7 +38,7 @@ export class OciError extends Refusal {
   constructor(
     code: ErrorCode,
     sentence: string,
-    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown } = {},
+    options: { status?: number; detail?: unknown; headers?: Record<string, string>; cause?: unknown; isTold?: boolean } = {},
   ) {
     super(options.status ?? statuses[code], code, sentence, options);
     this.name = 'OciError';
@@ -65,6 +65,7 @@ export function asOciError(error: unknown): OciError | undefined {
       status: error.limited ? 429 : 502,
       headers: retryAfter(error.retrySeconds),
       cause: error,
+      isTold: true,
     });
   if (error instanceof ImmutableTag) return new OciError('DENIED', error.message);
   if (error instanceof OverQuota) return new OciError('DENIED', error.message, { detail: error.detail });
@@ -75,12 +76,14 @@ export function asOciError(error: unknown): OciError | undefined {
   if (error instanceof OffsetMismatch || error instanceof RangeUnsatisfiable)
     return new OciError('BLOB_UPLOAD_INVALID', error.message, { status: 416 });
   if ((error as { code?: unknown } | undefined)?.code === '23503')
-    return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon });
-  if (error instanceof DatabaseAway) return new OciError('UNAVAILABLE', 'the database is away; try again in a moment', { headers: soon });
+    return new OciError('UNAVAILABLE', 'the repository is being deleted; try again', { headers: soon, cause: error });
+  if (error instanceof DatabaseAway)
+    return new OciError('UNAVAILABLE', 'the database is away; try again in a moment', { headers: soon, cause: error });
   if (error instanceof Refusal)
     return new OciError(codes[error.status] ?? (error.status >= 500 ? 'UNAVAILABLE' : 'UNSUPPORTED'), error.message, {
       status: error.status,
       headers: { ...(error.status >= 500 ? soon : {}), ...error.headers },
+      cause: error,
     });
   return undefined;
 }

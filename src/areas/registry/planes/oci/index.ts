@@ -36,10 +36,8 @@ export const ociPlane = (parts: OciParts): Plane => ({
     const plane = makeDataPlane(parts);
     return (request, response) => answerRequest(plane, request, response);
   },
-  refuse: (request, response, error) => {
-    parts.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' });
-    sendError(request, response, error);
-  },
+  failed: (error) => parts.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' }),
+  refuse: sendError,
 });
 
 const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane => ({

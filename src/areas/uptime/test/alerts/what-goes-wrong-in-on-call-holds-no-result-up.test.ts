@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { row, rows, run } from '../../../../kernel/db/index.ts';
+import { tryLockDeliveries } from '../../../oncall/index.ts';
+import { findLostTellings } from '../../tasks.ts';
 import { agent, eventually, made, monitor, stateOf, untilTold, watched } from '../support.ts';
 
 const once = { downCondition: { confirmations: 1, quorum: 1 } };
@@ -146,4 +148,51 @@ test('three hundred that go down at once are a handful of statements, none of th
   const untold = await qd.app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`);
   assert.equal(untold!.n, 300);
   assert.deepEqual(await incidents(qd, 'open'), []);
+});
+
+test('a telling whose job is gone is found and told', async (t) => {
+  const qd = await quarterdeck(t);
+  const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
+  const { agents, monitor: its } = await watched(qd, ['tokyo'], { serviceId, name: 'checkout', ...once });
+  await agents[0]!.pass(its);
+  const { mend } = await breakOncall(qd);
+  await agents[0]!.fail(its);
+  await qd.app.db.write((tx) => run(tx)`delete from kernel.job where kind = 'uptime.tell-oncall'`);
+  await mend();
+  await qd.perform(findLostTellings);
+  assert.deepEqual(await jobs(qd), [], 'a moment is not late');
+  await qd.clock.advance('61s');
+  await qd.perform(findLostTellings);
+  await eventually(async () => (await incidents(qd, 'open')).length === 1);
+  await eventually(async () => (await jobs(qd)).length === 0);
+});
+
+test('while somebody else delivers to a service, telling it keeps no connection from pages, and is done in its turn', async (t) => {
+  const qd = await quarterdeck(t);
+  const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
+  const { agents, monitor: its } = await watched(qd, ['tokyo'], { serviceId, name: 'checkout', ...once });
+  await agents[0]!.pass(its);
+  const turn = Promise.withResolvers<void>();
+  const taken = Promise.withResolvers<void>();
+  const delivery = qd.app.db.write(async (tx) => {
+    await tryLockDeliveries(tx, qd.owner.orgId, serviceId);
+    taken.resolve();
+    await turn.promise;
+  });
+  await taken.promise;
+  await agents[0]!.fail(its);
+  await eventually(async () => (await jobs(qd)).some((job) => job.attempts >= 2));
+  turn.resolve();
+  await delivery;
+  await eventually(async () => (await incidents(qd, 'open')).length === 1);
+});
+
+test('a service whose last monitor was deleted while it was down can be deleted at once', async (t) => {
+  const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } }); // nobody works off jobs meanwhile
+  const { id: serviceId } = await made(qd.owner.post('/uptime/services', { name: 'shop' }));
+  const { agents, monitor: its } = await watched(qd, ['tokyo'], { serviceId, ...once });
+  await agents[0]!.pass(its);
+  await agents[0]!.fail(its);
+  await made(qd.owner.delete(`/uptime/monitors/${its.id}`));
+  assert.equal((await qd.owner.delete(`/uptime/services/${serviceId}`)).status, 204);
 });
