@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../kernel/db/index.ts';
-import type { Page } from '../../kernel/page.ts';
+import type { Slice } from '../../kernel/slice.ts';
 
 const AuditRow = Type.Object({
   id: Type.String(),
@@ -16,7 +16,7 @@ const AuditRow = Type.Object({
 export type AuditRow = Static<typeof AuditRow>;
 
 /** The newest first. */
-export const listAuditRows = (tx: Tx, org: string, { limit, after }: Page) => rows(tx, AuditRow)`
+export const listAuditRows = (tx: Tx, org: string, { limit, after }: Slice) => rows(tx, AuditRow)`
   select id, at, actor, actor_label, token_id, action, target, request_id, detail from kernel.audit
    where org_id = ${org} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import type { Page } from '../../kernel/page.ts';
+import type { Slice } from '../../kernel/slice.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { RoleUse } from '../rules/grants.ts';
 import type { Line } from '../rules/line.ts';
@@ -24,7 +24,7 @@ export type TokenRow = Static<typeof TokenRow>;
 const columns = sql`id, name, start, enabled, scope, ceilings, minters, created_at, expires_at, last_request`;
 
 /** All of somebody's, or only a token of theirs and what it minted. */
-export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Page) => rows(tx, TokenRow)`
+export const tokensOf = (tx: Tx, org: string, user: string, above: string | undefined, { limit, after }: Slice) => rows(tx, TokenRow)`
   select ${columns} from identity.token
    where org_id = ${org} and user_id = ${user} and (${after}::text is null or id < ${after})
      and (${above ?? null}::text is null or id = ${above ?? null} or ${above ?? null} = any(minters))

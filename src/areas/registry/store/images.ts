@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
-import type { Page } from '../../../kernel/page.ts';
+import type { Slice } from '../../../kernel/slice.ts';
 import { indexBounds } from '../rules/manifest.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
@@ -14,7 +14,7 @@ const RepositoryListRow = Type.Object({
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
 /** Blobs and manifests are distinct inside a repository already: one link and one row for each digest. */
-export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Page) => rows(tx, RepositoryListRow)`
+export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Slice) => rows(tx, RepositoryListRow)`
   select r.name, r.created_at,
          (select count(*) from registry.tag t where t.repository_id = r.id)::int as tag_count,
          (select coalesce(sum(m.size), 0) from registry.manifest m where m.repository_id = r.id)::bigint
@@ -26,7 +26,7 @@ export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit,
 const TagListRow = Type.Object({ name: Type.String(), digest: Type.String(), manifest_size: Type.Integer(), updated_at: Type.String() });
 export type TagListRow = Static<typeof TagListRow>;
 
-export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Page) => rows(tx, TagListRow)`
+export const tagsOf = (tx: Tx, repositoryId: number, { limit, after }: Slice) => rows(tx, TagListRow)`
   select t.name, m.digest, m.size as manifest_size, t.updated_at
     from registry.tag t join registry.manifest m on m.id = t.manifest_id
    where t.repository_id = ${repositoryId} and (${after}::text is null or t.name > ${after})

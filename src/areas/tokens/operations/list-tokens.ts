@@ -3,16 +3,16 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { tokensOf } from '../../../identity/store/tokens.ts';
-import { paged, pageOf } from '../../../kernel/page.ts';
+import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
 import { tokenView } from '../views/token.ts';
 
 export const listTokens = operation(
   tokens.listTokens,
   async ({ ctx, query }) =>
     ctx.read(async (tx) => {
-      const page = pageOf(query);
+      const slice = sliceOf(query);
       const above = ctx.principal.scopes.length ? ctx.principal.id : undefined;
-      const { items, cursor } = paged(await tokensOf(tx, ctx.org, ctx.user.id, above, page), page, (t) => t.id);
+      const { items, cursor } = cutSlice(await tokensOf(tx, ctx.org, ctx.user.id, above, slice), slice, (t) => t.id);
       const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
       return ok({ tokens: items.map((t) => tokenView(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
     }),

@@ -1,13 +1,13 @@
 import { invalid } from './errors.ts';
 
-/** Lists go on from an id: ids sort by time, and a page stays right while rows come and go. */
-export interface Page {
+/** Lists go on from an id: ids sort by time, and a piece stays right while rows come and go. */
+export interface Slice {
   limit: number;
   /** Rows after this id, in the list's own order. */
   after: string | null;
 }
 
-export const pageOf = (query: { limit?: number; cursor?: string }): Page => ({
+export const sliceOf = (query: { limit?: number; cursor?: string }): Slice => ({
   limit: query.limit ?? 1000,
   after: query.cursor === undefined ? null : decode(query.cursor),
 });
@@ -20,7 +20,7 @@ function decode(cursor: string): string {
 }
 
 /** Ask the store for one row more than the limit; this cuts it off and says where to go on. */
-export function paged<T>(found: T[], { limit }: Page, idOf: (row: T) => string): { items: T[]; cursor?: string } {
+export function cutSlice<T>(found: T[], { limit }: Slice, idOf: (row: T) => string): { items: T[]; cursor?: string } {
   if (found.length <= limit) return { items: found };
   const items = found.slice(0, limit);
   return { items, cursor: Buffer.from(idOf(items.at(-1)!)).toString('base64url') };
