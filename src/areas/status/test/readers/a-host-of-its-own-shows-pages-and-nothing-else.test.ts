@@ -74,7 +74,11 @@ test('a host of its own shows pages, and nothing else of the product', async (t)
 test('a process that shows no pages says who does, on their own host too', async (t) => {
   const env = { QUARTERDECK_STATUS_URL: 'https://status.example.com' };
   const { connection, dataDir } = await house(t, { env });
-  const worker = await quarterdeck(t, { connection, dataDir, env: { ...env, QUARTERDECK_ROLES: 'worker' } });
+  const worker = await quarterdeck(t, {
+    connection,
+    dataDir,
+    env: { ...env, QUARTERDECK_ROLES: 'worker', QUARTERDECK_PUBLIC_URL: 'http://127.0.0.1:1' },
+  });
   for (const [host, path] of [
     ['status.example.com', '/acme'],
     ['status.example.com', '/acme/subscribe'],
