@@ -46,6 +46,7 @@ const checkBatch = checker(Batch, 'body');
 
 export async function answerSession({ app }: Desk, { request, by }: Call): Promise<SessionResponse> {
   const given = checkSession(await readJson(request)) as Static<typeof SessionRequest>;
+  by.opens?.(given.instance);
   const opened = await app.db.write((tx) => openSession(tx, by, given));
   return {
     vantage: by.vantage,

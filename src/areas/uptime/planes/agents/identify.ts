@@ -9,6 +9,8 @@ import type { Speaker } from '../../store/instances.ts';
 /** Who asks, and until when that may be relied on: aborted when its token may have been revoked. */
 export interface Identity extends Speaker {
   signal: AbortSignal;
+  /** Told of the instance before it is put on record: whoever stops it then knows what to take off again. */
+  opens?(instance: string): void;
 }
 
 export type Identify = (request: IncomingMessage) => Identity | Promise<Identity>;
@@ -56,4 +58,4 @@ export const refused = () =>
   );
 
 /** Whoever reaches the socket is the server's own prober: nobody else can open its directory. */
-export const asLocal: Identify = () => ({ vantage: 'local', agentId: undefined, signal: new AbortController().signal });
+export const asLocal = (): Identity => ({ vantage: 'local', agentId: undefined, signal: new AbortController().signal });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import http, { type IncomingMessage, type Server } from 'node:http';
+import http, { type Server } from 'node:http';
 import type { App } from '../../../../../kernel/app.ts';
 import { type PlaneMetrics, standPlane } from '../../../../../kernel/http/plane.ts';
 import type { Logger } from '../../../../../kernel/log.ts';
@@ -26,7 +26,7 @@ interface Local {
   readonly server: Server;
   /** The name under which this server stands by. */
   readonly standby: string;
-  /** When the prober last asked anything, and the instance that it named. */
+  /** When the prober last asked anything, and the instance that it opened a session for. */
   heardAt: number;
   instance: string | undefined;
   prober: Prober | undefined;
@@ -63,10 +63,12 @@ export async function startLocal(desk: Desk): Promise<Running> {
 function makeLocal(desk: Desk): Local {
   const { app } = desk;
   const log = app.log.child({ part: 'local prober' });
-  const identify: Identify = (request) => {
+  const opens = (instance: string) => {
+    local.instance = instance;
+  };
+  const identify: Identify = () => {
     local.heardAt = performance.now();
-    local.instance = instanceOf(request) ?? local.instance;
-    return asLocal(request);
+    return { ...asLocal(), opens };
   };
   const plane = agentsPlane(desk, 'prober', () => identify);
   const handle = standPlane(plane, { log, roles: new Set(['prober']), counted: uncounted });
@@ -150,5 +152,3 @@ async function closePlace({ server, place }: Local): Promise<void> {
 
 /** Answers to the server's own prober are no news: those to agents elsewhere are counted. */
 const uncounted: PlaneMetrics = { of: () => () => {} };
-
-const instanceOf = (request: IncomingMessage) => /[?&]instance=([0-9a-f-]{36})/.exec(request.url ?? '')?.[1];
