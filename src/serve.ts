@@ -6,7 +6,7 @@ import { type Database, openDatabase } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls, readTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
-import { makeMetrics, measureJobs, measureRequests, serveMetrics } from './boot/metrics.ts';
+import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
 import { openStorage } from './boot/storage.ts';
@@ -32,6 +32,7 @@ import { relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
+import { makeByteBudget, makeLoopWatch } from './kernel/shares/index.ts';
 import { version } from './kernel/version.ts';
 
 export interface Running {
@@ -106,13 +107,14 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
-  readBodies(server);
+  readBodies(server, app);
   measureRequests(server, metrics);
   probes(server, app, metrics, roles);
   if (roles.has('api')) serveControlApi(server, app, open, principals, stops);
   if (roles.has('worker')) {
     const events = measureJobs(metrics, app);
     const worker = startWorker({ app, jobs: [sendMail, ...open.jobs], tasks: open.tasks, events });
+    measureSlots(metrics, worker);
     stops.push(() => worker.stop({ graceMs: drainMs }));
   }
   for (const { opened } of open.opened) {
@@ -136,9 +138,14 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
 async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
   const { config, log, areas, strict = false } = options;
   await migrate(database.connection, await readMigrations(migrationsOf(areas)));
+  const watch = makeLoopWatch(
+    (act, ms) => ms >= longMs && log.warn({ act, ms: Math.round(ms) }, 'one piece of work held up everything else'),
+  );
   const db = openDb({
     connection: database.connection,
     max: config.database_pool,
+    perOrg: shareOf(config.database_pool),
+    watch,
     checkRows: strict,
     onError: (error) => log.warn({ err: error }, 'trouble beside the database’s statements'),
   });
@@ -171,12 +178,26 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     secrets,
     mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
     peers: makePeers(config.trusted_proxies),
+    watch,
+    bodies: makeByteBudget(bodyShares(config.body_memory)),
     log,
     version,
     publicUrl: () => config.public_url || address.url,
     strict,
   };
 }
+
+/** Of the connections, an organization may have all but a quarter, and the others always have two. */
+const shareOf = (connections: number) => Math.max(1, connections - Math.max(2, Math.floor(connections / 4)));
+
+/** Of the memory for bodies, an organization may fill half, and one of its credentials three quarters of that. */
+function bodyShares(mebibytes: number) {
+  const total = mebibytes * 2 ** 20;
+  return { total, most: { org: total / 2, credential: (total * 3) / 8, address: total / 16 } };
+}
+
+/** Whoever holds the event loop longer than this is named in the log. */
+const longMs = 200;
 
 function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, stops: Stops) {
   const requests = lastRequests(app);

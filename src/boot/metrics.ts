@@ -5,7 +5,7 @@ import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
-import { jobFigures, type WorkerEvents } from '../kernel/jobs/index.ts';
+import { jobFigures, type Worker, type WorkerEvents } from '../kernel/jobs/index.ts';
 
 /** The numbers an operator watches. Event-loop delay is among the defaults. */
 export function makeMetrics(app: App): Registry {
@@ -31,7 +31,59 @@ export function makeMetrics(app: App): Registry {
       this.set(app.listener.hearing ? 1 : 0);
     },
   });
+  measureShares(registry, app);
   return registry;
+}
+
+/** Beyond so many organizations, those with the most are shown: a label must not grow without end. */
+const mostOrgs = 50;
+const largest = <T extends { org: string }>(figures: T[], of: (figure: T) => number) =>
+  figures.sort((a, b) => of(b) - of(a)).slice(0, mostOrgs);
+
+/** Who uses how much of what runs out, at this moment; and who held the event loop. */
+function measureShares(registry: Registry, { db, bodies, watch }: App) {
+  new Gauge({
+    name: 'quarterdeck_share_connections',
+    help: 'Connections to the database that an organization has or waits for; empty: the house itself',
+    labelNames: ['organization', 'state'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { org, inside, waiting } of largest(db.turns.figures(), (f) => f.inside + f.waiting)) {
+        this.set({ organization: org, state: 'busy' }, inside);
+        this.set({ organization: org, state: 'waiting' }, waiting);
+      }
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_share_body_bytes',
+    help: 'Bytes of request bodies in memory, by organization',
+    labelNames: ['organization'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { org, bytes } of largest(bodies.figures().orgs, (f) => f.bytes)) this.set({ organization: org }, bytes);
+    },
+  });
+  new Counter({
+    name: 'quarterdeck_loop_held_seconds_total',
+    help: 'Time for which one piece of work held the event loop for 20 ms or more, by operation, plane, job or task',
+    labelNames: ['act'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { act, seconds } of watch.figures()) this.inc({ act }, seconds);
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_loop_held_longest_seconds',
+    help: 'The longest of these pieces since the start',
+    labelNames: ['act'],
+    registers: [registry],
+    collect() {
+      for (const { act, longest } of watch.figures()) this.set({ act }, longest);
+    },
+  });
 }
 
 export function measureRequests(server: FastifyInstance, registry: Registry) {
@@ -65,6 +117,21 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
     of(operation, Math.floor(reply.statusCode / 100)).observe(reply.elapsedTime / 1000);
     if (reply.statusCode >= 400) refused.inc({ status: reply.statusCode });
     done();
+  });
+}
+
+/** Which slots of each lane an organization has at this moment; '-' for the house. */
+export function measureSlots(registry: Registry, worker: Worker) {
+  new Gauge({
+    name: 'quarterdeck_share_job_slots',
+    help: 'Jobs that run at this moment, by lane and organization',
+    labelNames: ['lane', 'organization'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [lane, { runningOf }] of Object.entries(worker.snapshot().lanes))
+        for (const [organization, running] of runningOf) this.set({ lane, organization }, running);
+    },
   });
 }
 

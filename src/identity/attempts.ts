@@ -25,6 +25,8 @@ export interface Attempts {
   look<T extends {}>(request: IncomingMessage, secret: string | undefined, lookup: () => Promise<T | undefined>): Promise<T | undefined>;
   /** Counts a secret that was seen to be wrong without looking. Throws once there were too many. */
   failed(request: IncomingMessage): void;
+  /** Counts something else that came to nothing. */
+  count(request: IncomingMessage): void;
   /** Throws while there were too many. */
   refuseWhileTooMany(request: IncomingMessage): void;
 }
@@ -69,6 +71,7 @@ export function makeAttempts(app: App, refuse: (seconds: number) => Refusal = to
       const { allowed, resetSeconds } = limit.take(peers.of(request));
       if (!allowed) throw refuse(resetSeconds);
     },
+    count: (request) => void limit.take(peers.of(request)),
     refuseWhileTooMany: (request) => refuseWhileTooMany(peers.of(request)),
   };
 }

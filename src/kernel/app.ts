@@ -8,6 +8,7 @@ import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { Mail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
+import type { ByteBudget, LoopWatch } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
 
 /** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
@@ -27,6 +28,10 @@ export interface App {
   mail: Mail;
   /** Where requests come from, with the operator's proxies. */
   peers: Peers;
+  /** Who holds the event loop, and for how long. */
+  watch: LoopWatch;
+  /** Bytes in memory that callers make us hold, shared between them. */
+  bodies: ByteBudget;
   log: Logger;
   version: string;
   /** Where the outside reaches us, without a trailing slash. Known once the port is bound. */

@@ -34,7 +34,7 @@ export function openRegistry({ app, principals, payment }: Host): Opened<OpenReg
     own,
     planes: [
       ociPlane({ ...engine, metrics, authenticate: credentials.authenticate, cache: makePullThrough(upstreams) }),
-      tokenPlane(credentials),
+      tokenPlane(app, credentials),
     ],
     metrics: (registry) => registerMetrics(registry, own),
     stop: lastUsed.stop,

@@ -54,6 +54,8 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
   return (spec, request, reply, done) => {
     const key = bearer(request);
     const open = isOpen(spec);
+    const refused = open ? refusalOf(() => guessesAt.open.refuseWhileTooMany(request.raw)) : undefined;
+    if (refused) return done(refused);
     if (key === undefined) {
       done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
       return;
@@ -66,15 +68,13 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       found.then(admit).then(() => done(), done);
       return;
     }
-    let refused: Error | undefined;
-    try {
-      // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
-      if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
-      admit(found);
-    } catch (error) {
-      refused = error as Error;
-    }
-    done(refused);
+    done(
+      refusalOf(() => {
+        // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
+        if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
+        admit(found);
+      }),
+    );
 
     function admit(principal: Principal | undefined) {
       if (!principal) {
@@ -99,6 +99,15 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
     }
   };
+}
+
+function refusalOf(act: () => void): Error | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** The key, or undefined for none: another scheme is no key of ours. */

@@ -4,6 +4,7 @@ import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { type Check, checker } from '../../kernel/http/validate.ts';
+import { onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
@@ -21,8 +22,15 @@ export const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: checker(spec.body, 'body') } : {}),
 });
 
-/** Validate → entitlement → permission → handler. */
-export async function askOperation(
+/** Validate → entitlement → permission → handler; at the cost of the caller's organization. */
+export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> =>
+  onBehalf(
+    { org: request.principal?.org.id ?? 'anyone', act: operation.spec.id },
+    () => answerRequest(app, operation, checks, request),
+    app.watch,
+  );
+
+async function answerRequest(
   app: App,
   { spec, handle }: Operation<undefined>,
   checks: Checks,

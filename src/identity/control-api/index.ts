@@ -1,5 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
+import { Refusal } from '../../kernel/errors.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
 import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
 import { askOperation, checksOf, sendAnswer } from './ask.ts';
@@ -17,6 +19,12 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   const attempt = async (spec: Op, request: FastifyRequest, act: () => Promise<AnyAnswer>): Promise<AnyAnswer> =>
     isOpen(spec) ? (await guesses.open.look(request.raw, undefined, act))! : act();
 
+  /** A body that nobody can use cost us its reading: without a login, too many of them count by address like wrong secrets. */
+  const countRefused = (request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
+    if (error instanceof Refusal && unusable.has(error.status)) guesses.open.count(request.raw);
+    done();
+  };
+
   for (const operation of operations) {
     const { spec } = operation;
     const checks = checksOf(spec);
@@ -24,9 +32,10 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     server.route({
       method: spec.method,
       url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
-      config: { away: spec.area.away, spec },
+      config: { away: spec.area.away, spec, bodySize: bodySizeOf(spec) },
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
+      ...(isOpen(spec) ? { onError: countRefused } : {}),
       handler: operation.remember
         ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
         : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),
@@ -34,6 +43,9 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     });
   }
 }
+
+/** Too slow, too large, not JSON, not what the operation takes. */
+const unusable: ReadonlySet<number> = new Set([400, 408, 413, 415]);
 
 declare module 'fastify' {
   interface FastifyContextConfig {

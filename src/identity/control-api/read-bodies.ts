@@ -1,18 +1,29 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { BodySize } from '../../../contract/body-size.ts';
+import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { readBody } from '../../kernel/http/body.ts';
+import { hasBody, holdUntilAnswered, readBody } from '../../kernel/http/body.ts';
+import { readJson } from '../../kernel/http/json.ts';
+import type { HeldBytes, Holders } from '../../kernel/shares/index.ts';
 
-const bodyLimits = { maxBytes: 1_048_576, totalMs: 30_000 };
+const totalMs = 30_000;
+/** Of a page's form, and of a provider's callback. */
+const pageSize = { bytes: 16_384, values: 100 };
 /** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
 /** Bodies are read here, within bounds, whatever their type. */
-export function readBodies(server: FastifyInstance) {
+export function readBodies(server: FastifyInstance, app: App) {
   // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
   server.addHook('onRequest', (request, _reply, done) => {
     const type = request.headers['content-type'];
     if (type !== undefined && !mediaType.test(type)) delete request.headers['content-type'];
     done();
+  });
+  server.decorateRequest('held', undefined);
+  server.addHook('preParsing', (request, reply, payload, done) => {
+    if (hasBody(request.raw)) request.held = holdUntilAnswered(app.bodies, holdersOf(app, request), reply.raw);
+    done(null, payload);
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', (request, payload, done) => {
@@ -21,8 +32,8 @@ export function readBodies(server: FastifyInstance) {
 }
 
 async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
-  const spec = request.routeOptions.config.spec;
-  const bytes = await readBody(payload, { ...bodyLimits, maxBytes: spec?.bodyLimit ?? bodyLimits.maxBytes });
+  const { spec, bodySize = pageSize } = request.routeOptions.config;
+  const bytes = await readBody(payload, { maxBytes: bodySize.bytes, totalMs, held: request.held! });
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const form = () => Object.fromEntries(new URLSearchParams(bytes.toString()));
   if (bytes.length === 0) return undefined;
@@ -34,9 +45,19 @@ async function parseBody(request: FastifyRequest, payload: Parameters<typeof rea
   if (spec.form && type === 'application/x-www-form-urlencoded') return form();
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
+  return readJson(bytes, bodySize);
+}
+
+const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>
+  principal ? { org: principal.org.id, credential: principal.id } : { address: app.peers.of(raw) };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of its body, while it is answered. */
+    held: HeldBytes | undefined;
+  }
+  interface FastifyContextConfig {
+    /** What the operation reads at most. */
+    bodySize?: BodySize;
   }
 }

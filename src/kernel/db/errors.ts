@@ -6,6 +6,15 @@ export class DatabaseAway extends Error {
   }
 }
 
+/** The database is there, but this organization has more under way than its share of connections lets through in time. */
+export class DatabaseBusy extends DatabaseAway {
+  constructor(cause: unknown) {
+    super(cause);
+    this.name = 'DatabaseBusy';
+    this.message = 'this organization uses its whole share of the database’s connections';
+  }
+}
+
 /** PostgreSQL's or the system's code of an error. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 

@@ -1,5 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
-import { asAway, codeOf, worthAnotherTry } from './errors.ts';
+import { Crowded, currentBehalf, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
+import { asAway, codeOf, DatabaseBusy, worthAnotherTry } from './errors.ts';
 import { gatheringSocket } from './socket.ts';
 import { makeNotes, type Notes, type Tx, workOn } from './transaction.ts';
 import { types } from './types.ts';
@@ -14,12 +16,17 @@ export interface Db {
   onWake(act: (channel: string) => void): void;
   /** Free, idle and waiting, for the metrics. */
   pool: pg.Pool;
+  /** Who has a connection and who waits for one, by organization. */
+  turns: Turnstile;
   end(): Promise<void>;
 }
 
 export interface DbOptions {
   connection: Connection;
   max?: number;
+  /** How many of them one organization may have at once. Default: all. */
+  perOrg?: number;
+  watch?: LoopWatch | undefined;
   checkRows?: boolean;
   /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
   onError?: (error: Error) => void;
@@ -37,7 +44,9 @@ const limits = {
 
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
-  const checksRows = options.checkRows ?? false;
+  const { max = defaultMax, perOrg = max, watch, checkRows: checksRows = false } = options;
+  const turns = makeTurnstile({ slots: max, perOrg });
+  const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
 
   /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
@@ -54,12 +63,19 @@ export function openDb(options: DbOptions): Db {
 
   /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
   const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner): Promise<T> => {
-    const client = await connect(pool);
-    const noted = makeNotes(checksRows);
+    if (unit?.getStore()?.isOver === false) throw new Error('a unit of work begins inside another: it would wait for what that one holds');
+    const { org } = currentBehalf();
+    const turn = takeTurn(turns, org);
+    if (turn) await turn;
+    const client = await connect(pool).catch((error) => {
+      turns.leave(org);
+      throw error;
+    });
+    const noted = makeNotes(checksRows, watch);
     let broken: Error | undefined;
     let result: T;
     try {
-      result = await around(client, () => workOn(client, noted, work));
+      result = await around(client, () => (unit ? noticed(unit, () => workOn(client, noted, work)) : workOn(client, noted, work)));
     } catch (error) {
       broken = asAway(error);
       const reason = broken ?? error;
@@ -67,6 +83,7 @@ export function openDb(options: DbOptions): Db {
       throw reason;
     } finally {
       client.release(broken);
+      turns.leave(org);
     }
     tellCommitted(noted);
     return result;
@@ -77,11 +94,33 @@ export function openDb(options: DbOptions): Db {
     write: (work) => tryAgain(() => perform(work, inTransaction)),
     onWake: (act) => wakers.push(act),
     pool,
+    turns,
     end,
   };
 }
 
-function openPool({ connection, max = 8, settings, onError }: DbOptions) {
+/** In tests: two connections for one request could wait for each other, once all are taken. */
+interface Unit {
+  isOver: boolean;
+}
+
+async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>): Promise<T> {
+  const mine: Unit = { isOver: false };
+  try {
+    return await unit.run(mine, work);
+  } finally {
+    mine.isOver = true;
+  }
+}
+
+const defaultMax = 8;
+
+const takeTurn = (turns: Turnstile, org: string): Promise<void> | undefined =>
+  turns.enter(org)?.catch((error) => {
+    throw error instanceof Crowded ? new DatabaseBusy(error) : error;
+  });
+
+function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
   const pool = new pg.Pool({
     ...connection,
     ...limits,

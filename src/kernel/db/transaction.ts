@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { currentBehalf, type LoopWatch } from '../shares/index.ts';
 import { type Sql, statement } from '../sql.ts';
 import { codeOf } from './errors.ts';
 
@@ -19,8 +20,9 @@ export interface Notes {
   after: (() => void)[];
   marked: Set<string>;
   checksRows: boolean;
+  watch: LoopWatch | undefined;
 }
-export const makeNotes = (checksRows: boolean): Notes => ({ after: [], marked: new Set(), checksRows });
+export const makeNotes = (checksRows: boolean, watch?: LoopWatch): Notes => ({ after: [], marked: new Set(), checksRows, watch });
 
 /** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
 export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -46,11 +48,12 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
   }
 }
 
-function onClient(client: pg.ClientBase, { after, marked, checksRows }: Notes): Tx {
+function onClient(client: pg.ClientBase, { after, marked, checksRows, watch }: Notes): Tx {
   return {
     checksRows,
     query: async (piece) => {
       const result = await client.query(statement(piece));
+      watch?.resume(currentBehalf().act);
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => after.push(act),

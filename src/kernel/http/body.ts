@@ -1,15 +1,25 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../errors.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
+import type { ByteBudget, HeldBytes, Holders } from '../shares/index.ts';
 
 export interface BodyLimits {
   maxBytes: number;
   /** The whole body must be here by then: a slow sender holds a connection, never a worker. */
   totalMs: number;
+  /** In whose name its bytes are kept while they are: see `holdUntilAnswered`. */
+  held: HeldBytes;
+}
+
+/** What a request makes us keep counts for its sender until it has its answer, or is gone. */
+export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
+  const held = bodies.open(holders);
+  response.once('close', held.end);
+  return held;
 }
 
 /** Reads a request's body, bounded in size and time. */
-export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLimits): Promise<Buffer> {
+export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: BodyLimits): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) {
     discard(request);
@@ -34,6 +44,7 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
     };
     const onData = (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
+      else if (!held.take(chunk.length)) finish(noRoom());
       else body.add(chunk);
     };
     const onEnd = () => finish();
@@ -46,13 +57,27 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs }: BodyLi
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
+const noRoom = () =>
+  new Refusal(503, 'unavailable', 'too many bytes of yours are on their way here at once; send this again in a moment', {
+    headers: { 'retry-after': '2' },
+    isTold: true,
+  });
+
+/** Whether one was announced. */
+export const hasBody = ({ headers: { 'content-length': length = '0', 'transfer-encoding': encoding } }: IncomingMessage): boolean =>
+  length !== '0' || encoding !== undefined;
+
+/** What is still sent when its answer has left is read for a few seconds more and then cut: nobody waits for it. */
+export function cutAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
+  if (hasBody(request)) response.once('finish', () => discard(request));
+}
+
 const discarded = new WeakSet<IncomingMessage>();
 const linger = { maxBytes: 67_108_864, ms: 5_000 };
 
 /** Whoever is cut off while still sending never reads why (RFC 9112, 9.6): so the rest is read and thrown away, within bounds. */
 export function discard(request: IncomingMessage) {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-  if (request.complete || discarded.has(request) || (length === '0' && encoding === undefined)) return;
+  if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();

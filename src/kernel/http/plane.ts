@@ -4,6 +4,7 @@ import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
+import { refuseAway } from './away.ts';
 import { discard } from './body.ts';
 import { hsts } from './request-id.ts';
 
@@ -66,11 +67,7 @@ export function untilCallerLeaves(response: ServerResponse): AbortSignal {
 /** What an error means to a caller, when the plane itself knows nothing better. */
 export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof DatabaseAway)
-    return new Refusal(503, 'unavailable', 'the database is away; try again in a moment', {
-      headers: { 'retry-after': '2' },
-      cause: error,
-    });
+  if (error instanceof DatabaseAway) return refuseAway(error);
   const named = request.requestId ? `, and tell the operator this request id: ${request.requestId}` : '';
   return new Refusal(503, 'internal', `something went wrong on our side; try again${named}`, { cause: error });
 }

@@ -5,7 +5,8 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { discard } from './body.ts';
+import { refuseAway } from './away.ts';
+import { cutAfterAnswer, discard } from './body.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
@@ -49,6 +50,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
         nameRequest(request, peers);
         try {
           checkFraming(request);
+          cutAfterAnswer(request, response);
           for (const take of raw) if (take(request, response)) return;
         } catch (error) {
           if (!(error instanceof Refusal))
@@ -97,7 +99,7 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
   server.setErrorHandler((error, request, reply) => {
     const refusal = asRefusal(error, request, elsewhere);
     // Whoever is slowed down must not fill the operator's log instead.
-    if (refusal.status >= 500 && refusal.code !== 'rate_limited')
+    if (refusal.status >= 500 && refusal.code !== 'rate_limited' && !refusal.isTold)
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
     discard(request.raw);
     reply
@@ -142,17 +144,7 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
 
 function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
-  const away = request.routeOptions.config.away ?? 503;
-  if (error instanceof DatabaseAway) {
-    return new Refusal(
-      away,
-      'unavailable',
-      away === 502 ? 'the backend is unreachable; try again in a moment' : 'the database is away; try again in a moment',
-      {
-        headers: { 'retry-after': '2' },
-      },
-    );
-  }
+  if (error instanceof DatabaseAway) return refuseAway(error, request.routeOptions.config.away);
   const theirs = asFastifyRefused(error, request, elsewhere);
   if (theirs) return theirs;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {

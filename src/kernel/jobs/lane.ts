@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
-import { type ClaimedJob, type ClaimFrom, claimJobs, nextDueIn } from './store.ts';
+import { type ClaimedJob, claimJobs, claimJobsFairly, nextDueIn, orgKeyOf } from './store.ts';
 
 export interface LaneOptions {
   lane: string;
   slots: number;
+  /** How many of them one organization may have. The rest is there for the others, whatever its jobs wait for. */
+  perOrg: number;
   db: Db;
   log: Logger;
   /** Kinds this worker knows, with their leases in seconds. */
@@ -21,6 +23,8 @@ export interface LaneOptions {
 
 export interface LaneLoop {
   readonly running: number;
+  /** Of each organization. */
+  readonly runningOf: ReadonlyMap<string, number>;
   wake(): void;
   /** The clock has moved: anything may be due. */
   lookAtAll(): void;
@@ -46,13 +50,18 @@ interface LaneState extends LaneOptions {
   stopping: boolean;
   /** The last claim failed, and the log says so already. */
   away: boolean;
-  /** No slot was free at the last look: the next one that becomes free is worth a look. */
+  runningOf: Map<string, number>;
+  /** No slot was free at the last look, or none for somebody: the next one that becomes free is worth a look. */
   full: boolean;
+  /** The last claim took all it might, so there may be more: until it does not, organizations are served in turn. */
+  behind: boolean;
+  /** Where the next turn begins: after this organization; '' for the first. */
+  afterOrg: string;
   /** Claims whose answer never came: what they took is under a lease that only we know. */
   unanswered: { lease: string; since: number }[];
   sawAllAt: number;
-  /** The last job of a full batch that is far behind: the next claim goes on after it. */
-  sawUpTo: ClaimedJob | undefined;
+  /** The last job of each organization in a batch that is far behind: the next claim goes on after it. */
+  sawUpTo: Map<string, ClaimedJob>;
 }
 
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
@@ -62,18 +71,22 @@ export function startLane(options: LaneOptions): LaneLoop {
     names: [...options.kinds.keys()],
     rest: makeNudge(),
     running: new Set(),
+    runningOf: new Map(),
     stopping: false,
     away: false,
     full: false,
+    behind: false,
+    afterOrg: '',
     unanswered: [],
     sawAllAt: -Infinity,
-    sawUpTo: undefined,
+    sawUpTo: new Map(),
   };
   const ended = lookUntilStopped(lane);
   return {
     get running() {
       return lane.running.size;
     },
+    runningOf: lane.runningOf,
     wake: lane.rest.nudge,
     lookAtAll: () => {
       lane.sawAllAt = -Infinity;
@@ -107,27 +120,40 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
 
 /** Returns how long to sleep, 0 to go on at once. */
 async function claimAndBegin(lane: LaneState): Promise<number> {
-  const free = lane.slots - lane.running.size;
-  lane.full = free === 0;
-  if (lane.full) return lookEveryMs;
+  const { free, room } = roomIn(lane);
+  lane.full = true; // whatever ends while we ask is worth another look
+  if (free === 0) return lookEveryMs;
+  const isFair = lane.behind || room <= 0;
+  const limit = isFair ? free : Math.min(free, room);
   const claimedAt = performance.now();
-  const { claimed, nextMs } = await claimDue(lane, free);
+  const { claimed, nextMs } = await claimDue(lane, limit, isFair);
+  const isFull = claimed.length === limit;
+  // A turn that did not begin with the first organization has not asked everybody before it comes back with too little.
+  lane.behind = isFull || (isFair && lane.afterOrg !== '');
+  lane.afterOrg = isFair && isFull ? claimed.map(orgKeyOf).sort().at(-1)! : '';
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);
-  return lane.stopping || claimed.length === free ? 0 : nextMs;
+  const left = roomIn(lane);
+  lane.full = left.free === 0 || left.room <= 0;
+  return lane.stopping || lane.behind ? 0 : nextMs;
 }
 
-async function claimDue(lane: LaneState, limit: number): Promise<{ claimed: ClaimedJob[]; nextMs: number }> {
-  const from = whereToLook(lane);
+/** Free slots, and how many of them everybody may have. */
+const roomIn = ({ slots, perOrg, running, runningOf }: LaneState) => ({
+  free: slots - running.size,
+  room: perOrg - Math.max(0, ...runningOf.values()),
+});
+
+async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promise<{ claimed: ClaimedJob[]; nextMs: number }> {
   const lease = randomUUID();
   const since = performance.now();
+  const looksAtAll = since - lane.sawAllAt >= lookEveryMs;
   lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
   try {
-    const [nextMs, claimed] = await askForJobs(lane, limit, lease, from);
+    const [nextMs, claimed] = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
-    if ('oldest' in from) lane.sawAllAt = since;
-    const last = claimed.length === limit ? claimed.at(-1) : undefined;
-    lane.sawUpTo = last && last.late_ms > backlogMs ? last : undefined;
+    if (looksAtAll) lane.sawAllAt = since;
+    lane.sawUpTo = new Map(claimed.filter((job) => claimed.length === limit && job.late_ms > backlogMs).map((job) => [orgKeyOf(job), job]));
     return { claimed, nextMs };
   } catch (error) {
     lane.unanswered.push({ lease, since });
@@ -135,24 +161,35 @@ async function claimDue(lane: LaneState, limit: number): Promise<{ claimed: Clai
   }
 }
 
-/** Once a second everything; in between what became due lately, or what follows the batch before. */
-function whereToLook({ sawAllAt, sawUpTo }: LaneState): ClaimFrom {
-  if (performance.now() - sawAllAt >= lookEveryMs) return { oldest: true };
-  return sawUpTo ? { after: sawUpTo } : { withinSeconds: latelySeconds };
+interface Asked {
+  limit: number;
+  lease: string;
+  looksAtAll: boolean;
+  isFair: boolean;
 }
 
 /** The two statements go in this order: what falls due between them is claimed, not overlooked by both. */
-const askForJobs = ({ db, lane, kinds, names, unanswered, leasedHere }: LaneState, limit: number, lease: string, from: ClaimFrom) =>
-  db.read((tx) =>
+const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked) => {
+  const { kinds, perOrg, runningOf: running, sawUpTo } = lane;
+  const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
+  return lane.db.read((tx) =>
     Promise.all([
-      nextDueIn(tx, lane, names, lookEveryMs),
-      claimJobs(tx, { lane, kinds, limit, lease, from, unanswered: unanswered.map((u) => u.lease), leasedHere: leasedHere() }),
+      nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
+      isFair
+        ? claimJobsFairly(tx, { ...wanted, afterOrg: lane.afterOrg, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
+        : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : { withinSeconds: latelySeconds } }),
     ]),
   );
+};
 
 function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {
+  const org = orgKeyOf(job);
+  lane.runningOf.set(org, (lane.runningOf.get(org) ?? 0) + 1);
   const run = lane.begin(job, claimedAt).finally(() => {
     lane.running.delete(run);
+    const left = lane.runningOf.get(org)! - 1;
+    if (left > 0) lane.runningOf.set(org, left);
+    else lane.runningOf.delete(org);
     // Those that end in the same turn of the event loop are replaced by one claim.
     if (lane.full) setImmediate(lane.rest.nudge);
   });

@@ -33,19 +33,90 @@ export interface Claim {
 }
 
 /** Due rows under nobody’s lease, oldest first, now under one fresh lease. */
-export const claim = <S extends TSchema>(
+export const claim = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted: Claim): Promise<Static<S>[]> =>
+  lease(
+    tx,
+    schema,
+    queue,
+    wanted,
+    sql`due as materialized (
+         select q.id, greatest(q.run_at, q.lease_until) as since
+           from ${queue.table} q
+          where ${wanted.which} and ${isFree(wanted)}
+          order by q.run_at, q.id limit ${wanted.limit} for update of q skip locked)`,
+  );
+
+/** A claim by organizations in turn. */
+export interface FairClaim extends Claim {
+  /** Of the row `q`: whose it is. */
+  org: Sql;
+  /** Which rows tell what organizations there are: by the columns that the index has before `org`, and nothing else. */
+  walk: Sql;
+  /** Organizations are visited from the one after this; '' for the first. */
+  afterOrg: string;
+  /** How many one organization may have running, and what runs of each already. */
+  perOrg: number;
+  running: ReadonlyMap<string, number>;
+  /** How far the claims before have come with an organization: what lies behind need not be looked at again. */
+  seen: ReadonlyMap<string, { run_at: string; id: unknown }>;
+}
+
+/** So many organizations are visited by one claim. */
+const mostOrgs = 100;
+
+/**
+ * Due rows by turns: the oldest of every organization, then the second of each … It walks an index over (…, org, run_at, id), a step for
+ * each organization that has rows at all, so one with very many costs no more than one with few. `which` must not restrict the organization.
+ */
+export const claimFairly = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted: FairClaim): Promise<Static<S>[]> => {
+  const { table, idType } = queue;
+  const { which, walk, org, afterOrg, running, seen, perOrg, limit } = wanted;
+  const nextOrg = (after: Sql) => sql`select ${org} as org from ${table} q where ${walk} and ${org} > ${after} order by ${org} limit 1`;
+  return lease(
+    tx,
+    schema,
+    queue,
+    wanted,
+    sql`orgs as (
+         select org, 1 as n from (${nextOrg(sql`${afterOrg}::text`)}) first
+         union all
+         select (${nextOrg(sql`orgs.org`)}), orgs.n + 1 from orgs where orgs.org is not null and orgs.n < ${mostOrgs}),
+       known as materialized (
+         select k.org, k.running from unnest(${[...running.keys()]}::text[], ${[...running.values()]}::int[]) as k(org, running)),
+       seen as materialized (
+         select s.org, s.run_at, s.id from unnest(${[...seen.keys()]}::text[], ${[...seen.values()].map((s) => s.run_at)}::timestamptz[],
+                                                  ${[...seen.values()].map((s) => s.id)}::${idType}[]) as s(org, run_at, id)),
+       candidate as materialized (
+         select c.id, c.run_at, c.org, row_number() over (partition by c.org order by c.run_at, c.id) as turn
+           from (select orgs.org, coalesce(seen.run_at, '-infinity'::timestamptz) as seen_at, seen.id as seen_id
+                   from orgs left join known on known.org = orgs.org left join seen on seen.org = orgs.org
+                  where orgs.org is not null and coalesce(known.running, 0) < ${perOrg}) o
+          cross join lateral (
+            select q.id, q.run_at, o.org from ${table} q
+             where ${which} and ${org} = o.org and q.run_at >= o.seen_at and (o.seen_id is null or (q.run_at, q.id) > (o.seen_at, o.seen_id))
+               and ${isFree(wanted)}
+             order by q.run_at, q.id limit ${2 * limit}) c),
+       due as materialized (
+         select q.id, greatest(q.run_at, q.lease_until) as since
+           from candidate c left join known on known.org = c.org join ${table} q on q.id = c.id
+          where c.turn <= ${perOrg} - coalesce(known.running, 0) and ${isFree(wanted)}
+          order by c.turn, c.run_at limit ${limit} for update of q skip locked)`,
+  );
+};
+
+const isFree = ({ unanswered = [] }: Claim): Sql => sql`q.run_at <= (select now from clock)
+            and (q.lease_until is null or q.lease_until <= (select now from clock) or q.lease = any(${unanswered}::uuid[]))`;
+
+/** Puts what `due` names under the fresh lease. */
+const lease = <S extends TSchema>(
   tx: Tx,
   schema: S,
   { table }: Queue,
-  { which, limit, lease, unanswered = [], leaseSeconds, returning }: Claim,
+  { lease, leaseSeconds, returning }: Claim,
+  due: Sql,
 ): Promise<Static<S>[]> => rows(tx, schema)`
-  with clock as materialized (select kernel.now() as now),
-       due as materialized (
-         select q.id, greatest(q.run_at, q.lease_until) as since
-           from ${table} q
-          where ${which} and q.run_at <= (select now from clock)
-            and (q.lease_until is null or q.lease_until <= (select now from clock) or q.lease = any(${unanswered}::uuid[]))
-          order by q.run_at, q.id limit ${limit} for update of q skip locked)
+  with recursive clock as materialized (select kernel.now() as now),
+       ${due}
   update ${table} q
      set lease = ${lease}::uuid, lease_until = clock.now + make_interval(secs => ${leaseSeconds}), attempts = q.attempts + 1
     from due, clock

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { DatabaseAway, type Db, type Tx } from '../db/index.ts';
+import { onBehalf } from '../shares/index.ts';
 import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { sentenceOf } from './outcome.ts';
 import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
@@ -50,7 +51,11 @@ async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unkn
   }, deadlineSeconds * 1000);
   try {
     signal.throwIfAborted();
-    await leased.task.run({ app, signal, log: app.log.child({ task: name }) }, undefined);
+    await onBehalf(
+      { org: '', act: name },
+      () => leased.task.run({ app, signal, log: app.log.child({ task: name }) }, undefined),
+      app.watch,
+    );
     return signal.aborted ? signal.reason : undefined;
   } catch (error) {
     return signal.aborted ? signal.reason : error;

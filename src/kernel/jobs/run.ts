@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Compile, type Validator } from 'typebox/compile';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
+import { onBehalf } from '../shares/index.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
@@ -45,7 +46,11 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
 
   try {
     checkPayload(declared, job.payload);
-    await withinDeadline(declared, abort, declared.run(run as JobRun<never>, undefined));
+    await withinDeadline(
+      declared,
+      abort,
+      runFor(app, job, () => declared.run(run as JobRun<never>, undefined)),
+    );
     return finished ? undefined : { is: 'done' };
   } catch (error) {
     if (finished) {
@@ -61,6 +66,9 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
     return outcome;
   }
 }
+
+const runFor = <T>({ watch }: App, { org_id, kind }: LeasedJob['job'], work: () => T): T =>
+  onBehalf({ org: org_id ?? '', act: kind }, work, watch);
 
 async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortController, ended: Promise<unknown>) {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 import { LeaseLost } from './declare.ts';
-import { claim, type Leased, type Queue, settle, type Verdict } from './lease.ts';
+import { claim, claimFairly, type FairClaim, type Leased, type Queue, settle, type Verdict } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 
 export const jobQueue: Queue = { table: sql`kernel.job`, idType: sql`bigint` };
@@ -39,19 +39,38 @@ export interface JobClaim {
   limit: number;
   lease: string;
   unanswered: readonly string[];
-  from: ClaimFrom;
   /** What this process has leased already is not for it to take again, however the clock moved. */
   leasedHere: readonly number[];
 }
 
-export const claimJobs = (tx: Tx, { lane, kinds, leasedHere, from, ...claimed }: JobClaim): Promise<ClaimedJob[]> =>
-  claim(tx, ClaimedRow, jobQueue, {
-    ...claimed,
-    which: sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])
-               and ${fromThere(from)}`,
-    leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
-    returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at`,
+/** Oldest first, whosever they are. */
+export const claimJobs = (tx: Tx, { from, ...wanted }: JobClaim & { from: ClaimFrom }): Promise<ClaimedJob[]> =>
+  claim(tx, ClaimedRow, jobQueue, { ...wanted, ...claimOf(wanted), which: sql`${ofLane(wanted)} and ${fromThere(from)}` });
+
+/** Whose a job is, as the index has it. */
+const orgOfJob = sql`coalesce(q.org_id, '-')`;
+export const orgKeyOf = ({ org_id }: Pick<ClaimedJob, 'org_id'>): string => org_id ?? '-';
+
+/** The organizations in turn. */
+export const claimJobsFairly = (
+  tx: Tx,
+  wanted: JobClaim & Pick<FairClaim, 'afterOrg' | 'perOrg' | 'running' | 'seen'>,
+): Promise<ClaimedJob[]> =>
+  claimFairly(tx, ClaimedRow, jobQueue, {
+    ...wanted,
+    ...claimOf(wanted),
+    which: ofLane(wanted),
+    org: orgOfJob,
+    walk: sql`q.lane = ${wanted.lane} and q.dead_at is null`,
   });
+
+const ofLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
+  sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])`;
+
+const claimOf = ({ kinds }: JobClaim) => ({
+  leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
+  returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at`,
+});
 
 const WaitRow = Type.Object({ ms: Type.Integer() });
 

@@ -22,14 +22,15 @@ const alwaysByIndex = {
   enable_sort: 'off',
 };
 
-export function openConnections({ connection, strict, log, waker }: App): WorkerConnections {
+export function openConnections({ connection, strict, log, waker, watch }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
-  const open = (max: number, settings?: Record<string, string>) => openDb({ connection, max, checkRows: strict, settings, onError });
+  const open = (max: number, { perOrg = max, settings }: { perOrg?: number; settings?: Record<string, string> } = {}) =>
+    openDb({ connection, max, perOrg, watch, checkRows: strict, settings, onError });
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
-  const claims = open(3, { ...alwaysByIndex, synchronous_commit: 'off' });
-  const outcomes = open(2, alwaysByIndex);
-  const paging = open(8);
+  const claims = open(3, { settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
+  const outcomes = open(2, { settings: alwaysByIndex });
+  const paging = open(8, { perOrg: 6 });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

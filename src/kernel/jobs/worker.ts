@@ -29,12 +29,19 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  snapshot(): { lanes: Record<Lane, { slots: number; running: number }>; held: number; tasks: string[] };
+  snapshot(): {
+    lanes: Record<Lane, { slots: number; running: number; runningOf: ReadonlyMap<string, number> }>;
+    held: number;
+    tasks: string[];
+  };
   /** No new claims; what runs has `graceMs` to end; what does not is given to the others at once. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
 export const defaultSlots: Record<Lane, number> = { page: 16, mail: 32, webhook: 32, default: 32 };
+
+/** Three quarters, so that somebody whose jobs all wait for one slow server leaves a quarter to the others. */
+const shareOfSlots = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));
 
 interface WorkerState {
   app: App;
@@ -92,6 +99,7 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
   startLane({
     lane,
     slots: worker.slots[lane],
+    perOrg: shareOfSlots(worker.slots[lane]),
     db: worker.connections.claims,
     log: worker.app.log,
     kinds: worker.leaseSeconds,
@@ -171,6 +179,9 @@ async function allJobsEnded({ loops, leased }: WorkerState): Promise<void> {
 }
 
 function snapshotOf({ slots, loops, leased }: WorkerState, taskLoop: TaskLoop): ReturnType<Worker['snapshot']> {
-  const lanes = laneNames.map((lane) => [lane, { slots: slots[lane], running: loops.get(lane)?.running ?? 0 }]);
+  const lanes = laneNames.map((lane) => [
+    lane,
+    { slots: slots[lane], running: loops.get(lane)?.running ?? 0, runningOf: loops.get(lane)?.runningOf ?? new Map() },
+  ]);
   return { lanes: Object.fromEntries(lanes), held: leased.all().length, tasks: taskLoop.running() };
 }

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { assertCostsItsBytes, flood, hasStopped, held, inOneByteChunks } from '../../../../test/harness/one-byte-chunks.ts';
 import { gather } from '../../growing-buffer.ts';
 import { makeLog } from '../../log.ts';
+import { makeByteBudget } from '../../shares/index.ts';
 import { discard, readBody } from '../body.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
@@ -32,7 +33,11 @@ async function reading(t: TestContext, read: (request: IncomingMessage) => Promi
   return `http://127.0.0.1:${(server.server.address() as { port: number }).port}`;
 }
 
-const limits = { maxBytes: 100_000, totalMs: 120_000 };
+const limits = {
+  maxBytes: 100_000,
+  totalMs: 120_000,
+  held: makeByteBudget({ total: 1e9, most: { org: 1e9, credential: 1e9, address: 1e9 } }).open({}),
+};
 const sent = (body: string) => ({ method: 'POST', path: '/', headers: {}, body });
 const bodies = (connections: number, bytes: number) =>
   Array.from({ length: connections }, (_, n) => String(n).repeat(bytes).slice(0, bytes));

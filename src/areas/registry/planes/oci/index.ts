@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Plane } from '../../../../kernel/http/plane.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
 import { rememberNode } from '../../engine/node.ts';
@@ -67,7 +68,11 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     const access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
-    await handle({ plane, request, response, method, query, access }, route);
+    await onBehalf(
+      { org: access.org, act: `oci ${route.kind}` },
+      () => handle({ plane, request, response, method, query, access }, route),
+      plane.app.watch,
+    );
   } catch (error) {
     // What the frame is given says by itself whether anybody foresaw it.
     throw asOciError(error) ?? error;

@@ -1,5 +1,5 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
-import { readBody } from '../../../../kernel/http/body.ts';
+import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import * as deletion from '../../engine/deletion.ts';
 import { digestOf, pushManifest } from '../../engine/push/store-manifest.ts';
 import { parseManifest } from '../../rules/manifest.ts';
@@ -64,7 +64,8 @@ export async function putManifest(call: Call, name: string, reference: string): 
       );
   if (extra.length > 100) throw new OciError('TAG_INVALID', 'a manifest is pushed with at most 100 tags at once');
 
-  const body = await readBody(request, { maxBytes: plane.settings.maxManifestBytes, totalMs: 120_000 }).catch((error: Refusal) => {
+  const held = holdUntilAnswered(plane.app.bodies, { org: access.org, credential: access.keyId }, response);
+  const body = await readBody(request, { maxBytes: plane.settings.maxManifestBytes, totalMs: 120_000, held }).catch((error: Refusal) => {
     throw error.status === 400 ? new OciError('MANIFEST_INVALID', error.message) : error;
   });
   await permitStill(call, name);

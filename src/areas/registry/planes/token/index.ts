@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { readBody } from '../../../../kernel/http/body.ts';
+import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import type { Credentials } from '../../engine/credentials/index.ts';
 import { basicLogin, type Login } from '../../rules/authorization.ts';
@@ -16,16 +17,16 @@ interface Asked {
 }
 
 /** The token service, at /token. */
-export const tokenPlane = (credentials: Credentials): Plane => ({
+export const tokenPlane = (app: App, credentials: Credentials): Plane => ({
   name: 'token',
   role: 'registry',
   owns: ({ url = '' }) => url === '/token' || url.startsWith('/token?'),
-  open: () => (request, response) => answerRequest(request, response, credentials),
+  open: () => (request, response) => answerRequest(app, request, response, credentials),
   refuse: sendRefusal,
 });
 
-async function answerRequest(request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
-  const { login, scopes: texts, offline } = await readAsked(request);
+async function answerRequest(app: App, request: IncomingMessage, response: ServerResponse, credentials: Credentials) {
+  const { login, scopes: texts, offline } = await readAsked(app, request, response);
   const scopes = parseScopes(texts);
   const opened = login && (await credentials.login(request, login, slugOf(scopes)));
   if (!opened)
@@ -48,7 +49,7 @@ const isForeign = ({ username = '' }: Login) => username === 'oidc' || username.
 const wrongLogin = 'the user name and password are wrong, expired or revoked; mint a new registry key or log in again';
 const noLogin = 'log in first: every registry here needs a login, also for pulling';
 
-async function readAsked(request: IncomingMessage): Promise<Asked> {
+async function readAsked(app: App, request: IncomingMessage, response: ServerResponse): Promise<Asked> {
   if (request.method === 'GET') {
     const query = new URL(request.url!, 'http://here').searchParams;
     return {
@@ -59,7 +60,8 @@ async function readAsked(request: IncomingMessage): Promise<Asked> {
   }
   if (request.method !== 'POST')
     throw new Refusal(405, 'UNSUPPORTED', 'ask for a token with GET or POST', { headers: { allow: 'GET, POST' } });
-  const form = new URLSearchParams((await readBody(request, { maxBytes: 65_536, totalMs: 15_000 })).toString());
+  const held = holdUntilAnswered(app.bodies, { address: app.peers.of(request) }, response);
+  const form = new URLSearchParams((await readBody(request, { maxBytes: 65_536, totalMs: 15_000, held })).toString());
   const scopes = form.getAll('scope');
   const offline = form.get('access_type') === 'offline';
   switch (form.get('grant_type')) {

@@ -3,7 +3,7 @@ import { makeAttempts } from '../../../../identity/attempts.ts';
 import { rateLimit } from '../../../../identity/rate-limit.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { readBody } from '../../../../kernel/http/body.ts';
+import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
 import { confirmSubscription, findTokenHolder, subscribe, unsubscribe } from '../../engine/subscriptions.ts';
 import { addressOf } from '../../rules/email-address.ts';
@@ -22,6 +22,7 @@ type Say = (status: number, heading: string, body: string, headers?: Record<stri
 interface Visit {
   app: App;
   request: IncomingMessage;
+  response: ServerResponse;
   page: ShownStatusPage;
   say: Say;
 }
@@ -50,7 +51,7 @@ export function makeForms(app: App): Forms {
       );
     const slowDown = (headers: Record<string, string>) =>
       say(429, 'Too many requests', '<p>Please wait a moment and try again.</p>', headers);
-    const visit = { app, request, page, say };
+    const visit = { app, request, response, page, say };
 
     if (route.to === 'subscribe') {
       if (!subscribable)
@@ -69,8 +70,9 @@ export function makeForms(app: App): Forms {
   };
 }
 
-async function answerSubscribe({ app, request, page, say }: Visit): Promise<void> {
-  const form = await readForm(request).catch(refusalOf);
+async function answerSubscribe(visit: Visit): Promise<void> {
+  const { app, page, say } = visit;
+  const form = await readForm(visit).catch(refusalOf);
   const address = addressOf(form instanceof Refusal ? '' : (form.get('address') ?? ''));
   if (!address) return say(400, 'This is no email address', '<p>Go back, and enter one such as you@example.com.</p>');
   await app.db.write((tx) => subscribe(tx, app.secrets, { org: page.org, id: page.pageId }, address));
@@ -114,7 +116,8 @@ const refusalOf = (error: unknown): Refusal => {
   throw error;
 };
 
-async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
-  const body = await readBody(request, bodyLimits);
+async function readForm({ app, request, response }: Visit): Promise<URLSearchParams> {
+  const held = holdUntilAnswered(app.bodies, { address: app.peers.of(request) }, response);
+  const body = await readBody(request, { ...bodyLimits, held });
   return new URLSearchParams(body.toString());
 }

@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import type { Static } from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid } from '../../../../kernel/errors.ts';
+import { holdUntilAnswered } from '../../../../kernel/http/body.ts';
 import { untilCallerLeaves } from '../../../../kernel/http/plane.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
@@ -41,11 +42,14 @@ export interface Call {
   query: URLSearchParams;
 }
 
+const holdFor = ({ bodies }: App, { vantage }: Identity, response: ServerResponse) =>
+  holdUntilAnswered(bodies, { credential: vantage }, response);
+
 const checkSession = checker(SessionRequest, 'body');
 const checkBatch = checker(Batch, 'body');
 
-export async function answerSession({ app }: Desk, { request, by }: Call): Promise<SessionResponse> {
-  const given = checkSession(await readJson(request)) as Static<typeof SessionRequest>;
+export async function answerSession({ app }: Desk, { request, response, by }: Call): Promise<SessionResponse> {
+  const given = checkSession(await readJson(request, holdFor(app, by, response))) as Static<typeof SessionRequest>;
   by.opens?.(given.instance);
   const opened = await app.db.write((tx) => openSession(tx, by, given));
   return {
@@ -80,8 +84,11 @@ export async function answerAssignments({ app, changes, opener }: Desk, { reques
   }
 }
 
-export async function answerResults({ app, partitions, counters }: Desk, { request, by }: Call): Promise<Static<typeof BatchResponse>> {
-  const batch = checkBatch(await readJson(request)) as Batch;
+export async function answerResults(
+  { app, partitions, counters }: Desk,
+  { request, response, by }: Call,
+): Promise<Static<typeof BatchResponse>> {
+  const batch = checkBatch(await readJson(request, holdFor(app, by, response))) as Batch;
   const given = { ...batch, now: fittingClock(batch.now) };
   const taken = await takeBatch(app, partitions, by, given).catch((error) => {
     if (error?.code !== noPartition) throw error;

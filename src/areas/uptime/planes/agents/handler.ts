@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib';
 import { DatabaseAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { paths } from '../../../../protocols/agent.ts';
 import { answerAssignments, answerResults, answerSession, type Call, type Desk, isClosing } from './answers.ts';
 import type { Identify } from './identify.ts';
@@ -37,7 +38,8 @@ const handleWith =
     if (!route) throw new Refusal(404, 'no_such_operation', `there is no ${path}; agents use ${Object.values(paths).join(', ')}`);
     if (request.method !== route.method)
       throw new Refusal(405, 'method_not_allowed', `${path} is asked with ${route.method}`, { headers: { allow: route.method } });
-    const body = await route.answer(desk, { request, response, by, identify, query: new URLSearchParams(query) });
+    const call: Call = { request, response, by, identify, query: new URLSearchParams(query) };
+    const body = await onBehalf({ org: 'probers', act: path }, () => route.answer(desk, call), desk.app.watch);
     await sendAnswer(response, body);
   };
 

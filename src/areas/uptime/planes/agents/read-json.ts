@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
+import type { HeldBytes } from '../../../../kernel/shares/index.ts';
 
 const unpack = promisify(gunzip);
 
@@ -10,7 +11,7 @@ const unpack = promisify(gunzip);
 const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20 };
 
 /** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export async function readJson(request: IncomingMessage, held: HeldBytes): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(;|$)/i.test(type)) throw new Refusal(415, 'unsupported_media_type', 'send the body as application/json');
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
@@ -20,7 +21,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
       'unsupported_media_type',
       `the content encoding ${encoding.slice(0, 20)} is not understood; send it plain or with gzip`,
     );
-  const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000 });
+  const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000, held });
   const bytes = encoding === 'gzip' ? await unpacked(sent) : sent;
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { enqueue, enqueueMany, job } from '../../index.ts';
+import { eventually, workbench } from '../support.ts';
+
+const many = (count: number, org: string | undefined) =>
+  Array.from({ length: count }, (_, i) => ({ key: `${org}-${i}`, ...(org ? { org } : {}) }));
+
+test('jobs of one organization that all hang leave slots to the others, whose jobs begin at once', async (t) => {
+  const { app, worker, defer } = await workbench(t);
+  const stuck = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const hang = job('hang', { lane: 'page' }, () => stuck.promise);
+  const work = job('work', { lane: 'page' }, async ({ key }) => void done.push(key));
+  const crew = worker([hang, work], { lanes: { page: 8 } });
+  defer(() => stuck.resolve());
+  await app.db.write((tx) => enqueueMany(tx, hang, many(300, 'org_a')));
+  await eventually('its share is taken', () => crew.snapshot().lanes.page.runningOf.get('org_a') === 6);
+  await app.db.write((tx) => enqueueMany(tx, work, many(20, 'org_b')));
+  await app.db.write((tx) => enqueueMany(tx, work, many(20, undefined)));
+  await eventually('all of the others ran', () => done.length === 40);
+  assert.equal(crew.snapshot().lanes.page.runningOf.get('org_a'), 6, 'not more than its share, though nobody else wanted the rest');
+});
+
+test('behind ten thousand jobs of one organization, the others take their turns', async (t) => {
+  const { app, worker } = await workbench(t);
+  const order: string[] = [];
+  const work = job('work', {}, async ({ org }) => void order.push(org!));
+  // Both are there before anybody works, those of A long before.
+  await app.db.write((tx) => enqueueMany(tx, work, many(10_000, 'org_a')));
+  await app.db.write((tx) => enqueueMany(tx, work, [...many(30, 'org_b'), ...many(30, 'org_c')]));
+  worker([work], { lanes: { default: 8 } });
+  await eventually('B and C ran', () => order.filter((org) => org !== 'org_a').length === 60);
+  const last = Math.max(order.lastIndexOf('org_b'), order.lastIndexOf('org_c'));
+  assert.ok(last < 1_000, `the last of sixty was number ${last}; oldest first it would be behind the ten thousand`);
+});
+
+test('of more organizations than one claim visits, each has its turn', async (t) => {
+  const { app, worker, count } = await workbench(t);
+  const work = job('work', {}, async () => {});
+  const later = job('later', {}, async () => {});
+  // The first hundred and fifty by name have only what is not due yet, so a walk over them finds nothing to do.
+  for (let i = 0; i < 150; i++)
+    await app.db.write((tx) => enqueue(tx, later, { key: `${i}`, org: `org_${String(i).padStart(4, '0')}`, delaySeconds: 3_600 }));
+  await app.db.write((tx) => enqueueMany(tx, work, [...many(200, 'org_y'), ...many(200, 'org_z')]));
+  worker([work, later], { lanes: { default: 4 } });
+  await eventually('everything that is due ran', async () => (await count()) === 150);
+});

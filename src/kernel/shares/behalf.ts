@@ -1,0 +1,28 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { LoopWatch } from './loop-watch.ts';
+
+/** For whom something is done, and what: it decides whose share of what runs out is used, and whose name stands in the metrics. */
+export interface Behalf {
+  /** An organization's id; '' for work of the house itself. */
+  readonly org: string;
+  /** An operation's id, a plane's name, a job's kind or a task's name. */
+  readonly act: string;
+}
+
+/**
+ * Carried along by Node instead of being handed down: some hundred functions lead from a request to a statement, and one that forgot to
+ * pass it on would be a hole that nobody sees (docs/decisions/0013).
+ */
+const behalves = new AsyncLocalStorage<Behalf>();
+
+const house: Behalf = { org: '', act: 'house' };
+
+export const currentBehalf = (): Behalf => behalves.getStore() ?? house;
+
+/** Does the work for somebody: everything that it begins counts for them, also after it has waited. */
+export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T {
+  return behalves.run(behalf, () => {
+    watch?.resume(behalf.act);
+    return work();
+  });
+}

@@ -1,0 +1,62 @@
+export interface ByteBudgetOptions {
+  total: number;
+  /** What one holder may have of it at once, by what kind of holder it is. */
+  most: Record<HolderKind, number>;
+}
+
+export type HolderKind = 'org' | 'credential' | 'address';
+
+/** Those in whose name bytes are held, such as an organization and its token: each has a share, and bytes count against all of them. */
+export type Holders = Partial<Record<HolderKind, string>>;
+
+/** Bytes in memory that callers make us hold, such as bodies that are being read. */
+export interface ByteBudget {
+  open(holders: Holders): HeldBytes;
+  /** What each organization holds at this moment, for the metrics. */
+  figures(): { total: number; orgs: { org: string; bytes: number }[] };
+}
+
+export interface HeldBytes {
+  /** Counts them before they are kept. False, and nothing counted: there is no room. */
+  take(bytes: number): boolean;
+  /** Gives all of them back; a second time does nothing. */
+  end(): void;
+}
+
+export function makeByteBudget({ total, most }: ByteBudgetOptions): ByteBudget {
+  const held = new Map<string, number>();
+  let all = 0;
+
+  const open = (holders: Holders): HeldBytes => {
+    const shares = Object.entries(holders).map(([kind, name]) => ({ place: `${kind} ${name}`, most: most[kind as HolderKind] }));
+    let mine = 0;
+    let isOver = false;
+    return {
+      take: (bytes) => {
+        if (isOver || all + bytes > total || shares.some(({ place, most }) => (held.get(place) ?? 0) + bytes > most)) return false;
+        for (const { place } of shares) held.set(place, (held.get(place) ?? 0) + bytes);
+        all += bytes;
+        mine += bytes;
+        return true;
+      },
+      end: () => {
+        isOver = true;
+        all -= mine;
+        for (const { place } of shares) {
+          const left = (held.get(place) ?? 0) - mine;
+          if (left > 0) held.set(place, left);
+          else held.delete(place);
+        }
+        mine = 0;
+      },
+    };
+  };
+
+  return {
+    open,
+    figures: () => ({
+      total: all,
+      orgs: [...held].flatMap(([place, bytes]) => (place.startsWith('org ') ? [{ org: place.slice(4), bytes }] : [])),
+    }),
+  };
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Crowded, currentBehalf, inSlices, makeByteBudget, makeLoopWatch, makeTurnstile, onBehalf } from '../index.ts';
+
+test('one organization never has more than its slots, whoever waits is let in by turns, and within one in order', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const turns = makeTurnstile({ slots: 4, perOrg: 3 });
+  const inside: string[] = [];
+  const come = (org: string, name: string) => {
+    const turn = turns.enter(org);
+    if (!turn) inside.push(name);
+    return turn?.then(() => void inside.push(name));
+  };
+  const waits = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map((name) => come(name[0]!, name));
+  assert.deepEqual(inside, ['a1', 'a2', 'a3', 'b1'], 'three of A, though a fourth slot was free');
+  for (const org of ['a', 'a', 'a', 'b']) turns.leave(org);
+  await Promise.all(waits);
+  assert.deepEqual(inside.slice(4), ['a4', 'b2', 'c1', 'a5'], 'A has its second turn after all others had one');
+  for (const org of ['a', 'b', 'c', 'a']) turns.leave(org);
+  assert.deepEqual(turns.figures(), [], 'nothing is remembered of who has left');
+});
+
+test('a wait has an end, and so has a queue', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const turns = makeTurnstile({ slots: 1, perOrg: 1, mostWaiting: 2, waitMs: 1_000 });
+  assert.equal(turns.enter('a'), undefined);
+  const first = turns.enter('a')!;
+  const second = turns.enter('a')!;
+  await assert.rejects(turns.enter('a')!, Crowded);
+  const other = turns.enter('b')!; // its own queue has room
+  t.mock.timers.tick(1_000);
+  await Promise.all([assert.rejects(first, Crowded), assert.rejects(second, Crowded), assert.rejects(other, Crowded)]);
+  turns.leave('a');
+  assert.deepEqual(turns.figures(), []);
+});
+
+test('whatever comes and goes, slots and shares hold, and nobody waits while there is room', async () => {
+  const step = fc.record({ org: fc.constantFrom('a', 'b', 'c'), comes: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
+      const turns = makeTurnstile({ slots: 3, perOrg: 2 });
+      for (const { org, comes } of steps) {
+        if (comes) turns.enter(org)?.catch(() => {});
+        else if (turns.figures().some((f) => f.org === org && f.inside > 0)) turns.leave(org);
+        const figures = turns.figures();
+        const all = figures.reduce((sum, f) => sum + f.inside, 0);
+        assert.ok(all <= 3 && figures.every((f) => f.inside <= 2));
+        assert.ok(all === 3 || figures.every((f) => f.waiting === 0 || f.inside === 2), JSON.stringify(figures));
+      }
+      // So that no timer outlives the property.
+      for (let left = turns.figures(); left.length; left = turns.figures()) turns.leave(left.find((f) => f.inside > 0)!.org);
+    }),
+  );
+});
+
+test('bytes are counted before they are kept, against each of their holders, and given back once', () => {
+  const bodies = makeByteBudget({ total: 100, most: { org: 60, credential: 40, address: 10 } });
+  const first = bodies.open({ org: 'a', credential: 'k1' });
+  assert.equal(first.take(40), true);
+  assert.equal(first.take(1), false, 'the credential has its share');
+  const second = bodies.open({ org: 'a', credential: 'k2' });
+  assert.equal(second.take(21), false, 'the organization would have more than its share');
+  assert.equal(second.take(20), true);
+  assert.equal(bodies.open({ org: 'b', credential: 'k3' }).take(40), true);
+  assert.equal(bodies.open({ address: 'somewhere' }).take(1), false, 'all of it is taken');
+  first.end();
+  first.end();
+  assert.equal(first.take(1), false, 'over is over');
+  assert.deepEqual(bodies.figures(), {
+    total: 60,
+    orgs: [
+      { org: 'a', bytes: 20 },
+      { org: 'b', bytes: 40 },
+    ],
+  });
+  assert.equal(bodies.open({ address: 'somewhere' }).take(11), false);
+  assert.equal(bodies.open({ address: 'somewhere' }).take(10), true);
+});
+
+test('whatever is begun for somebody counts for them, also after it has waited', async () => {
+  const seen: string[] = [];
+  const work = (org: string) =>
+    onBehalf({ org, act: 'x' }, async () => {
+      await new Promise((resolve) => setTimeout(resolve, org === 'a' ? 5 : 1));
+      seen.push(`${org}=${currentBehalf().org}`);
+    });
+  await Promise.all([work('a'), work('b')]);
+  assert.deepEqual(seen, ['b=b', 'a=a']);
+  assert.equal(currentBehalf().org, '');
+});
+
+test('who holds the event loop is named with the time it took, and nobody else', async () => {
+  let clock = 0;
+  const watch = makeLoopWatch(undefined, () => clock);
+  watch.resume('quick');
+  clock += 5;
+  watch.resume('slow');
+  clock += 70;
+  watch.resume('quick');
+  clock += 5;
+  await new Promise((resolve) => setImmediate(resolve));
+  clock += 10_000; // nobody runs: the process sleeps
+  watch.resume('quick');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(watch.figures(), [{ act: 'slow', count: 1, seconds: 0.07, longest: 0.07 }]);
+});
+
+test('much work is done in slices, between which others have their turn', async () => {
+  let turns = 0;
+  let isOver = false;
+  const others = () => {
+    turns++;
+    if (!isOver) setImmediate(others);
+  };
+  setImmediate(others);
+  const done: number[] = [];
+  const slices = await inSlices(
+    Array.from({ length: 50 }, (_, i) => i),
+    (i) => void done.push(i),
+    { ms: 0 },
+  );
+  isOver = true;
+  assert.equal(done.length, 50);
+  assert.equal(slices, 51);
+  assert.ok(turns >= 50, `${turns} turns`);
+});
