@@ -24,6 +24,8 @@ export function checker(schema: TSchema, part: Part): Check {
   const trims = trimPaths(schema);
   return (value) => {
     validator ??= Compile(schema);
+    const excess = part === 'body' ? excessOf(schema, value, '') : undefined;
+    if (excess) throw new Refusal(400, 'invalid', excess);
     const wrong = unstorable(value);
     if (wrong) throw new Refusal(400, 'invalid', `the ${part} must not contain ${wrong}`);
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
@@ -31,6 +33,40 @@ export function checker(schema: TSchema, part: Part): Check {
     if (validator.Check(given)) return given;
     throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given) as unknown as Problem[], schema));
   };
+}
+
+interface Bounds {
+  maxItems?: number;
+  items?: TSchema;
+  properties?: Record<string, TSchema>;
+  additionalProperties?: unknown;
+}
+
+/**
+ * More fields than there are, or more entries than allowed: found by counting. The validator would look at each of them, and make a
+ * sentence about it, before it says the same of the first.
+ */
+function excessOf(schema: TSchema, value: unknown, path: string): string | undefined {
+  const { maxItems, items, properties, additionalProperties } = schema as Bounds;
+  if (Array.isArray(value)) {
+    if (maxItems !== undefined && value.length > maxItems) return `${path || 'the body'} must have at most ${maxItems} entries`;
+    return items && firstExcess(value.map((entry, i) => [items, entry, `${path}${path && '.'}${i}`]));
+  }
+  if (value === null || typeof value !== 'object' || !properties) return undefined;
+  const names = Object.keys(value);
+  const inside = (name: string) => (path ? `${path}.${name}` : name);
+  if (additionalProperties === false && names.length > Object.keys(properties).length)
+    return `${inside(names.find((name) => !Object.hasOwn(properties, name))!)} is not a known field here`;
+  const known = names.filter((name) => Object.hasOwn(properties, name));
+  return firstExcess(known.map((name) => [properties[name]!, (value as Record<string, unknown>)[name], inside(name)]));
+}
+
+function firstExcess(parts: [TSchema, unknown, string][]): string | undefined {
+  for (const part of parts) {
+    const excess = excessOf(...part);
+    if (excess) return excess;
+  }
+  return undefined;
 }
 
 /** One problem is told, the most telling one: an unknown field before a missing one, both before a wrong one. */

@@ -15,7 +15,8 @@ export interface Behalf {
  */
 const behalves = new AsyncLocalStorage<Behalf>();
 
-const house: Behalf = { org: '', act: 'house' };
+/** Whatever is not done for anybody: starting, watching, and what tests do themselves. */
+export const house: Behalf = { org: '', act: 'house' };
 
 export const currentBehalf = (): Behalf => behalves.getStore() ?? house;
 
