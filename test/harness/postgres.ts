@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -19,9 +19,18 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+const inMemory = '/dev/shm';
+const leastRoom = 4 * 2 ** 30;
+
+/** A run copies a thousand databases, each of seven hundred files: five times as quick where files are memory, if there is enough of it. */
+async function roomyDir(): Promise<string> {
+  const found = await statfs(inMemory).catch(() => undefined);
+  return found && found.bavail * found.bsize >= leastRoom ? inMemory : tmpdir();
+}
+
 /** Nothing here survives the run, so it need not reach the disk. */
 export async function startTestServer(): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'qdt-'));
+  const dataDir = await mkdtemp(join(await roomyDir(), 'qdt-'));
   const server = await keepPostgres({
     dataDir,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
