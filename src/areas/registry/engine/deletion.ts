@@ -3,7 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../kernel/errors.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { RegistryError } from '../rules/errors.ts';
-import { isImmutable } from '../rules/immutable.ts';
+import { immutableIn } from '../rules/immutable.ts';
 import { indexBounds } from '../rules/manifest.ts';
 import { isReferenced, linkedBlob, lockLink } from '../store/blobs.ts';
 import { indexesLeadingTo, tagsListing, tagsOf } from '../store/manifests.ts';
@@ -25,7 +25,7 @@ export class ImmutableTag extends Refusal {
 
 /** Whoever may change the registry's rules may free a tag; nobody else takes it away. */
 function refuseImmutable({ immutable_tags, name }: RepositoryRow, tags: readonly string[]) {
-  const fixed = tags.find((tag) => isImmutable(immutable_tags, name, tag));
+  const fixed = tags.find(immutableIn(immutable_tags, name));
   if (fixed !== undefined) throw new ImmutableTag(fixed);
 }
 
@@ -78,9 +78,10 @@ async function refuseListed(tx: Tx, repository: RepositoryRow, digest: string) {
   const attaching = new Map(listing.map((index) => [index, attachedBy(index.tag, index)]));
   const named = [...new Set(attaching.values())].filter((image) => image !== undefined);
   const held = new Set(await imagesHeld(tx, repository.registry_id, named));
+  const isFixed = immutableIn(repository.immutable_tags, repository.name);
   const keeping = listing.find((index) => {
     const image = attaching.get(index);
-    return image === undefined || !held.has(image) || isImmutable(repository.immutable_tags, repository.name, index.tag);
+    return image === undefined || !held.has(image) || isFixed(index.tag);
   });
   if (keeping)
     throw new RegistryError('DENIED', `the index ${keeping.digest}, tagged ${keeping.tag}, leads to this image; delete that first`, {
