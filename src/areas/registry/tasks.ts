@@ -4,6 +4,7 @@ import { collect } from './engine/gc/collect.ts';
 import { retain } from './engine/gc/retain.ts';
 import { scrub } from './engine/gc/scrub.ts';
 import { expireUploads } from './engine/gc/uploads.ts';
+import { weighManifests } from './engine/gc/weigh.ts';
 import type { Engine } from './engine/settings.ts';
 import { collectTask } from './store/queue.ts';
 
@@ -11,6 +12,7 @@ import { collectTask } from './store/queue.ts';
 export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
   task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
+  task('registry.weigh', { everySeconds: 600, deadlineSeconds: 600 }, ({ app, signal }) => weighManifests(app, signal)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>
     retain(engine, signal, log),
   ),

@@ -40,7 +40,9 @@ export function compileGlob(pattern: string): Matches {
 export function compileParts(pattern: string, separator: string): Matches {
   const steps = pattern.match(/\*+|[^*]/g) ?? [];
   const words = (steps.length >> 5) + 1;
-  const set = (bits: Uint32Array, place: number) => void (bits[place >> 5]! |= 1 << (place & 31));
+  const set = (bits: Uint32Array, place: number) => {
+    bits[place >> 5]! |= 1 << (place & 31);
+  };
   const wild = new Uint32Array(words);
   const crossing = new Uint32Array(words);
   const taking = new Map<string, Uint32Array>();
