@@ -11,7 +11,8 @@ import { withdrawPromise } from '../store/promises.ts';
 import { lockManifest, lockUnlessKept, parentOf } from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { imagesHeld } from '../store/retention.ts';
-import { type Leaving, leavingAtOnce, purgeManifest, removeManifest, removeTag, unlinkBlob } from './removal.ts';
+import { type Purged, purgeManifest } from './purge.ts';
+import { type Leaving, leavingAtOnce, removeManifest, removeTag, unlinkBlob } from './removal.ts';
 
 // What somebody asks to be deleted, by /v2 or by the control API, and when that is refused.
 
@@ -42,8 +43,8 @@ export async function purgeUntagged(tx: Tx, caches: Caches, repository: Reposito
   return true;
 }
 
-/** An image with its tags and what is attached to it, unless an index lists it. Returns the digests that went. */
-export async function purgeImage(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string): Promise<string[]> {
+/** An image with its tags and what is attached to it, unless an index lists it. */
+export async function purgeImage(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string): Promise<Purged> {
   await lockManifest(tx, repository.id, digest);
   refuseImmutable(repository, await tagsOf(tx, repository.id, digest));
   const parent = await parentOf(tx, repository.id, digest);

@@ -1,9 +1,8 @@
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { attachedBy } from '../rules/attachments.ts';
-import { isImmutable } from '../rules/immutable.ts';
 import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
+import { uncountIndexes } from '../store/content.ts';
 import { linkRef, review } from '../store/queue.ts';
 import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removal.ts';
@@ -36,7 +35,7 @@ export interface Leaving {
 export const leavingAtOnce: Leaving = { delaySeconds: 0, graceSeconds: 0 };
 
 /** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
-async function dropManifest(
+export async function dropManifest(
   tx: Tx,
   caches: Caches,
   repository: RepositoryRow,
@@ -48,6 +47,7 @@ async function dropManifest(
   if (!gone) return undefined;
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
   await review(tx, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
+  await uncountIndexes(tx, repository.id, digest);
   // Its tags went with it: everything remembered of the repository's names is in doubt.
   await caches.drop(tx, topics.repository(repository.id));
   return gone;
@@ -77,45 +77,6 @@ export async function removeTag(
   const gone = await store.deleteTag(tx, repository.id, name, seen);
   if (gone) await caches.drop(tx, topics.tag(repository.id, name));
   return gone;
-}
-
-/** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
-async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
-  const detached: string[] = [];
-  for (const tag of await store.tagsNaming(tx, repository.id, image)) {
-    if (attachedBy(tag.name, tag) === undefined || isImmutable(repository.immutable_tags, repository.name, tag.name)) continue;
-    const removed = await removeTag(tx, caches, repository, tag.name);
-    if (removed) detached.push(removed.digest);
-  }
-  return detached;
-}
-
-/** The manifest, what is attached to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
- *  Returns the digests that went. */
-export async function purgeManifest(
-  tx: Tx,
-  caches: Caches,
-  repository: RepositoryRow,
-  digest: string,
-  leaving: Leaving,
-): Promise<string[]> {
-  const gone: GoneManifest[] = [];
-  const waiting = [digest];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const children = await store.childrenOf(tx, repository.id, next);
-    const referrers = await store.referringTo(tx, repository.id, next);
-    const dropped = await dropManifest(tx, caches, repository, next, leaving);
-    if (!dropped) continue;
-    gone.push(dropped);
-    const attached = [...referrers, ...(await removeAttachingTags(tx, caches, repository, next))];
-    for (const each of attached) if (await store.lockUnlessKept(tx, repository.id, each)) waiting.push(each);
-    // An index of referrers lists what belongs to another image: that stays while the image does.
-    for (const child of children)
-      if ((await store.lockUnlessKept(tx, repository.id, child)) && !(await store.isAttached(tx, repository.id, child)))
-        waiting.push(child);
-  }
-  await bookGone(tx, repository.registry_id, gone);
-  return gone.map((m) => m.digest);
 }
 
 /** A whole repository: manifests, tags, uploads and links. False: it is not there. */

@@ -36,6 +36,10 @@ const predicateOf = ({ annotations }: Manifest): string | null =>
  *  somebody relies on what the cache brought: it never makes room, and no rule takes it either. */
 export const isFetched = sql`(m.cached or m.pushed_by is not distinct from 'cache')`;
 
+/** An index is counted once it is known what it leads to. */
+const contentOf = ({ blobs, children }: Manifest, size: number): number | null =>
+  children.length > 0 ? null : blobs.reduce((sum, blob) => sum + blob.size, size);
+
 const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), fetched: Type.Boolean() });
 
@@ -49,9 +53,9 @@ export async function putManifest(
   const weight = weightOf(parsed, m.body.length);
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, pushed_by, created_at, cached)
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${m.pushedBy}, kernel.now(), ${m.cached})
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${contentOf(parsed, m.body.length)}, ${m.pushedBy}, kernel.now(), ${m.cached})
       on conflict (repository_id, digest) do nothing
       returning id`;
     if (fresh) {

@@ -8,6 +8,7 @@ import { indexBounds, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
+import { countContent, uncountIndexes } from '../../store/content.ts';
 import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, shareListed } from '../../store/manifests.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
@@ -49,6 +50,8 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     refuseRetyped(mediaType, parsed);
     if (parsed.children.length > 0) await keepWhatIsListed(tx, repository, id, by);
   }
+  if (parsed.children.length > 0) await countContent(tx, [id]);
+  if (fresh) await uncountIndexes(tx, repository.id, digest);
 
   const tags = [...new Set(pushed.tags)].sort();
   for (const tag of tags) await setTag(tx, caches, repository, tag, { id, cached });
