@@ -21,7 +21,7 @@ const RegistryDetail = named(
     slug: Type.String(),
     region: Type.String(),
     storageQuotaBytes: bytes('What the registry may hold'),
-    usedBytes: bytes('Distinct bytes in the registry: what the quota counts'),
+    usedBytes: bytes('What the quota counts: distinct bytes of layers, and what manifests weigh in each repository'),
     repositoryCount: Type.Integer({ minimum: 0 }),
     createdAt: DateTime,
     displayName: Type.Optional(Type.String()),

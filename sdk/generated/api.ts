@@ -1354,7 +1354,7 @@ export type RegistryDetail = {
   region: string;
   /** What the registry may hold */
   storageQuotaBytes: number;
-  /** Distinct bytes in the registry: what the quota counts */
+  /** What the quota counts: distinct bytes of layers, and what manifests weigh in each repository */
   usedBytes: number;
   repositoryCount: number;
   /** ISO 8601, UTC, with milliseconds */

@@ -4,13 +4,16 @@ import { collect } from './engine/gc/collect.ts';
 import { retain } from './engine/gc/retain.ts';
 import { scrub } from './engine/gc/scrub.ts';
 import { expireUploads } from './engine/gc/uploads.ts';
+import { weighManifests } from './engine/gc/weigh.ts';
 import type { Engine } from './engine/settings.ts';
+import { weighTask } from './store/content.ts';
 import { collectTask } from './store/queue.ts';
 
 /** All of them may stop anywhere and be run again: each step is a transaction that looks before it acts. */
 export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
   task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
+  task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal }) => weighManifests(app, signal)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>
     retain(engine, signal, log),
   ),

@@ -3,7 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../kernel/errors.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { RegistryError } from '../rules/errors.ts';
-import { isImmutable } from '../rules/immutable.ts';
+import { immutableIn } from '../rules/immutable.ts';
 import { indexBounds } from '../rules/manifest.ts';
 import { isReferenced, linkedBlob, lockLink } from '../store/blobs.ts';
 import { indexesLeadingTo, tagsListing, tagsOf } from '../store/manifests.ts';
@@ -11,7 +11,8 @@ import { withdrawPromise } from '../store/promises.ts';
 import { lockManifest, lockUnlessKept, parentOf } from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { imagesHeld } from '../store/retention.ts';
-import { type Leaving, leavingAtOnce, purgeManifest, removeManifest, removeTag, unlinkBlob } from './removal.ts';
+import { type Purged, purgeManifest } from './purge.ts';
+import { type Leaving, leavingAtOnce, removeManifest, removeTag, unlinkBlob } from './removal.ts';
 
 // What somebody asks to be deleted, by /v2 or by the control API, and when that is refused.
 
@@ -25,7 +26,7 @@ export class ImmutableTag extends Refusal {
 
 /** Whoever may change the registry's rules may free a tag; nobody else takes it away. */
 function refuseImmutable({ immutable_tags, name }: RepositoryRow, tags: readonly string[]) {
-  const fixed = tags.find((tag) => isImmutable(immutable_tags, name, tag));
+  const fixed = tags.find(immutableIn(immutable_tags, name));
   if (fixed !== undefined) throw new ImmutableTag(fixed);
 }
 
@@ -42,8 +43,8 @@ export async function purgeUntagged(tx: Tx, caches: Caches, repository: Reposito
   return true;
 }
 
-/** An image with its tags and what is attached to it, unless an index lists it. Returns the digests that went. */
-export async function purgeImage(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string): Promise<string[]> {
+/** An image with its tags and what is attached to it, unless an index lists it. */
+export async function purgeImage(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string): Promise<Purged> {
   await lockManifest(tx, repository.id, digest);
   refuseImmutable(repository, await tagsOf(tx, repository.id, digest));
   const parent = await parentOf(tx, repository.id, digest);
@@ -78,9 +79,10 @@ async function refuseListed(tx: Tx, repository: RepositoryRow, digest: string) {
   const attaching = new Map(listing.map((index) => [index, attachedBy(index.tag, index)]));
   const named = [...new Set(attaching.values())].filter((image) => image !== undefined);
   const held = new Set(await imagesHeld(tx, repository.registry_id, named));
+  const isFixed = immutableIn(repository.immutable_tags, repository.name);
   const keeping = listing.find((index) => {
     const image = attaching.get(index);
-    return image === undefined || !held.has(image) || isImmutable(repository.immutable_tags, repository.name, index.tag);
+    return image === undefined || !held.has(image) || isFixed(index.tag);
   });
   if (keeping)
     throw new RegistryError('DENIED', `the index ${keeping.digest}, tagged ${keeping.tag}, leads to this image; delete that first`, {

@@ -10,7 +10,7 @@ import { decide, parseAllow } from '../../../kernel/guard/index.ts';
 import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
-import { type CandidateRow, candidatePage, candidates, shareRule } from '../store/rules.ts';
+import { type CandidateRow, candidatePage, candidates, isTrusted, shareRule } from '../store/rules.ts';
 import type { Clock } from './credentials/clock.ts';
 import type { ForeignLogin } from './credentials/index.ts';
 
@@ -30,6 +30,9 @@ export interface Oidc {
 
 const lifetimeSeconds = 3600;
 const longestSubject = 2048;
+const mostAudiences = 100;
+/** GitHub's have two kilobytes. A longer one is not even read. */
+const longestToken = 16_384;
 
 const noRule = () =>
   new Refusal(
@@ -53,7 +56,7 @@ export function makeOidc(app: App, clock: Clock): Oidc {
     const { rule, subject } = await matchRule(app, issuers, token, slug, mode);
     return app.db.write((tx) => mintKey(tx, rule, { subject, slug, keyHash, mode: mode ?? rule.mode, requestId }));
   };
-  const check = async (token: string) => void (await matchRule(app, issuers, token, undefined, undefined));
+  const check = (token: string) => checkToken(app, issuers, token);
   return { exchange, login: loginByToken(app, exchange, check), mayBePlain };
 }
 
@@ -89,32 +92,43 @@ function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: strin
   };
 }
 
-/** The rule that admits a token. Throws 401 for whatever is wrong with it. */
-async function matchRule(app: App, issuers: Issuers, token: string, slug: string | undefined, mode: Mode | undefined) {
+/** The claims of a token that its issuer signed. Throws 401 for whatever is wrong with it. */
+async function verifyToken(app: App, issuers: Issuers, issuer: string, token: string) {
+  const claims = await issuers.verify(issuer, token).catch((error) => {
+    if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
+    if (!(error instanceof BadToken)) throw error;
+    app.log.info({ issuer, reason: error.message }, 'an OIDC token was refused');
+    throw noRule();
+  });
+  return { subject: claims.sub ?? '', audiences: [claims.aud ?? []].flat().slice(0, mostAudiences) };
+}
+
+/** A login that names no registry reaches nothing, so that somebody here takes such tokens is enough: to hold it against the rules
+ *  of every organization would cost all of them. */
+async function checkToken(app: App, issuers: Issuers, token: string): Promise<void> {
+  const issuer = issuerOf(token) ?? refuse();
+  if (!(await app.db.read((tx) => isTrusted(tx, issuer, null)))) refuse();
+  const { audiences } = await verifyToken(app, issuers, issuer, token);
+  if (!(await app.db.read((tx) => isTrusted(tx, issuer, audiences)))) refuse();
+}
+
+/** The rule of a registry that admits a token. Throws 401 for whatever is wrong with it. */
+async function matchRule(app: App, issuers: Issuers, token: string, slug: string, mode: Mode | undefined) {
   const issuer = issuerOf(token) ?? refuse();
   const page = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
   // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
   let rules = await page(0);
   const first = rules[0] ?? refuse();
-  const claims = await issuers.verify(issuer, token).catch((error) => {
-    if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
-    if (!(error instanceof BadToken)) throw error;
-    app.log.info({ issuer, slug, reason: error.message }, 'an OIDC token was refused');
-    throw noRule();
-  });
-  const subject = claims.sub ?? '';
-  const audiences = [claims.aud ?? []].flat();
+  const { subject, audiences } = await verifyToken(app, issuers, issuer, token);
   const fits: CandidateRow[] = [];
-  for (; rules.length; rules = rules.length < candidatePage ? [] : await page(rules.at(-1)!.id)) {
+  for (; rules.length; rules = rules.length < candidatePage ? [] : await page(rules.at(-1)!.id))
     fits.push(
       ...rules.filter(
         (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),
       ),
     );
-    if (fits.length && slug === undefined) break;
-  }
   const rule = bestOf(fits, mode);
-  if (!rule && slug !== undefined) await auditRefused(app, first, slug, subject, audiences);
+  if (!rule) await auditRefused(app, first, slug, subject, audiences);
   return { rule: rule ?? refuse(), subject };
 }
 
@@ -173,6 +187,7 @@ function bestOf(rules: CandidateRow[], mode: Mode | undefined): CandidateRow | u
 }
 
 function issuerOf(token: string): string | undefined {
+  if (token.length > longestToken) return undefined;
   try {
     const { iss } = decodeJwt(token);
     return typeof iss === 'string' && iss.length <= 2048 ? iss : undefined;

@@ -1,8 +1,9 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { addReserved, changeFigures, countFigures, lockQuota, type Quota, setFigures, subtractReserved } from '../store/quota.ts';
+import { addReserved, changeFigures, countDrift, lockQuota, type Quota, subtractReserved } from '../store/quota.ts';
+import { lockUnweighed, stillUnweighed, weigh } from '../store/weights.ts';
 
-// A registry may hold so many distinct bytes of blobs and manifests. What an upload is about to bring is reserved as it comes, so
-// that a push which cannot fit is refused before it is sent. The registry's row is locked last in every transaction: whoever holds
+// A registry may hold so many bytes: distinct ones of blobs, and what its manifests weigh in each repository. What an upload is about to
+// bring is reserved as it comes, so that a push which cannot fit is refused before it is sent. The registry's row is locked last in every transaction: whoever holds
 // it waits for nothing else.
 
 export class OverQuota extends Error {
@@ -36,23 +37,58 @@ export const releaseBytes = (tx: Tx, registryId: string, bytes: number) =>
 export async function bookBytes(
   tx: Tx,
   registryId: string,
-  change: { size: number; sign: 1 | -1; reserved?: number; elsewhere: () => Promise<boolean> },
+  change: { size: number; sign: 1 | -1; reserved?: number; elsewhere?: () => Promise<boolean> },
 ): Promise<void> {
   const quota = await lockQuota(tx, registryId);
   if (!quota) return;
   const { size, sign, reserved = 0 } = change;
-  const used = (await change.elsewhere()) ? 0 : size * sign;
+  const used = (await change.elsewhere?.()) ? 0 : size * sign;
   if (used > 0 && freeOf(quota) + reserved < used) throw new OverQuota(quota, used);
   if (used === 0 && reserved === 0) return;
   await changeFigures(tx, registryId, { used, reserved });
 }
 
-/** The truth by counting, for the task that keeps the running figures honest; under the row lock nobody changes them meanwhile. */
+/** A manifest that went. Without a weight it is from before manifests had one. */
+export interface GoneManifest {
+  digest: string;
+  size: number;
+  weight: number | null;
+}
+
+/** Takes off what manifests weighed that this transaction has deleted. Call it last. */
+export async function bookGone(tx: Tx, registryId: string, gone: readonly GoneManifest[]): Promise<void> {
+  if (gone.length === 0 || !(await lockQuota(tx, registryId))) return;
+  const before = new Map(gone.flatMap(({ digest, size, weight }) => (weight === null ? [[digest, size] as const] : [])));
+  const held = before.size > 0 ? await stillUnweighed(tx, registryId, [...before.keys()]) : new Set();
+  const weights = gone.reduce((sum, { weight }) => sum + (weight ?? 0), 0);
+  const sizes = [...before].reduce((sum, [digest, size]) => sum + (held.has(digest) ? 0 : size), 0);
+  await changeFigures(tx, registryId, { used: -(weights + sizes), reserved: 0 });
+}
+
+/** Weighs some manifests from before they had a weight, of one registry: what they were booked by goes when the last of a digest has
+ *  one. Returns how many. It refuses nobody: what is too much now stands in the registry's figures. */
+export async function weighSome(tx: Tx, most: number): Promise<number> {
+  const locked = await lockUnweighed(tx, most);
+  const registryId = locked[0]?.registry_id;
+  if (registryId === undefined) return 0;
+  const weighed = await weigh(
+    tx,
+    locked.map((m) => m.id),
+  );
+  await lockQuota(tx, registryId);
+  const sizes = new Map(weighed.map((m) => [m.digest, m.size]));
+  const held = await stillUnweighed(tx, registryId, [...sizes.keys()]);
+  const booked = [...sizes].reduce((sum, [digest, size]) => sum + (held.has(digest) ? 0 : size), 0);
+  const weights = weighed.reduce((sum, { weight }) => sum + weight, 0);
+  await changeFigures(tx, registryId, { used: weights - booked, reserved: 0 });
+  return weighed.length;
+}
+
+/** The truth by counting, for the task that keeps the running figures honest. Whoever books meanwhile moves both: only the difference
+ *  is put right, and nobody waits while it is counted. */
 export async function recount(tx: Tx, registryId: string): Promise<boolean> {
-  const before = await lockQuota(tx, registryId);
-  if (!before) return false;
-  const counted = await countFigures(tx, registryId);
-  if (counted.used === before.used_bytes && counted.reserved === before.reserved_bytes) return false;
-  await setFigures(tx, registryId, counted);
+  const drift = await countDrift(tx, registryId);
+  if (!drift || (drift.used === 0 && drift.reserved === 0)) return false;
+  await changeFigures(tx, registryId, { used: drift.used, reserved: -drift.reserved });
   return true;
 }

@@ -1,14 +1,13 @@
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { attachedBy } from '../rules/attachments.ts';
-import { isImmutable } from '../rules/immutable.ts';
 import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
-import { manifestElsewhere } from '../store/manifests.ts';
+import { uncountIndexes } from '../store/content.ts';
 import { linkRef, review } from '../store/queue.ts';
+import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
-import { bookBytes, recount } from './quota.ts';
+import { bookBytes, bookGone, type GoneManifest } from './quota.ts';
 
 // How things leave a registry. Each keeps three promises in one transaction: the figures of the quota, what garbage collection must
 // look at, and what other processes have to forget. Locks: link or manifest first, the registry's row last.
@@ -36,25 +35,23 @@ export interface Leaving {
 export const leavingAtOnce: Leaving = { delaySeconds: 0, graceSeconds: 0 };
 
 /** Deletes the row and tells everybody, but books nothing yet: the registry's row is locked last, also when several go. */
-async function dropManifest(
+export async function dropManifest(
   tx: Tx,
   caches: Caches,
   repository: RepositoryRow,
   digest: string,
   leaving: Leaving,
-): Promise<number | undefined> {
+): Promise<GoneManifest | undefined> {
   const needed = await store.blobsNeededBy(tx, repository.id, digest);
   const gone = await store.deleteManifest(tx, repository.id, digest);
   if (!gone) return undefined;
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
   await review(tx, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
+  await uncountIndexes(tx, repository.id, digest);
   // Its tags went with it: everything remembered of the repository's names is in doubt.
   await caches.drop(tx, topics.repository(repository.id));
-  return gone.size;
+  return gone;
 }
-
-const bookManifest = (tx: Tx, { id, registry_id }: RepositoryRow, digest: string, size: number) =>
-  bookBytes(tx, registry_id, { size, sign: -1, elsewhere: () => manifestElsewhere(tx, registry_id, id, digest) });
 
 /** One manifest with its tags. Its layers stay linked until garbage collection has looked at them. False: it is not there. */
 export async function removeManifest(
@@ -64,9 +61,9 @@ export async function removeManifest(
   digest: string,
   leaving: Leaving,
 ): Promise<boolean> {
-  const size = await dropManifest(tx, caches, repository, digest, leaving);
-  if (size !== undefined) await bookManifest(tx, repository, digest, size);
-  return size !== undefined;
+  const gone = await dropManifest(tx, caches, repository, digest, leaving);
+  if (gone) await bookGone(tx, repository.registry_id, [gone]);
+  return gone !== undefined;
 }
 
 /** `seen`: only while it is still that one, which nobody has pushed since. */
@@ -82,54 +79,25 @@ export async function removeTag(
   return gone;
 }
 
-/** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
-async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
-  const detached: string[] = [];
-  for (const tag of await store.tagsNaming(tx, repository.id, image)) {
-    if (attachedBy(tag.name, tag) === undefined || isImmutable(repository.immutable_tags, repository.name, tag.name)) continue;
-    const removed = await removeTag(tx, caches, repository, tag.name);
-    if (removed) detached.push(removed.digest);
-  }
-  return detached;
-}
-
-/** The manifest, what is attached to it (signatures, SBOMs) and, of an index, the children that nothing else keeps; all the way down.
- *  Returns the digests that went. */
-export async function purgeManifest(
-  tx: Tx,
-  caches: Caches,
-  repository: RepositoryRow,
-  digest: string,
-  leaving: Leaving,
-): Promise<string[]> {
-  const gone = new Map<string, number>();
-  const waiting = [digest];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const children = await store.childrenOf(tx, repository.id, next);
-    const referrers = await store.referringTo(tx, repository.id, next);
-    const size = await dropManifest(tx, caches, repository, next, leaving);
-    if (size === undefined) continue;
-    gone.set(next, size);
-    const attached = [...referrers, ...(await removeAttachingTags(tx, caches, repository, next))];
-    for (const each of attached) if (await store.lockUnlessKept(tx, repository.id, each)) waiting.push(each);
-    // An index of referrers lists what belongs to another image: that stays while the image does.
-    for (const child of children)
-      if ((await store.lockUnlessKept(tx, repository.id, child)) && !(await store.isAttached(tx, repository.id, child)))
-        waiting.push(child);
-  }
-  for (const [each, size] of gone) await bookManifest(tx, repository, each, size);
-  return [...gone.keys()];
-}
-
 /** A whole repository: manifests, tags, uploads and links. False: it is not there. */
 export async function removeRepository(tx: Tx, caches: Caches, registryId: string, name: string): Promise<boolean> {
   const id = await store.lockRepository(tx, registryId, name);
   if (id === undefined) return false;
+  const blobs = await store.deleteLinks(tx, id);
+  const manifests = await store.deleteManifests(tx, id);
+  const reserved = await store.deleteUploads(tx, id);
   // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
-  const blobs = await store.blobsOf(tx, id);
+  const promised = await store.deletePromises(tx, id);
   await store.deleteRepository(tx, id);
-  await review(tx, 'blob', blobs.map(String), 0);
+  await review(tx, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
   await caches.drop(tx, topics.repository(id));
-  await recount(tx, registryId);
+  await bookGone(tx, registryId, manifests);
+  await bookUnlinked(tx, registryId, { blobs, reserved });
   return true;
+}
+
+/** Takes off the bytes of blobs whose links this transaction took, as far as the registry has no other, and what uploads had reserved. */
+async function bookUnlinked(tx: Tx, registryId: string, { blobs, reserved }: { blobs: number[]; reserved: number }) {
+  if (!(await lockQuota(tx, registryId))) return;
+  await changeFigures(tx, registryId, { used: -(await store.unlinkedBytes(tx, registryId, blobs)), reserved });
 }

@@ -4,10 +4,11 @@ import { created, operation } from '../../../identity/operation.ts';
 import { invalid } from '../../../kernel/errors.ts';
 import { checkPrefixes } from '../engine/credentials/check-prefixes.ts';
 import { createRule } from '../engine/credentials/keys.ts';
-import { shareRegistry } from '../engine/find-registry.ts';
+import { lockRegistry } from '../engine/find-registry.ts';
 import type { OpenRegistry } from '../open.ts';
 import { badIssuer } from '../rules/issuer.ts';
 import { strangersAllowed } from '../rules/subject-pattern.ts';
+import { tooManyWildcards } from '../rules/wildcards.ts';
 import { ruleView } from '../views/oidc-rule.ts';
 
 export const createRegistryOidcRule = operation(registry.createRegistryOidcRule, async ({ ctx, params, body }, { oidc }: OpenRegistry) => {
@@ -15,12 +16,12 @@ export const createRegistryOidcRule = operation(registry.createRegistryOidcRule,
   const wrong = badIssuer(issuer, oidc.mayBePlain);
   if (wrong) invalid(wrong);
   ctx.app.guard.checkUrl('oidc', issuer);
-  const strangers = strangersAllowed(issuer, subjectPattern);
-  if (strangers) invalid(`subjectPattern: ${strangers}`);
+  const unfit = tooManyWildcards(subjectPattern) ?? strangersAllowed(issuer, subjectPattern);
+  if (unfit) invalid(`subjectPattern: ${unfit}`);
   const prefixes = checkPrefixes(body.repoPrefixes);
 
   return ctx.write(async (tx) => {
-    const found = await shareRegistry(tx, ctx, params.slug);
+    const found = await lockRegistry(tx, ctx, params.slug);
     const rule = await createRule(tx, ctx.org, found.id, { name, issuer, audience, subject_pattern: subjectPattern, mode, prefixes });
     await audit(tx, ctx, 'registry.oidc.create', found, { rule: rule.id, issuer, audience, subjectPattern, mode, repoPrefixes: prefixes });
     return created(ruleView(rule), `/registry/registries/${found.slug}/oidc-rules/${rule.id}`);

@@ -5,6 +5,7 @@ import { invalid } from '../../../kernel/errors.ts';
 import { lockRegistry } from '../engine/find-registry.ts';
 import { changeRegistry } from '../engine/registries.ts';
 import type { Retention } from '../rules/retention.ts';
+import { tooManyWildcards } from '../rules/wildcards.ts';
 import { repositoryCount } from '../store/registries.ts';
 import { registryDetail } from '../views/registry.ts';
 
@@ -12,6 +13,11 @@ export const updateRegistry = operation(registry.updateRegistry, async ({ ctx, p
   const { rules = [] } = body.retention ?? {};
   const empty = rules.findIndex((r) => r.keepLast === undefined && r.keepDays === undefined);
   if (empty >= 0) invalid(`retention.rules.${empty} keeps nothing in particular; give it keepLast or keepDays`);
+  const patterns = [...(body.immutableTags ?? []), ...rules.flatMap((r) => [r.repositories ?? '*', r.tags ?? '*'])];
+  for (const pattern of patterns) {
+    const wild = tooManyWildcards(pattern);
+    if (wild) invalid(`${pattern}: ${wild}`);
+  }
 
   return ctx.write(async (tx) => {
     const found = await lockRegistry(tx, ctx, params.slug);

@@ -33,6 +33,17 @@ export interface Manifest {
   children: Needed[];
 }
 
+/** What a manifest's rows take in the database besides its bytes: its own row with its indexes, and one for each blob or manifest that
+ *  it names. About what PostgreSQL needs for them, with the longer digests. */
+export const rowBytes = { manifest: 1024, reference: 512 };
+
+/** What a manifest counts in the quota of its registry, in every repository in which it stands. Annotations are kept twice. */
+export const weightOf = ({ annotations, blobs, children }: Manifest, size: number): number =>
+  size +
+  (annotations ? Buffer.byteLength(JSON.stringify(annotations)) : 0) +
+  rowBytes.manifest +
+  rowBytes.reference * (blobs.length + children.length);
+
 /** A sentence for whoever pushed it. */
 export class ManifestInvalid extends Error {}
 

@@ -1,6 +1,7 @@
 import { type Attachable, attachedBy, imagesOf, nameInTags } from './attachments.ts';
-import { isImmutable, matches } from './immutable.ts';
+import { immutableIn } from './immutable.ts';
 import { knotsOf } from './knots.ts';
+import { compileGlob, type Matches } from './wildcards.ts';
 
 /** What a registry keeps. Nothing said, everything stays. */
 export interface Retention {
@@ -63,12 +64,13 @@ export function judge(
     const m = byDigest.get(digest);
     return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && isAttached(m));
   };
-  const gone = outdatedTags(retention, immutable, repository, tags.filter(isImageTag), now);
+  const isFixed = immutableIn(immutable, repository);
+  const gone = outdatedTags(retention, isFixed, repository, tags.filter(isImageTag), now);
   const removed = new Set(gone);
   const keeps = (m: ManifestState, tag: string) => {
     if (removed.has(tag)) return false;
     const image = attachedBy(tag, m);
-    return image === undefined || !isHeld(image) || isImmutable(immutable, repository, tag);
+    return image === undefined || !isHeld(image) || isFixed(tag);
   };
   const isLoose = (m: ManifestState) =>
     !m.cached && !isListed(m) && !isAttached(m) && !m.tags.some((tag) => keeps(m, tag)) && isOutdatedUntagged(retention, m, now);
@@ -108,17 +110,13 @@ function add<K, V>(lists: Map<K, V[]>, key: K, value: V) {
 }
 
 /** The tags of one repository that are to go. */
-export function outdatedTags(
-  retention: Retention,
-  immutable: readonly string[],
-  repository: string,
-  tags: readonly TagState[],
-  now: string,
-): string[] {
-  const rules = retention.rules ?? [];
+export function outdatedTags(retention: Retention, isFixed: Matches, repository: string, tags: readonly TagState[], now: string): string[] {
+  const rules = (retention.rules ?? [])
+    .filter((rule) => compileGlob(rule.repositories ?? '*')(repository))
+    .map((rule) => ({ rule, fits: compileGlob(rule.tags ?? '*') }));
   const byRule = new Map<RetentionRule, TagState[]>();
   for (const tag of tags) {
-    const rule = rules.find((r) => matches(r.repositories ?? '*', repository) && matches(r.tags ?? '*', tag.name));
+    const rule = rules.find(({ fits }) => fits(tag.name))?.rule;
     if (rule) add(byRule, rule, tag);
   }
   const gone: string[] = [];
@@ -130,7 +128,7 @@ export function outdatedTags(
     for (const [place, tag] of newestFirst.entries()) {
       if (keepLast !== undefined && place < keepLast) continue;
       if (keepDays !== undefined && (isWithinDays(tag.updatedAt, keepDays, now) || isWithinDays(tag.pulledAt, keepDays, now))) continue;
-      if (!isImmutable(immutable, repository, tag.name)) gone.push(tag.name);
+      if (!isFixed(tag.name)) gone.push(tag.name);
     }
   }
   return gone.sort();

@@ -18,10 +18,9 @@ export const evictableBytes = async (tx: Tx, registryId: string, unusedSeconds: 
                 and not exists (select from registry.repository_blob l
                                  where l.blob_id = b.id and l.registry_id = ${registryId}
                                    and (not l.cached or (l.repository_id, b.digest) in (select * from needed))))
-          + (select coalesce(sum(size), 0) from (
-              select m.digest, min(m.size) as size from registry.manifest m join registry.repository r on r.id = m.repository_id
-               where r.registry_id = ${registryId}
-               group by m.digest having bool_and(m.cached and m.id not in (select id from kept))) d))::bigint as bytes`)!.bytes;
+          + (select coalesce(sum(coalesce(m.weight, m.size)), 0) from registry.manifest m
+              where m.repository_id in (select id from cached) and m.cached and m.id not in (select id from kept)))::bigint as bytes`)!
+    .bytes;
 
 const CandidateRow = Type.Object({ ...RepositoryRow.properties, digest: Type.String() });
 

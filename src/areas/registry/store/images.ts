@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
-import { indexBounds } from '../rules/manifest.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
 
@@ -44,33 +43,20 @@ const ManifestListRow = Type.Object({
 });
 export type ManifestListRow = Static<typeof ManifestListRow>;
 
-/** Newest first. An index counts what it leads to, each manifest and each layer once, however many of its images share it; of an
- *  index from before there were bounds, as far as those reach. */
+/** Of one image so many referrers are looked at: they may be as many as one likes. */
+export const mostReferrers = 100;
+
+/** Newest first. What an image or an index is with all that it leads to was counted when it was pushed; until that is done anew, its
+ *  own bytes are shown. */
 export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
-  with page as (
-    select id, digest, media_type, created_at from registry.manifest
-     where repository_id = ${repositoryId} and (${page.after}::bigint is null or id < ${page.after})
-     order by id desc limit ${page.limit + 1}
-  ), part (root, id) as (
-    select distinct p.id, listed.id from page p cross join lateral (
-      with recursive listed (id, depth) as (
-        select p.id, 0
-        union all
-        select m.id, l.depth + 1 from listed l
-          join registry.manifest_child c on c.parent_id = l.id
-          join registry.manifest m on m.repository_id = c.repository_id and m.digest = c.digest where l.depth < ${indexBounds.depth}
-      )
-      select id from listed limit ${indexBounds.manifests + 1}) listed
-  ), manifests as (
-    select p.root, sum(m.size) as bytes from part p join registry.manifest m on m.id = p.id group by p.root
-  ), blobs as (
-    select root, sum(size) as bytes from (select distinct p.root, b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d group by root
-  )
-  select p.id, p.digest, p.media_type, p.created_at, (manifests.bytes + coalesce(blobs.bytes, 0))::bigint as size_bytes,
+  select p.id, p.digest, p.media_type, p.created_at, coalesce(p.content_bytes, p.size) as size_bytes,
          array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
          array(select coalesce(m.predicate_type, m.artifact_type, m.config_type, '')
-                 from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest) as referrer_types,
+                 from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest
+                order by m.id limit ${mostReferrers}) as referrer_types,
          array(select t.name from registry.tag t
                 where t.repository_id = ${repositoryId} and t.name = any(array[replace(p.digest, ':', '-') || '.sig', replace(p.digest, ':', '-') || '.sbom']))::text[] as attached_tags
-    from page p join manifests on manifests.root = p.id left join blobs on blobs.root = p.id
+    from (select id, digest, media_type, created_at, size, content_bytes from registry.manifest
+           where repository_id = ${repositoryId} and (${page.after}::bigint is null or id < ${page.after})
+           order by id desc limit ${page.limit + 1}) p
    order by p.id desc`;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import type { Manifest } from '../rules/manifest.ts';
+import { type Manifest, weightOf } from '../rules/manifest.ts';
 
 const MetaRow = Type.Object({
   id: Type.Integer(),
@@ -36,6 +36,10 @@ const predicateOf = ({ annotations }: Manifest): string | null =>
  *  somebody relies on what the cache brought: it never makes room, and no rule takes it either. */
 export const isFetched = sql`(m.cached or m.pushed_by is not distinct from 'cache')`;
 
+/** An index is counted once it is known what it leads to. */
+const contentOf = ({ blobs, children }: Manifest, size: number): number | null =>
+  children.length > 0 ? null : blobs.reduce((sum, blob) => sum + blob.size, size);
+
 const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), fetched: Type.Boolean() });
 
@@ -44,18 +48,19 @@ const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), fe
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest; cached: boolean },
-): Promise<{ id: number; fresh: boolean; mediaType: string }> {
+): Promise<{ id: number; fresh: boolean; mediaType: string; weight: number }> {
   const { parsed } = m;
+  const weight = weightOf(parsed, m.body.length);
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, pushed_by, created_at, cached)
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${m.pushedBy}, kernel.now(), ${m.cached})
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${contentOf(parsed, m.body.length)}, ${m.pushedBy}, kernel.now(), ${m.cached})
       on conflict (repository_id, digest) do nothing
       returning id`;
     if (fresh) {
       await putNeeds(tx, fresh.id, m.repositoryId, parsed);
-      return { ...fresh, fresh: true, mediaType: parsed.mediaType };
+      return { ...fresh, fresh: true, mediaType: parsed.mediaType, weight };
     }
     const known = await row(tx, KnownRow)`
       select m.id, m.media_type, ${isFetched} as fetched from registry.manifest m
@@ -63,7 +68,7 @@ export async function putManifest(
     if (!known) continue; // deleted this moment
     if (known.fetched && !m.cached)
       await run(tx)`update registry.manifest set cached = false, pushed_by = ${m.pushedBy} where id = ${known.id}`;
-    return { id: known.id, fresh: false, mediaType: known.media_type };
+    return { id: known.id, fresh: false, mediaType: known.media_type, weight };
   }
 }
 
@@ -132,12 +137,6 @@ export const indexesLeadingTo = (tx: Tx, repositoryId: number, digest: string, {
 export const tagsListing = (tx: Tx, indexIds: number[]) => rows(tx, ListingRow)`
   select t.name as tag, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects"
     from registry.manifest m join registry.tag t on t.manifest_id = m.id where m.id = any(${indexIds}::bigint[]) order by t.name`;
-
-/** Whether another repository of the registry has the same manifest. Only sure under the registry's row lock. */
-export const manifestElsewhere = async (tx: Tx, registryId: string, repositoryId: number, digest: string) =>
-  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
-    select exists (select from registry.manifest m join registry.repository r on r.id = m.repository_id
-                    where m.digest = ${digest} and r.registry_id = ${registryId} and r.id <> ${repositoryId}) as yes`)!.yes;
 
 const ReferrerRow = Type.Object({
   id: Type.Integer(),

@@ -17,12 +17,11 @@ export const blobsNeededBy = async (tx: Tx, repositoryId: number, digest: string
      where m.repository_id = ${repositoryId} and m.digest = ${digest}`
   ).map((l) => l.blob_id);
 
+const GoneRow = Type.Object({ digest: Type.String(), size: Type.Integer(), weight: Type.Union([Type.Integer(), Type.Null()]) });
+
 /** The manifest's row, and its tags with it. Undefined: it is not there. */
-export const deleteManifest = (tx: Tx, repositoryId: number, digest: string) => row(
-  tx,
-  Type.Object({ id: Type.Integer(), size: Type.Integer() }),
-)`
-    delete from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} returning id, size`;
+export const deleteManifest = (tx: Tx, repositoryId: number, digest: string) => row(tx, GoneRow)`
+    delete from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} returning digest, size, weight`;
 
 /** `seen`: only while it is still that one, which nobody has pushed since. */
 export const deleteTag = (tx: Tx, repositoryId: number, name: string, seen: { manifestId: number; updatedAt: string } | null) => row(
@@ -101,13 +100,35 @@ export const lockRepository = async (tx: Tx, registryId: string, name: string): 
     select id from registry.repository where registry_id = ${registryId} and name = ${name} for update`
   )?.id;
 
-/** The blobs that a repository links or has promised. */
-export const blobsOf = async (tx: Tx, repositoryId: number): Promise<number[]> =>
-  (
-    await rows(tx, BlobIdRow)`
-    select blob_id from registry.repository_blob where repository_id = ${repositoryId}
-     union select blob_id from registry.promised_blob where repository_id = ${repositoryId}`
-  ).map((b) => b.blob_id);
+/** Takes all links of a repository, which is locked. */
+export const deleteLinks = async (tx: Tx, repositoryId: number): Promise<number[]> =>
+  (await rows(tx, BlobIdRow)`delete from registry.repository_blob where repository_id = ${repositoryId} returning blob_id`).map(
+    (l) => l.blob_id,
+  );
 
-/** With its manifests, tags, uploads and links. */
+/** Of these blobs, what no repository of the registry links. Only sure under the registry's row lock. */
+export const unlinkedBytes = async (tx: Tx, registryId: string, blobIds: number[]) =>
+  (await row(tx, Type.Object({ bytes: Type.Integer() }))`
+    select coalesce(sum(b.size), 0)::bigint as bytes from registry.blob b
+     where b.id = any(${blobIds}::bigint[])
+       and not exists (select from registry.repository_blob l where l.blob_id = b.id and l.registry_id = ${registryId})`)!.bytes;
+
+export const deletePromises = async (tx: Tx, repositoryId: number): Promise<number[]> =>
+  (await rows(tx, BlobIdRow)`delete from registry.promised_blob where repository_id = ${repositoryId} returning blob_id`).map(
+    (b) => b.blob_id,
+  );
+
+export const deleteManifests = (tx: Tx, repositoryId: number) => rows(tx, GoneRow)`
+  delete from registry.manifest where repository_id = ${repositoryId} returning digest, size, weight`;
+
+/** Returns what they had reserved. */
+export const deleteUploads = async (tx: Tx, repositoryId: number): Promise<number> =>
+  (
+    await rows(
+      tx,
+      Type.Object({ reserved: Type.Integer() }),
+    )`delete from registry.upload where repository_id = ${repositoryId} returning reserved`
+  ).reduce((sum, upload) => sum + upload.reserved, 0);
+
+/** With whatever is left in it. */
 export const deleteRepository = (tx: Tx, id: number) => run(tx)`delete from registry.repository where id = ${id}`;

@@ -19,6 +19,12 @@ const columns = sql`id, name, issuer, audience, subject_pattern, mode, prefixes,
 export const rulesOf = (tx: Tx, org: string, registryId: string) => rows(tx, RuleRow)`
   select ${columns} from registry.oidc_rule where org_id = ${org} and registry_id = ${registryId} order by id desc`;
 
+export const countRules = async (tx: Tx, org: string, registryId: string) =>
+  (await row(
+    tx,
+    Type.Object({ count: Type.Integer() }),
+  )`select count(*)::int as count from registry.oidc_rule where org_id = ${org} and registry_id = ${registryId}`)!.count;
+
 export type NewRule = Pick<RuleRow, 'name' | 'issuer' | 'audience' | 'subject_pattern' | 'mode' | 'prefixes'>;
 
 export const insertRule = async (tx: Tx, org: string, registryId: string, r: NewRule) =>
@@ -33,14 +39,21 @@ export const deleteRule = (tx: Tx, org: string, registryId: string, id: number) 
 const CandidateRow = Type.Object({ ...RuleRow.properties, org_id: Type.String(), registry_id: Type.String() });
 export type CandidateRow = Static<typeof CandidateRow>;
 
-export const candidatePage = 500;
+/** So many are looked at before others have their turn. */
+export const candidatePage = 100;
 
-/** Rules that an issuer's token might match, a page after this id: of one registry, or of any when none is named. */
-export const candidates = (tx: Tx, issuer: string, slug: string | undefined, after: number) => rows(tx, CandidateRow)`
+/** Rules of a registry that an issuer's token might match, a page after this id. */
+export const candidates = (tx: Tx, issuer: string, slug: string, after: number) => rows(tx, CandidateRow)`
   select o.id, o.name, o.issuer, o.audience, o.subject_pattern, o.mode, o.prefixes, o.created_at, o.org_id, o.registry_id
     from registry.oidc_rule o join registry.registry g on g.id = o.registry_id
-   where o.issuer = ${issuer} and o.id > ${after} and (${slug ?? null}::text is null or g.slug = ${slug ?? null})
+   where o.issuer = ${issuer} and o.id > ${after} and g.slug = ${slug}
    order by o.id limit ${candidatePage}`;
+
+/** Whether any rule here is for tokens of this issuer; and, where they are given, for one of these audiences. */
+export const isTrusted = async (tx: Tx, issuer: string, audiences: string[] | null) =>
+  (await row(tx, Type.Object({ yes: Type.Boolean() }))`
+    select exists (select from registry.oidc_rule
+                    where issuer = ${issuer} and (${audiences}::text[] is null or audience = any(${audiences}::text[]))) as yes`)!.yes;
 
 /** The rule still stands, and cannot be deleted before this transaction has ended: no key outlives its rule unseen.
  *  The registry first, as whoever deletes it goes. */

@@ -15,12 +15,41 @@ export type UploadRow = Static<typeof UploadRow>;
  *  an upload of the last moment is simply unknown and is started again. What an upload becomes is committed as everything else. */
 const unhurried = sql`(select set_config('synchronous_commit', 'off', true)) unhurried`;
 
-export const insertUpload = (
-  tx: Tx,
-  u: { id: string; org: string; repositoryId: number; node: string; keyId: string; ttlSeconds: number },
-) => run(tx)`
-  insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, created_at, expires_at)
-  select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
+/** What an upload takes before its first byte: a row and a file. */
+export const leastReserved = 65_536;
+
+interface NewUpload {
+  id: string;
+  org: string;
+  repositoryId: number;
+  node: string;
+  keyId: string;
+  ttlSeconds: number;
+}
+
+/** Reserves the least room for it, as long as that is not a large part of what is left. The locks come in the order of all others: the
+ *  repository, then the registry. Undefined: they are gone. */
+export const insertUpload = async (tx: Tx, u: NewUpload): Promise<number | undefined> =>
+  (
+    await row(tx, Type.Object({ reserved: Type.Integer() }))`
+    with place as (
+      select id, registry_id from registry.repository where id = ${u.repositoryId} for key share
+    ), room as (
+      select g.id, greatest(0, least(${leastReserved}, (g.quota_bytes - g.used_bytes - g.reserved_bytes) / 16)) as bytes
+        from registry.registry g where g.id = (select registry_id from place) for no key update
+    ), taken as (
+      update registry.registry g set reserved_bytes = g.reserved_bytes + room.bytes from room where g.id = room.id returning room.bytes
+    )
+    insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, reserved, created_at, expires_at)
+    select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, taken.bytes, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
+      from taken, ${unhurried}
+    returning reserved`
+  )?.reserved;
+
+/** For bytes that an upstream sends: the room for them is reserved already. */
+export const insertFill = (tx: Tx, u: NewUpload & { reserved: number }) => run(tx)`
+  insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, reserved, created_at, expires_at)
+  select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, ${u.reserved}, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
     from ${unhurried}`;
 
 /** An upload of this repository that this node can go on with. */

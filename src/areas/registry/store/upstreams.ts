@@ -34,10 +34,10 @@ export const noteChecked = (tx: Tx, repositoryId: number, tag: string, digest: s
 export const forgetChecked = (tx: Tx, repositoryId: number, tag: string) =>
   run(tx)`delete from registry.cache_entry where repository_id = ${repositoryId} and tag = ${tag}`;
 
+/** Only of a tag that was here: names that never existed leave no rows, however many are asked for. */
 export const noteMissing = (tx: Tx, repositoryId: number, tag: string, seconds: number) => run(tx)`
-  insert into registry.cache_entry (repository_id, tag, checked_at, missing_until)
-  values (${repositoryId}, ${tag}, kernel.now(), kernel.now() + make_interval(secs => ${seconds}))
-  on conflict (repository_id, tag) do update set digest = null, checked_at = excluded.checked_at, missing_until = excluded.missing_until`;
+  update registry.cache_entry set digest = null, checked_at = kernel.now(), missing_until = kernel.now() + make_interval(secs => ${seconds})
+   where repository_id = ${repositoryId} and tag = ${tag}`;
 
 /** How large the images of a repository say that a blob is. */
 export const promisedSize = async (tx: Tx, repositoryId: number, digest: string) =>

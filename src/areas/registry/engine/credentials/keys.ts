@@ -2,10 +2,10 @@ import { topics } from '../../../../identity/principal.ts';
 import { mintKey } from '../../../../identity/token-format.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { notFound } from '../../../../kernel/errors.ts';
+import { forbidden, notFound } from '../../../../kernel/errors.ts';
 import * as keys from '../../store/keys.ts';
 import { insertLogin, type LoginRow, type NewLogin, revokeLogin } from '../../store/logins.ts';
-import { deleteRule, insertRule, type NewRule, type RuleRow } from '../../store/rules.ts';
+import { countRules, deleteRule, insertRule, type NewRule, type RuleRow } from '../../store/rules.ts';
 
 // Data-plane credentials: keys that somebody minted, logins for an hour, and the rules by which CI mints its own. What is revoked here
 // ends at once everywhere: its topic is dropped in the transaction that revokes it.
@@ -37,8 +37,15 @@ export async function endLogin(tx: Tx, caches: Caches, org: string, { key_id }: 
   await caches.drop(tx, topics.credential(key_id));
 }
 
-export const createRule = (tx: Tx, org: string, registryId: string, rule: NewRule): Promise<RuleRow> =>
-  insertRule(tx, org, registryId, rule);
+/** A registry has at most so many: each is held against every token of its issuer. */
+export const mostRules = 100;
+
+/** A rule of a registry, whose row is locked: so nobody else makes one while they are counted. */
+export async function createRule(tx: Tx, org: string, registryId: string, rule: NewRule): Promise<RuleRow> {
+  if ((await countRules(tx, org, registryId)) >= mostRules)
+    forbidden(`a registry has at most ${mostRules} OIDC rules; delete one that no job uses, or let a pattern cover several jobs`);
+  return insertRule(tx, org, registryId, rule);
+}
 
 /** A rule goes with the keys that it minted. */
 export async function removeRule(tx: Tx, caches: Caches, org: string, registryId: string, id: number) {

@@ -5,6 +5,7 @@ import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
 import { backOff, dequeue, nextDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { purgeDoomed } from '../purge.ts';
 import { unlinkBlob } from '../removal.ts';
 import type { Engine } from '../settings.ts';
 
@@ -19,6 +20,12 @@ import type { Engine } from '../settings.ts';
 /** Works off what is due. Returns how many entries that were. */
 export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
   let worked = 0;
+  // First what was purged: that may leave layers behind.
+  while (worked < most && !signal.aborted) {
+    const purged = await engine.app.db.write((tx) => purgeDoomed(tx, engine.app.caches));
+    if (purged === 0) break;
+    worked += purged;
+  }
   while (worked < most && !signal.aborted) {
     const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
     if (!step) break;

@@ -6,7 +6,8 @@ import { imagesOf, nameInTags } from '../../rules/attachments.ts';
 import { judge, type ManifestState } from '../../rules/retention.ts';
 import { lockUnlessKept } from '../../store/removal.ts';
 import { governedRepositories, governedRepository, imagesHeld, isUntouched, manifestStates, tagStates } from '../../store/retention.ts';
-import { purgeManifest, removeTag } from '../removal.ts';
+import { purgeManifest } from '../purge.ts';
+import { removeTag } from '../removal.ts';
 import type { Engine } from '../settings.ts';
 
 const tagsAtOnce = 100;
@@ -82,5 +83,5 @@ async function purgeLoose(tx: Tx, { app, settings }: Engine, judged: Judged, loo
   const missed = imagesOf(loose).filter((image) => !held.has(image));
   if (missed.length > 0 && (await imagesHeld(tx, governed.registry_id, missed)).length > 0) return 0;
   const gone = await purgeManifest(tx, app.caches, governed, loose.digest, { delaySeconds: settings.gcDelaySeconds });
-  return gone.length;
+  return gone.digests.length + gone.waiting;
 }

@@ -5,13 +5,15 @@ import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { promisedSize } from '../../store/upstreams.ts';
-import { getBlob } from './content.ts';
-import { fillCache } from './fill.ts';
+import { getBlob, type Wanted } from './content.ts';
+import { fillCache, passOn } from './fill.ts';
+import { reserveFill } from './room.ts';
 import { openSpool } from './spool.ts';
 import type { ReadableSource, Upstreams } from './types.ts';
 
 // One fetch for everybody who wants a blob, whoever asked first and whether or not they stay. It goes through a nameless file that all
-// of them read as it grows, and at the same time into the storage, where it is linked once its digest is proven.
+// of them read as it grows, and at the same time into the storage, where it is linked once its digest is proven. Both count in the
+// quota from before the first byte; without that room each reader gets the bytes as they come, and none is kept.
 
 export interface BlobFetcher {
   fetch(repository: RepositoryRow, target: Target, digest: string): Promise<ReadableSource | undefined>;
@@ -19,7 +21,7 @@ export interface BlobFetcher {
   sizeOf(repository: RepositoryRow, target: Target, digest: string): Promise<number | undefined>;
 }
 
-const graceMs = 5_000;
+const graceMs = 1_000;
 
 export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
   const flights = new Map<string, Promise<ReadableSource | undefined>>();
@@ -52,16 +54,30 @@ async function startFetch(
   over: () => void,
 ): Promise<ReadableSource | undefined> {
   const { app, client, metrics } = upstreams;
-  const answer = await getBlob(client, target, digest);
-  if (answer.status !== 200) {
-    answer.cancel();
-    if (isNothing(answer.status)) return undefined;
-    throw new UpstreamAway(`the upstream ${target.host} answered ${answer.status} for a blob`);
+  const first = await getBlob(client, target, digest);
+  if (first.status !== 200) {
+    first.cancel();
+    if (isNothing(first.status)) return undefined;
+    throw new UpstreamAway(`the upstream ${target.host} answered ${first.status} for a blob`);
   }
-  const size = await sizeIn(upstreams, answer, repository, target, digest);
-  const spool = await openSpool(join(app.config.data, 'spool'), size);
+  const size = await sizeIn(upstreams, first, repository, target, digest);
+  const wanted = { target, digest, size, first };
+  const room = await reserveFill(upstreams, repository, size).catch((error) => {
+    first.cancel();
+    throw error;
+  });
   const count = (result: string) => metrics.cacheFills.inc({ upstream: target.host, result });
-  void fillCache(upstreams, { repository, target, digest, size, first: answer, spool })
+  if (!room) {
+    over(); // whoever asks next has a fetch of their own
+    count('passed');
+    return passedOn(upstreams, wanted);
+  }
+  const spool = await openSpool(join(app.config.data, 'spool'), size, () => void room.releaseSpool()).catch(async (error) => {
+    first.cancel();
+    await Promise.all([room.releaseStored(), room.releaseSpool()]);
+    throw error;
+  });
+  void fillCache(upstreams, { ...wanted, repository, spool, room })
     .then(() => count('whole'))
     .catch((error) => {
       count('failed');
@@ -77,6 +93,26 @@ async function startFetch(
       setTimeout(() => void spool.release(), graceMs).unref();
     });
   return { size, open: async (range) => Readable.from(spool.read(range), { objectMode: false }) };
+}
+
+/** A registry without room still serves its readers, each from the upstream itself; nothing of it is on the disk. */
+function passedOn(upstreams: Upstreams, wanted: Wanted): ReadableSource {
+  const { size, first } = wanted;
+  let opened = false;
+  setTimeout(() => !opened && first.cancel(), graceMs).unref();
+  return {
+    size,
+    open: async (range = { offset: 0, length: size }) => {
+      // Several may have waited for this one's answer: the others ask for themselves.
+      const answer = opened ? await getBlob(upstreams.client, wanted.target, wanted.digest) : first;
+      opened = true;
+      if (answer.status !== 200) {
+        answer.cancel();
+        throw new UpstreamAway(`the upstream ${wanted.target.host} answered ${answer.status} for a blob`);
+      }
+      return Readable.from(passOn(upstreams, { ...wanted, first: answer }, range), { objectMode: false });
+    },
+  };
 }
 
 async function askForSize(upstreams: Upstreams, repository: RepositoryRow, target: Target, digest: string): Promise<number | undefined> {

@@ -16,14 +16,17 @@ export const getBlob = (client: UpstreamClient, target: Target, digest: string, 
     timeouts: endless,
   });
 
+/** A blob of an upstream. */
+export interface Wanted {
+  target: Target;
+  digest: string;
+  size: number;
+  /** The answer whose body is the beginning of it. */
+  first: GuardResponse;
+}
+
 /** The bytes of a blob from beginning to end; a cut is mended by asking for the rest. */
-export async function* contentOf(
-  client: UpstreamClient,
-  target: Target,
-  digest: string,
-  size: number,
-  first: GuardResponse,
-): AsyncGenerator<Buffer> {
+export async function* contentOf(client: UpstreamClient, { target, digest, size, first }: Wanted): AsyncGenerator<Buffer> {
   let answer = first;
   let skip = 0;
   let at = 0;

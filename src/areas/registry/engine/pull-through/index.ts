@@ -5,6 +5,7 @@ import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { hostOf, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
+import { rememberNode } from '../node.ts';
 import type { Engine } from '../settings.ts';
 import { makeUpstreamLogins } from '../upstream-credentials.ts';
 import { makeBlobFetcher } from './blobs.ts';
@@ -19,6 +20,7 @@ export function makeUpstreams(engine: Engine, metrics: RegistryMetrics): Upstrea
   return {
     ...engine,
     metrics,
+    node: rememberNode(app),
     client: makeUpstreamClient({ guard: app.guard, loginFor, onRemaining }),
     away: makeAway({ log: app.log, whoAsks, count: (upstream, result) => metrics.cacheManifests.inc({ upstream, result }) }),
   };

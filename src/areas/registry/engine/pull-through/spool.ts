@@ -19,7 +19,8 @@ export interface Spool {
 
 const readBytes = 256 * 1024;
 
-export async function openSpool(folder: string, size: number): Promise<Spool> {
+/** `closed` is called once nobody uses the file any more. */
+export async function openSpool(folder: string, size: number, closed: () => void = () => {}): Promise<Spool> {
   await mkdir(folder, { recursive: true });
   const name = join(folder, `spool-${randomBytes(12).toString('hex')}`);
   const file = await open(name, 'wx+', 0o600);
@@ -36,7 +37,9 @@ export async function openSpool(folder: string, size: number): Promise<Spool> {
     before.resolve();
   };
   const leave = async () => {
-    if (--users === 0) await file.close();
+    if (--users > 0) return;
+    await file.close();
+    closed();
   };
 
   async function* read({ offset, length } = { offset: 0, length: size }): AsyncGenerator<Buffer> {

@@ -10,6 +10,8 @@ export interface Upstreams extends Engine {
   client: UpstreamClient;
   away: Away;
   metrics: RegistryMetrics;
+  /** Whose files what is being fetched is in. */
+  node: () => Promise<string>;
 }
 
 /** Bytes that are still on their way from an upstream, or have just arrived. */

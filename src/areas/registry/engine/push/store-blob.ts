@@ -70,13 +70,13 @@ interface Commit extends Finished {
 }
 
 /** Turns a finished upload into a blob of the repository, and cached images make room for it. `cached`: an upstream sent it, so it
- *  replaces only those that nobody uses. */
+ *  replaces only those that nobody uses. `held`: the registry had this content already, so its bytes were hashed and not stored. */
 export async function commitBlob(
   { app, settings }: Engine,
   hashes: Hashes,
   repository: Into,
   finished: Finished,
-  { cached = false } = {},
+  { cached = false, held = false } = {},
 ): Promise<void> {
   const { uploadId, digest, size } = finished;
   const seen = hashes.digest(uploadId, algorithmOf(digest), size);
@@ -100,6 +100,7 @@ export async function commitBlob(
       .catch((error) => app.log.warn({ err: error, uploadId }, 'an upload could not be thrown away; the sweep will'));
     return;
   }
+  if (held) throw goneAgain();
   const id = await patiently(() => app.db.read(nextBlobId));
   const key = storageKey(digest, id);
   // By its size: what a request in parallel appended since was not hashed, and must not come under the digest.
@@ -107,6 +108,9 @@ export async function commitBlob(
   hashes.forget(uploadId);
   await insertOwn(commit, id, key);
 }
+
+/** What was here when its push began, so that no copy was kept of it, is being deleted by now. */
+const goneAgain = () => new RegistryError('UNAVAILABLE', 'the same content is just being deleted; push it again', { retrySeconds: 1 });
 
 /** False: nobody has brought this content before. */
 const linkKnown = ({ app, digest, fitting, linkTaken }: Commit): Promise<boolean> =>
@@ -130,7 +134,7 @@ async function insertOwn({ app, digest, size, fitting, linkTaken }: Commit, id: 
         const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
         const blob = mine ?? (await shareBlob(tx, digest));
         // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
-        if (!blob) throw new RegistryError('UNAVAILABLE', 'the same content is just being deleted; push it again', { retrySeconds: 1 });
+        if (!blob) throw goneAgain();
         await linkTaken(tx, blob);
         // Also ours when an earlier attempt went through and only its answer was lost.
         return blob.id === id;

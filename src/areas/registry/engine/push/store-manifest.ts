@@ -8,7 +8,8 @@ import { indexBounds, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
-import { insertTag, keepListed, ledTo, lockTag, manifestElsewhere, moveTag, putManifest, shareListed } from '../../store/manifests.ts';
+import { countContent, uncountIndexes } from '../../store/content.ts';
+import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, shareListed } from '../../store/manifests.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
@@ -44,11 +45,13 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
   const { repository, digest, body, parsed, by, cached = false } = pushed;
   const linked = cached ? [] : await requireBlobs(tx, repository, parsed);
   const put = { org: repository.org_id, repositoryId: repository.id, digest, body, pushedBy: by, parsed, cached };
-  const { id, fresh, mediaType } = await putManifest(tx, put);
+  const { id, fresh, mediaType, weight } = await putManifest(tx, put);
   if (!cached) {
     refuseRetyped(mediaType, parsed);
     if (parsed.children.length > 0) await keepWhatIsListed(tx, repository, id, by);
   }
+  if (parsed.children.length > 0) await countContent(tx, [id]);
+  if (fresh) await uncountIndexes(tx, repository.id, digest);
 
   const tags = [...new Set(pushed.tags)].sort();
   for (const tag of tags) await setTag(tx, caches, repository, tag, { id, cached });
@@ -59,12 +62,7 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
       sign: 1,
       elsewhere: () => linkedElsewhere(tx, registry_id, repositoryId, blob.id),
     });
-  if (fresh)
-    await bookBytes(tx, registry_id, {
-      size: body.length,
-      sign: 1,
-      elsewhere: () => manifestElsewhere(tx, registry_id, repositoryId, digest),
-    });
+  if (fresh) await bookBytes(tx, registry_id, { size: weight, sign: 1 });
   return { id };
 }
 

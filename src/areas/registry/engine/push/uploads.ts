@@ -1,5 +1,6 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
+import { RegistryError } from '../../rules/errors.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
@@ -23,9 +24,14 @@ export async function beginUpload(
   { org, keyId, node, algorithm }: { org: string; keyId: string; node: string; algorithm: Algorithm },
 ): Promise<UploadRow> {
   const id = await app.storage.createUpload();
-  await app.db.read((tx) => insertUpload(tx, { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds }));
+  const made = { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds };
+  const reserved = await app.db.read((tx) => insertUpload(tx, made));
+  if (reserved === undefined) {
+    await app.storage.abort(id);
+    throw new UploadUnknown();
+  }
   hashes.begin(id, algorithm);
-  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved: 0 };
+  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved };
 }
 
 /** An upload waits anew for its next byte. Thrown at whoever goes on with one that is gone with its repository, or expired. */
@@ -53,10 +59,8 @@ export const requireRoom = ({ app }: Engine, registryId: string, needed: number)
   });
 
 const MiB = 1024 * 1024;
-/** An upload up to here is not worth a reservation: the commit still refuses what does not fit. */
-const free = MiB;
-/** A sender that does not say how much is coming gets room in steps. */
-const step = 64 * MiB;
+/** A sender that does not say how much is coming gets room in steps, each as much as it has sent, within these. */
+const step = { least: MiB, most: 64 * MiB };
 
 /** Bytes for an upload. */
 export interface Incoming {
@@ -64,16 +68,15 @@ export interface Incoming {
   offset: number;
   /** How many come, when the sender said so. */
   declared: number | undefined;
-  /** How many bytes of this content the registry holds already. */
+  /** The registry holds this content already, with so many bytes. Only for a body that is all of it. */
   held?: number | undefined;
 }
 
-/** Takes a body's bytes into an upload at an offset, hashing them and reserving room as they come. Returns the new offset. */
+/** Takes a body's bytes into an upload at an offset, hashing them and reserving room as they come: every byte has its room in the
+ *  quota before it is on the disk. What the registry holds already is only hashed: it needs no second copy. Returns the new offset. */
 export async function receiveBytes(engine: Engine, hashes: Hashes, upload: UploadRow, incoming: Incoming): Promise<number> {
   const { app, settings } = engine;
-  const { body, offset, declared, held = 0 } = incoming;
-  // What the registry holds already takes no room in it; but only as much as that has.
-  const room = () => Math.max(free, held, upload.reserved);
+  const { body, offset, declared, held } = incoming;
   const { uploadSeconds } = settings;
   const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
   let kept = performance.now();
@@ -82,20 +85,37 @@ export async function receiveBytes(engine: Engine, hashes: Hashes, upload: Uploa
     if (!(await keepUpload(tx, upload.id, uploadSeconds))) throw new UploadUnknown();
     kept = performance.now();
   };
-  const end = offset + (declared ?? 0);
-  if (end > room()) await makeRoom(engine, upload, keep, end - upload.reserved, end - upload.reserved);
+  // However long this one request takes: another server would expire it under our hands.
+  const keepAlive = async () => {
+    if (performance.now() - kept > keepMs) await patiently(() => app.db.read(keep));
+  };
+  if (held !== undefined) return hashHeld(hashes.through(upload.id, offset, body), held, keepAlive);
 
+  const end = offset + (declared ?? 0);
+  if (end > upload.reserved) await makeRoom(engine, upload, keep, end - upload.reserved, end - upload.reserved);
   async function* metered(): AsyncGenerator<Buffer> {
     let at = offset;
     for await (const chunk of body) {
       at += chunk.length;
-      if (declared === undefined && at > room()) await makeRoom(engine, upload, keep, at - room(), step);
-      // However long this one request takes: another server would expire it under our hands.
-      if (performance.now() - kept > keepMs) await patiently(() => app.db.read(keep));
+      const missing = at - upload.reserved;
+      if (missing > 0) await makeRoom(engine, upload, keep, missing, Math.max(missing, step.least, Math.min(at, step.most)));
+      await keepAlive();
       yield chunk;
     }
   }
   return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()));
+}
+
+/** Reads a body that is said to be content which the registry holds: once it is longer, it is not. Nothing of it is stored. */
+async function hashHeld(body: AsyncIterable<Buffer>, held: number, keepAlive: () => Promise<void>): Promise<number> {
+  let at = 0;
+  for await (const chunk of body) {
+    at += chunk.length;
+    if (at > held)
+      throw new RegistryError('DIGEST_INVALID', `the content with this digest has ${held} bytes, and more have come; send it again`);
+    await keepAlive();
+  }
+  return at;
 }
 
 /** Reserves at least `least` bytes for the upload, and up to `wanted`. */

@@ -107,7 +107,9 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
-    await whileAllowed(call, place, () => sendStream(opened.stream, opened.length, response, plane.buffers));
+    await whileAllowed(call, place, () =>
+      sendStream(opened.stream, opened.length, { response, org: call.access.org, buffers: plane.buffers }),
+    );
   }
   count(opened.length);
 }

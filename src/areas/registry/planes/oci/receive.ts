@@ -6,8 +6,8 @@ import type { Call, Place } from './call.ts';
 import { OciError } from './errors.ts';
 import { watchAccess } from './watch.ts';
 
-/** Takes the request's bytes into an upload at `offset`. `held`: so many bytes of this content are here already. Returns the new
- *  offset. */
+/** Takes the request's bytes into an upload at `offset`. `held`: they are all of a content that is here already, and has so many.
+ *  Returns the new offset. */
 export async function receive(call: Call, place: Place, upload: UploadRow, offset: number, held?: number): Promise<number> {
   const { plane, request } = call;
   const incoming = { body: watched(call, place), offset, declared: contentLength(request), held };

@@ -4,62 +4,128 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
 
-const MiB = 1024 * 1024;
-const bufferSize = MiB;
+const KiB = 1024;
 
-/** Buffers go round: a pull of many layers allocates no more than two at a time per transfer, and idle ones are few. */
+/** A transfer reads into two buffers in turn. Small ones are everybody's; large ones, which cost a fast reader half the CPU, are few, and
+ *  each organization has its share of them. */
+export const bufferBounds = { small: 64 * KiB, large: 1024 * KiB, organization: 16 * 1024 * KiB, all: 64 * 1024 * KiB };
+
+/** Bytes in a millisecond: whoever takes as many is a fast reader. */
+const fastRate = 2 * KiB;
+
+/** Large buffers for one organization at a time, and never more than all of them may have. */
 export interface Buffers {
-  borrow(): Buffer;
-  giveBack(buffer: Buffer): void;
+  /** Undefined: this organization has its share, or all are taken. */
+  borrowLarge(org: string): Buffer | undefined;
+  /** `reusable`: nobody reads or sends it any more. */
+  giveBack(org: string, buffer: Buffer, reusable: boolean): void;
+  /** What is lent, in bytes. */
+  lent(): number;
 }
 
 export function makeBuffers(): Buffers {
   const spare: Buffer[] = [];
+  const lent = new Map<string, number>();
+  let total = 0;
+  const change = (org: string, by: number) => {
+    total += by;
+    const now = (lent.get(org) ?? 0) + by;
+    if (now > 0) lent.set(org, now);
+    else lent.delete(org);
+  };
   return {
-    borrow: () => spare.pop() ?? Buffer.allocUnsafeSlow(bufferSize),
-    giveBack: (buffer) => void (spare.length < 8 && spare.push(buffer)),
+    borrowLarge: (org) => {
+      const { large, organization, all } = bufferBounds;
+      if (total + large > all || (lent.get(org) ?? 0) + large > organization) return undefined;
+      change(org, large);
+      return spare.pop() ?? Buffer.allocUnsafeSlow(large);
+    },
+    giveBack: (org, buffer, reusable) => {
+      change(org, -buffer.length);
+      if (reusable && spare.length < 8) spare.push(buffer);
+    },
+    lent: () => total,
   };
 }
 
+/** Who reads, and where large buffers come from. */
+export interface Reader {
+  response: ServerResponse;
+  org: string;
+  buffers: Buffers;
+}
+
 /** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe. */
-export async function sendStream(stream: Readable, length: number, response: ServerResponse, buffers: Buffers): Promise<void> {
+export async function sendStream(stream: Readable, length: number, reader: Reader): Promise<void> {
   const { fd, start } = stream as fs.ReadStream & { fd?: number; start?: number };
-  if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number' || length <= bufferSize / 4) return pipeline(stream, response);
+  const { response } = reader;
+  if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') return pipeline(stream, response);
   try {
-    await sendInTurns(fd, start ?? 0, length, response, buffers);
+    await sendInTurns({ fd, start: start ?? 0, length }, reader);
   } finally {
     stream.destroy(); // closes the file
   }
   response.end();
 }
 
-async function sendInTurns(fd: number, start: number, length: number, response: ServerResponse, { borrow, giveBack }: Buffers) {
+/** Whoever begins, or has become slow, has small buffers; one that takes them quickly gets large ones while there are some. */
+async function sendInTurns({ fd, start, length }: { fd: number; start: number; length: number }, { response, org, buffers }: Reader) {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new CallerGone());
     if (response.destroyed) leave();
     else response.once('close', leave);
   });
   gone.catch(() => {});
-  const buffers = [borrow(), borrow()];
-  let sending: Promise<void> = Promise.resolve();
+  const turns = [makeTurn(buffers, org), makeTurn(buffers, org)];
+  let sending = Promise.resolve(0);
   let reading: Promise<number> | undefined;
+  let whole = false;
   try {
+    let fast = false;
     for (let at = 0, turn = 0; at < length; turn ^= 1) {
-      const buffer = buffers[turn]!;
-      reading = read(fd, buffer, Math.min(bufferSize, length - at), start + at);
+      const buffer = turns[turn]!.bufferFor(length - at, fast);
+      reading = read(fd, buffer, Math.min(buffer.length, length - at), start + at);
       const count = await reading;
       reading = undefined;
       if (count === 0) throw new Error('a stored blob is shorter than its row says');
-      await Promise.race([sending, gone]);
+      fast = (await Promise.race([sending, gone])) >= fastRate;
       sending = write(response, count === buffer.length ? buffer : buffer.subarray(0, count));
       sending.catch(() => {});
       at += count;
     }
     await Promise.race([sending, gone]);
-    for (const buffer of buffers) giveBack(buffer);
+    whole = true;
   } finally {
     await reading?.catch(() => {}); // a buffer and a file that are being read from stay until that has ended
+    // A caller that left may have bytes of ours in the middle of a write: those buffers are nobody's any more.
+    for (const turn of turns) turn.end(whole);
   }
+}
+
+/** One of a transfer's two buffers: small or large, as the reader deserves, and changed only while nobody reads or sends it. */
+function makeTurn(buffers: Buffers, org: string) {
+  let small: Buffer | undefined;
+  let large: Buffer | undefined;
+  const dropLarge = () => {
+    if (large) buffers.giveBack(org, large, true);
+    large = undefined;
+  };
+  return {
+    bufferFor: (left: number, fast: boolean): Buffer => {
+      if (!fast) dropLarge();
+      else if (left > bufferBounds.small) large ??= buffers.borrowLarge(org);
+      if (large) {
+        small = undefined;
+        return large;
+      }
+      small ??= Buffer.allocUnsafeSlow(Math.min(bufferBounds.small, left));
+      return small;
+    },
+    end: (whole: boolean) => {
+      if (large) buffers.giveBack(org, large, whole);
+      large = undefined;
+    },
+  };
 }
 
 const read = (fd: number, buffer: Buffer, length: number, position: number) =>
@@ -67,5 +133,9 @@ const read = (fd: number, buffer: Buffer, length: number, position: number) =>
     fs.read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))),
   );
 
+/** How many bytes were taken in a millisecond. */
 const write = (response: ServerResponse, bytes: Buffer) =>
-  new Promise<void>((resolve, reject) => response.write(bytes, (error) => (error ? reject(error) : resolve())));
+  new Promise<number>((resolve, reject) => {
+    const begun = performance.now();
+    response.write(bytes, (error) => (error ? reject(error) : resolve(bytes.length / (performance.now() - begun))));
+  });

@@ -144,9 +144,9 @@ async function completeUpload(call: Call, place: Place, repository: RepositoryRo
   const { plane } = call;
   if (offset === 0) plane.hashes.begin(upload.id, algorithmOf(digest));
   try {
-    const held = await sizeHere(call, place, digest);
+    const held = offset === 0 ? await sizeHere(call, place, digest) : undefined;
     const size = await receive(call, place, upload, offset, held);
-    await commitBlob(plane, plane.hashes, repository, { uploadId: upload.id, digest, size });
+    await commitBlob(plane, plane.hashes, repository, { uploadId: upload.id, digest, size }, { held: held !== undefined });
   } catch (error) {
     // Bytes that are not what they were said to be will not become it.
     const isWrong = error instanceof DigestMismatch || (error instanceof RegistryError && error.code === 'DIGEST_INVALID');

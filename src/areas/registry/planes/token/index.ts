@@ -32,7 +32,7 @@ async function answerRequest(app: App, request: IncomingMessage, response: Serve
   if (!opened)
     throw new Refusal(401, 'UNAUTHORIZED', login ? wrongLogin : noLogin, { headers: { 'www-authenticate': 'Basic realm="registry"' } });
   const grants = granted(opened.access, scopes);
-  const issued = await credentials.bearers.issue({ hash: opened.hash, keyId: opened.access.keyId, scopes: grants });
+  const issued = await credentials.bearers.issue({ hash: opened.hash, keyId: opened.access.keyId, org: opened.access.org, scopes: grants });
   send(response, 200, {
     token: issued.token,
     access_token: issued.token,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { row, run } from '../../../../kernel/db/index.ts';
 import { collect } from '../../engine/gc/collect.ts';
-import { purgeManifest } from '../../engine/removal.ts';
+import { purgeManifest } from '../../engine/purge.ts';
 import { lockLink } from '../../store/blobs.ts';
 import { promiseBlob } from '../../store/promises.ts';
 import { repositoryByName } from '../../store/repositories.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collect } from '../../engine/gc/collect.ts';
-import { purgeManifest, removeRepository } from '../../engine/removal.ts';
+import { purgeManifest } from '../../engine/purge.ts';
+import { removeRepository } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { imageOf, pushImage, registryServer, someBytes } from '../registry-server.ts';
 

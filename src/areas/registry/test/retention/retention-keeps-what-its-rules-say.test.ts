@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
+import { immutableIn } from '../../rules/immutable.ts';
 import { isOutdatedUntagged, outdatedTags, type TagState } from '../../rules/retention.ts';
 import { imageOf, indexOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
@@ -52,12 +53,15 @@ test('no rule takes what it promises to keep', () => {
   });
   fc.assert(
     fc.property(fc.uniqueArray(tag, { selector: (t) => t.name }), fc.nat(5), fc.nat(60), (tags, keepLast, keepDays) => {
-      const gone = outdatedTags({ rules: [{ tags: 'a*', keepLast, keepDays }] }, ['a1*'], 'app', tags, day(0));
+      const gone = outdatedTags({ rules: [{ tags: 'a*', keepLast, keepDays }] }, immutableIn(['a1*'], 'app'), 'app', tags, day(0));
       const governed = tags.filter((t) => t.name.startsWith('a'));
       assert.ok(gone.every((name) => name.startsWith('a') && !name.startsWith('a1')));
       assert.ok(governed.length - gone.length >= Math.min(keepLast, governed.length));
       for (const t of governed) if (t.updatedAt > day(keepDays) || (t.pulledAt ?? '') > day(keepDays)) assert.ok(!gone.includes(t.name));
-      assert.deepEqual(outdatedTags({}, [], 'app', tags, day(0)), []);
+      assert.deepEqual(
+        outdatedTags({}, () => false, 'app', tags, day(0)),
+        [],
+      );
     }),
   );
   assert.ok(!isOutdatedUntagged({}, { createdAt: day(1000), pulledAt: null }, day(0)));

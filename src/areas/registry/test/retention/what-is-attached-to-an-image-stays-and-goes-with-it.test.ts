@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { retain } from '../../engine/gc/retain.ts';
-import { purgeManifest } from '../../engine/removal.ts';
+import { purgeManifest } from '../../engine/purge.ts';
 import { repositoryByName } from '../../store/repositories.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer } from '../registry-server.ts';
 

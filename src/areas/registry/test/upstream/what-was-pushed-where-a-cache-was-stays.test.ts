@@ -55,7 +55,7 @@ const pullWhole = async ({ send, app }: TestRegistry, name: string, image: { lay
 
 /** Everything that can go does. */
 const evictAll = async ({ app, engine }: TestRegistry) => {
-  await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = used_bytes`);
+  await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = used_bytes + reserved_bytes`);
   await evict(app, 'reg_acme', await app.db.read((tx) => evictableBytes(tx, 'reg_acme', 0)));
   await collect(engine, signal, app.log);
   await app.db.write((tx) => run(tx)`update registry.registry set quota_bytes = 1000000000`);

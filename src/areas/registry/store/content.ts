@@ -1,0 +1,58 @@
+import Type from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+import { indexBounds } from '../rules/manifest.ts';
+
+// What an image is with its layers, and an index with all that it leads to, each manifest and each layer once, however many of its
+// images share it; of an index from before there were bounds, as far as those reach.
+
+/** The task that counts what is not counted. */
+export const weighTask = channelNamed('registry.weigh');
+
+/** Of a manifest `m`. The rows are counted as they are found, so indexes that list each other's children cost no more than others. */
+const contentBytes = sql`(
+  with recursive listed (id, depth) as (
+    select m.id, 0
+    union all
+    select o.id, l.depth + 1 from listed l
+      join registry.manifest_child c on c.parent_id = l.id
+      join registry.manifest o on o.repository_id = c.repository_id and o.digest = c.digest where l.depth < ${indexBounds.depth}
+  ), part as (
+    select distinct id from (select id from listed limit ${indexBounds.manifests + 1}) nearest
+  )
+  select (select sum(o.size) from part p join registry.manifest o on o.id = p.id)
+       + (select coalesce(sum(d.size), 0)
+            from (select distinct b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d))::bigint`;
+
+/** Counts these anew. */
+export const countContent = (tx: Tx, ids: number[]) => run(tx)`
+  update registry.manifest m set content_bytes = ${contentBytes} where m.id = any(${ids}::bigint[])`;
+
+/** Something that indexes list came or went: they are counted anew in a moment. Not those that somebody holds: whoever pushes an index
+ *  counts it. */
+export async function uncountIndexes(tx: Tx, repositoryId: number, digest: string) {
+  const uncounted = await run(tx)`
+  update registry.manifest set content_bytes = null
+   where id in (
+     select p.id from registry.manifest p
+      where p.content_bytes is not null and p.id in (
+        with recursive listing (id, depth) as (
+          select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
+          union all
+          select c.parent_id, l.depth + 1 from listing l join registry.manifest o on o.id = l.id
+            join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexBounds.depth}
+        )
+        select id from listing limit 100)
+      order by p.id for no key update of p skip locked)`;
+  if (uncounted > 0) wake(tx, weighTask);
+}
+
+const IdRow = Type.Object({ id: Type.Integer() });
+
+/** Some that are not counted, locked. */
+export const lockUncounted = async (tx: Tx, limit: number) =>
+  (
+    await rows(tx, IdRow)`
+    select id from registry.manifest where content_bytes is null order by id limit ${limit} for no key update skip locked`
+  ).map((m) => m.id);

@@ -1,0 +1,46 @@
+import Type from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { wake } from '../../../kernel/jobs/index.ts';
+import { collectTask } from './queue.ts';
+import { RepositoryRow } from './repositories.ts';
+
+interface Leaving {
+  delaySeconds: number;
+  graceSeconds?: 0;
+}
+
+/** Notes what a purge has yet to look at. */
+export async function doom(tx: Tx, repositoryId: number, digests: string[], { delaySeconds, graceSeconds }: Leaving) {
+  if (digests.length === 0) return;
+  await run(tx)`
+    insert into registry.doomed_manifest (repository_id, digest, delay_seconds, grace_seconds)
+    select ${repositoryId}, digest, ${delaySeconds}, ${graceSeconds ?? null} from unnest(${digests}::text[]) digest
+    on conflict (repository_id, digest) do nothing`;
+  wake(tx, collectTask);
+}
+
+const DoomedRow = Type.Object({
+  repository_id: Type.Integer(),
+  delay_seconds: Type.Integer(),
+  grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
+});
+
+/** Some of them, of one repository, taken off the list. Those that another server has in hand are not waited for. */
+export async function takeDoomed(tx: Tx, limit: number) {
+  const first = await row(tx, DoomedRow)`
+    select repository_id, delay_seconds, grace_seconds from registry.doomed_manifest limit 1 for update skip locked`;
+  if (!first) return undefined;
+  const repository = await row(tx, RepositoryRow)`
+    select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
+      from registry.repository r join registry.registry g on g.id = r.registry_id where r.id = ${first.repository_id}`;
+  const taken = await rows(tx, Type.Object({ digest: Type.String() }))`
+    with picked as (
+      select digest from registry.doomed_manifest
+       where repository_id = ${first.repository_id} and delay_seconds = ${first.delay_seconds}
+         and grace_seconds is not distinct from ${first.grace_seconds}
+       order by digest limit ${limit} for update skip locked)
+    delete from registry.doomed_manifest d using picked where d.repository_id = ${first.repository_id} and d.digest = picked.digest
+    returning d.digest`;
+  const leaving: Leaving = { delaySeconds: first.delay_seconds, ...(first.grace_seconds === 0 ? { graceSeconds: 0 as const } : {}) };
+  return repository && { repository, digests: taken.map((d) => d.digest), leaving };
+}
