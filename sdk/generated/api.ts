@@ -1538,6 +1538,8 @@ export type UptimeAvailability = {
   serviceId: string;
   /** Of its monitors together: down when one is; absent when it has none */
   state?: 'pending' | 'up' | 'down';
+  /** Present when its monitors changed so often that only the newest changes are counted: nothing before this is */
+  countedFrom?: string;
   /** The last 90, oldest first; one in which nothing was watched is absent */
   days: {
     /** YYYY-MM-DD, in UTC */
