@@ -14,6 +14,7 @@ export type NewJob<P> = {
 } & (undefined extends P ? { payload?: P } : { payload: P });
 
 const SoonRow = Type.Object({ soon: Type.Boolean() });
+const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
 
 // Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
@@ -81,6 +82,23 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
      where kind = ${job.kind} and key = ${key} and dead_at is null`;
   if (moved) tx.wake(laneChannel(job.lane));
   return moved > 0;
+};
+
+/** The same for many of one kind in one statement, so many seconds from now each: the keys of those that there are. */
+export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: string; delaySeconds: number }[]): Promise<Set<string>> => {
+  if (given.length === 0) return new Set();
+  // In the order of the keys, as they are inserted.
+  const moved = await rows(tx, KeyRow)`
+    with mine as (
+      select j.id, c.now + make_interval(secs => g.delay) as at
+        from unnest(${given.map((g) => g.key)}::text[], ${given.map((g) => g.delaySeconds)}::float8[]) as g(key, delay)
+        join kernel.job j on j.kind = ${job.kind} and j.key = g.key and j.dead_at is null,
+             (select kernel.now() as now offset 0) c
+       order by j.key for update of j)
+    update kernel.job j set run_at = case when j.lease is null then mine.at else j.run_at end, again_at = case when j.lease is not null then mine.at end
+      from mine where j.id = mine.id returning j.key`;
+  if (moved.length) tx.wake(laneChannel(job.lane));
+  return new Set(moved.map((m) => m.key));
 };
 
 const json = (payload: unknown): string | null => (payload === undefined ? null : JSON.stringify(payload));
