@@ -776,9 +776,16 @@ export interface UptimeApi {
   }>;
 
   /** List services. With live monitor counts. The catalog is shared with on-call: both areas show the same services. */
-  listUptimeServices: (options?: CallOptions) => Promise<{
+  listUptimeServices: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
     services: UptimeService[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Create a service */
   createUptimeService: (input: {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
-import type { Job } from './declare.ts';
+import type { Job, NamedJob } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
 /** What a job is, and when it is due: at `runAt`, after `delaySeconds`, or now. A time that has passed means now. */
@@ -25,7 +25,7 @@ const soon = sql`run_at <= created_at + make_interval(secs => ${soonSeconds}) as
  * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
  * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
  */
-export async function enqueue<P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise<boolean> {
+export async function enqueue<P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Promise<boolean> {
   const { key, payload, org, requestId, runAt, delaySeconds = 0 } = given;
   const insert = (at: Sql) => sql`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)

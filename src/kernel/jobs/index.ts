@@ -6,6 +6,7 @@ export {
   job,
   type Lane,
   lanes,
+  type NamedJob,
   type ReadyJob,
   type ReadyTask,
   RetryAt,

@@ -72,10 +72,15 @@ export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: 
   (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
 
 const IdRow = Type.Object({ id: Type.String() });
-/** Who had subscribed when something was published. */
-export const listSubscribersSince = (tx: Tx, org: string, pageIds: readonly string[], at: string) => rows(tx, IdRow)`
+/** Who had subscribed when something was published; so many, after one of them. */
+export const listSubscribersSince = (
+  tx: Tx,
+  org: string,
+  { pageIds, at, after, limit }: { pageIds: readonly string[]; at: string; after: string; limit: number },
+) => rows(tx, IdRow)`
   select id from status.subscriber
-   where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz order by id`;
+   where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz and id > ${after}
+   order by id limit ${limit}`;
 
 export const forgetUnconfirmed = (tx: Tx) => run(tx)`
   delete from status.subscriber

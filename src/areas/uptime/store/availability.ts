@@ -18,7 +18,7 @@ export const mostChanges = 20_000;
 const fewestOfService = 200;
 
 /** How many of one service, when so many are asked for at once. */
-export const mostOfEach = (services: number): number => Math.max(fewestOfService, Math.floor(mostChanges / services));
+export const mostOfEach = (services: number): number => Math.max(fewestOfService, Math.floor(mostChanges / Math.max(1, services)));
 
 const EdgeRow = Type.Object({ service_id: Type.String(), at: Type.String() });
 
@@ -61,6 +61,10 @@ export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], fr
 
 const WorkRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 
+/** Windows that touch are taken together; of a service with very many, the newest. */
 export const workOn = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
-  select service_id, starts_at, ends_at from uptime.maintenance
-   where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})`;
+  select m.service_id, lower(w.span) as starts_at, upper(w.span) as ends_at
+    from (select service_id, range_agg(tstzrange(starts_at, ends_at)) as spans from uptime.maintenance
+           where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})
+           group by service_id) m, unnest(m.spans) as w(span)
+   order by lower(w.span) desc limit ${mostChanges}`;

@@ -73,7 +73,7 @@ interface Remembered {
 export function makeMemory(app: App): Memory {
   const memory: Remembered = {
     app,
-    cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs }),
+    cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs, bytes: { of: sizeOf, most: most.bytes } }),
     last: new LRUCache<string, Known>({ max: most.pages, maxSize: most.bytes, sizeCalculation: sizeOf }),
     running: new Map(),
     unkept: new Map(),
