@@ -24,12 +24,13 @@ export const confirmWithin = { hours: 24 };
 const againAfterMinutes = 10;
 
 const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
-/** How many are confirmed, by page. */
-export const countSubscribers = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+/** How many are confirmed, of these pages; pages without any are absent. */
+export const countSubscribers = async (tx: Tx, org: string, pageIds: readonly string[]): Promise<ReadonlyMap<string, number>> =>
   new Map(
     (
       await rows(tx, CountRow)`
-        select page_id, count(*)::int as n from status.subscriber where org_id = ${org} and state = 'active' group by page_id`
+        select page_id, count(*)::int as n from status.subscriber
+         where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' group by page_id`
     ).map((c) => [c.page_id, c.n]),
   );
 
