@@ -1666,6 +1666,8 @@ export type UptimeMetrics = {
   stepSeconds: number;
   /** By vantage id: the share of passing checks in the window, 0 to 100; a vantage without a check is absent */
   uptimePct: Record<string, number>;
+  /** By vantage id: checks in the window that were due and not made; the shares are of those that were. Absent when all were made */
+  missed?: Record<string, number>;
   series: {
     vantage: string;
     points: {
@@ -1700,6 +1702,15 @@ export type UptimeMonitor = {
   updatedAt: string;
   http?: UptimeHttp;
   tcp?: UptimeTcp;
+  /** Why checks that were due lately were not made; absent when all were */
+  conditions?: {
+    /** host_rate: more than 10 checks a second are due at its host and port; still_running: a check lasts longer than its interval; overloaded: the prober is. More may be added */
+    kind: string;
+    vantage: string;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    message: string;
+  }[];
 };
 
 export type UptimeService = {
