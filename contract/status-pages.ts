@@ -99,7 +99,10 @@ export const statusPages = area(
         timezone: Type.Optional(timezone),
       }),
       responses: { 201: StatusPage },
-      errors: { 404: 'unknown service, or not of this organization; the sentence names it', 409: 'the slug is taken or reserved' },
+      errors: {
+        404: 'unknown service, or not of this organization; the sentence names it',
+        409: 'the slug is taken or reserved, or the organization has 100 pages',
+      },
       extension: true,
     }),
     getStatusPage: op({

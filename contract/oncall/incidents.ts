@@ -79,7 +79,7 @@ export const incidentOps = {
       ),
     }),
     responses: { 201: OncallUpdate },
-    errors: { 409: 'a post-mortem of an incident that is not resolved' },
+    errors: { 409: 'a post-mortem of an incident that is not resolved, or more than 100 updates of one incident' },
   }),
   retractIncidentUpdate: op({
     method: 'DELETE',

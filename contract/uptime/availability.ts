@@ -14,6 +14,12 @@ const UptimeAvailability = named(
     state: Type.Optional(
       oneOf(['pending', 'up', 'down'], { description: 'Of its monitors together: down when one is; absent when it has none' }),
     ),
+    countedFrom: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Present when its monitors changed so often that only the newest changes are counted: nothing before this is',
+      }),
+    ),
     days: Type.Array(Type.Object({ date: Type.String({ description: 'YYYY-MM-DD, in UTC' }), ...figures }), {
       description: 'The last 90, oldest first; one in which nothing was watched is absent',
     }),

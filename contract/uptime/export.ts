@@ -29,6 +29,7 @@ export const exportOps = {
     entitlement: 'uptime',
     body: input({ name: Name }),
     responses: { 201: Type.Object({ id: Type.String(), name: Type.String(), token: Type.String(), createdAt: DateTime }) },
+    errors: { 409: 'the organization has 100 export tokens' },
     secret: true,
   }),
   revokeExportToken: op({

@@ -42,7 +42,10 @@ export const maintenanceOps = {
       endsAt: { ...DateTimeInput, description: 'ISO 8601 with an offset or Z; at most 31 days after the start' },
     }),
     responses: { 201: UptimeMaintenance },
-    errors: { 400: 'the start lies in the past, the end is not after the start or too long after it, or a field is invalid' },
+    errors: {
+      400: 'the start lies in the past, the end is not after the start or too long after it, or a field is invalid',
+      409: 'the service has 100 windows that are not over',
+    },
     extension: true,
   }),
   deleteMaintenance: op({

@@ -107,6 +107,20 @@ const UptimeMonitor = named(
     updatedAt: DateTime,
     http: Type.Optional(UptimeHttp),
     tcp: Type.Optional(UptimeTcp),
+    conditions: Type.Optional(
+      Type.Array(
+        Type.Object({
+          kind: Type.String({
+            description:
+              'host_rate: more than 10 checks a second are due at its host and port; still_running: a check lasts longer than its interval; overloaded: the prober is. More may be added',
+          }),
+          vantage: Type.String(),
+          at: DateTime,
+          message: Type.String(),
+        }),
+        { description: 'Why checks that were due lately were not made; absent when all were' },
+      ),
+    ),
   }),
 );
 

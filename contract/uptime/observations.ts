@@ -24,6 +24,14 @@ const UptimeMetrics = named(
       additionalProperties: { type: 'number', minimum: 0, maximum: 100 },
       description: 'By vantage id: the share of passing checks in the window, 0 to 100; a vantage without a check is absent',
     }),
+    missed: Type.Optional(
+      Type.Unsafe<Record<string, number>>({
+        type: 'object',
+        additionalProperties: { type: 'integer', minimum: 1 },
+        description:
+          'By vantage id: checks in the window that were due and not made; the shares are of those that were. Absent when all were made',
+      }),
+    ),
     series: Type.Array(
       Type.Object({
         vantage: Type.String(),

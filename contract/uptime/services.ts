@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, input, Name, named, op } from '../common.ts';
+import { DateTime, input, Name, named, nextCursor, op, page } from '../common.ts';
 
 export const UptimeService = named(
   'UptimeService',
@@ -20,7 +20,8 @@ export const serviceOps = {
     permission: 'uptime.service.read',
     scoped: true,
     entitlement: 'uptime',
-    responses: { 200: Type.Object({ services: Type.Array(UptimeService) }) },
+    query: input(page),
+    responses: { 200: Type.Object({ services: Type.Array(UptimeService), cursor: nextCursor }) },
   }),
   createUptimeService: op({
     method: 'POST',

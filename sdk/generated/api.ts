@@ -776,9 +776,16 @@ export interface UptimeApi {
   }>;
 
   /** List services. With live monitor counts. The catalog is shared with on-call: both areas show the same services. */
-  listUptimeServices: (options?: CallOptions) => Promise<{
+  listUptimeServices: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
     services: UptimeService[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Create a service */
   createUptimeService: (input: {
@@ -1538,6 +1545,8 @@ export type UptimeAvailability = {
   serviceId: string;
   /** Of its monitors together: down when one is; absent when it has none */
   state?: 'pending' | 'up' | 'down';
+  /** Present when its monitors changed so often that only the newest changes are counted: nothing before this is */
+  countedFrom?: string;
   /** The last 90, oldest first; one in which nothing was watched is absent */
   days: {
     /** YYYY-MM-DD, in UTC */
@@ -1657,6 +1666,8 @@ export type UptimeMetrics = {
   stepSeconds: number;
   /** By vantage id: the share of passing checks in the window, 0 to 100; a vantage without a check is absent */
   uptimePct: Record<string, number>;
+  /** By vantage id: checks in the window that were due and not made; the shares are of those that were. Absent when all were made */
+  missed?: Record<string, number>;
   series: {
     vantage: string;
     points: {
@@ -1691,6 +1702,15 @@ export type UptimeMonitor = {
   updatedAt: string;
   http?: UptimeHttp;
   tcp?: UptimeTcp;
+  /** Why checks that were due lately were not made; absent when all were */
+  conditions?: {
+    /** host_rate: more than 10 checks a second are due at its host and port; still_running: a check lasts longer than its interval; overloaded: the prober is. More may be added */
+    kind: string;
+    vantage: string;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    message: string;
+  }[];
 };
 
 export type UptimeService = {

@@ -125,7 +125,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     getMonitorMetrics: { method: 'GET', path: '/uptime/monitors/{id}/metrics', query: ['window'] },
     listMonitorTransitions: { method: 'GET', path: '/uptime/monitors/{id}/transitions' },
     pingUptime: { method: 'GET', path: '/uptime/ping' },
-    listUptimeServices: { method: 'GET', path: '/uptime/services' },
+    listUptimeServices: { method: 'GET', path: '/uptime/services', query: ['limit', 'cursor'], paged: true },
     createUptimeService: { method: 'POST', path: '/uptime/services', body: 'object', idempotent: true },
     renameUptimeService: { method: 'PATCH', path: '/uptime/services/{id}', body: 'object' },
     deleteUptimeService: { method: 'DELETE', path: '/uptime/services/{id}' },

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/common.ts';
 import type { CtxOf } from './context.ts';
 import type { Principal } from './principal.ts';
@@ -37,6 +38,9 @@ export const operation = <S extends OpSpec, Own = unknown>(
   handle: handle as unknown as Operation<Own>['handle'],
   ...options,
 });
+
+/** A text that is written while it is read: one that is large keeps nobody waiting. Only for operations that `produce` a text. */
+export const okInPieces = (body: Readable) => ({ status: 200 as const, body: body as unknown as string });
 
 export const ok = <B>(body: B) => ({ status: 200 as const, body });
 /** `location`: the path of what was made, below /api/v1. */

@@ -20,6 +20,13 @@ export const mostResults = 500;
 export const bufferHours = 24;
 export const bufferBytes = 64 * 2 ** 20;
 
+/** Nobody floods a host through us, however many monitors name it: so many checks of one host and port a second start from one prober. */
+export const checksASecond = 10;
+
+/** Why a check was not made, as `errorKind` of a `missed` result. Those of an earlier release say nothing. */
+export const missedKinds = ['host_rate', 'still_running', 'overloaded'] as const;
+export type MissedKind = (typeof missedKinds)[number];
+
 export const outcomes = ['pass', 'fail', 'error', 'missed'] as const;
 export type Outcome = (typeof outcomes)[number];
 

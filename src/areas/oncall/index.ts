@@ -38,7 +38,16 @@ import { updateSchedule } from './operations/update-schedule.ts';
 import { findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
-export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
+export {
+  incidentResolved,
+  type OlderFrom,
+  olderPublicIncidents,
+  type PublicIncident,
+  type PublicState,
+  publicIncidents,
+  publicResolution,
+  publicUpdate,
+} from './engine/public-incidents.ts';
 export { serviceReferences } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
 export { tryLockDeliveries } from './store/alerts.ts';

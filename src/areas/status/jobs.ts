@@ -1,3 +1,4 @@
-import { sendConfirmation, sendUpdate } from './engine/mails.ts';
+import { announceResolution, announceUpdate } from './engine/announce.ts';
+import { sendConfirmation, sendResolution, sendUpdate } from './engine/mails.ts';
 
-export const jobs = [sendConfirmation, sendUpdate];
+export const jobs = [sendConfirmation, sendUpdate, sendResolution, announceUpdate, announceResolution];

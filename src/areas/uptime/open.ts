@@ -1,4 +1,5 @@
 import type { Host, Opened } from '../area.ts';
+import { makeScrapes, type Scrapes } from './engine/scrapes.ts';
 import { makeCounters, measure } from './metrics.ts';
 import { agentsPlane, byToken, openDesk, startLocal } from './planes/agents/index.ts';
 import { negotiateExport } from './planes/export/index.ts';
@@ -8,13 +9,14 @@ import { type MetricsStore, sqlMetrics } from './store/metrics-store.ts';
 export interface OpenUptime {
   /** Where the checks of the past are read from. */
   metricsStore: MetricsStore;
+  scrapes: Scrapes;
 }
 
 export function openUptime({ app }: Host): Opened<OpenUptime> {
   const counters = makeCounters();
   const desk = openDesk(app, counters);
   return {
-    own: { metricsStore: sqlMetrics(app.db) },
+    own: { metricsStore: sqlMetrics(app.db), scrapes: makeScrapes() },
     planes: [agentsPlane(desk, 'api', () => byToken(app))],
     routes: negotiateExport,
     runs: { prober: () => startLocal(desk) },

@@ -51,6 +51,9 @@ export interface Job<P = unknown, Own = never> {
   run(run: JobRun<P>, own: Own): Promise<unknown>;
 }
 
+/** A job by its name alone, for an area that causes work which another area, one that leans on it, declares and does. */
+export type NamedJob = Pick<Job, 'kind' | 'lane'>;
+
 /** Declares a kind of job. Say beside it what happens when it runs twice. */
 export function job<S extends TSchema = TUndefined, Own = unknown>(
   kind: string,

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
-import type { Job } from './declare.ts';
+import type { Job, NamedJob } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
 /** What a job is, and when it is due: at `runAt`, after `delaySeconds`, or now. A time that has passed means now. */
@@ -14,6 +14,7 @@ export type NewJob<P> = {
 } & (undefined extends P ? { payload?: P } : { payload: P });
 
 const SoonRow = Type.Object({ soon: Type.Boolean() });
+const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
 
 // Workers look once a second by themselves, so only what is due before their next look is worth waking them for.
@@ -24,7 +25,7 @@ const soon = sql`run_at <= created_at + make_interval(secs => ${soonSeconds}) as
  * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
  * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
  */
-export async function enqueue<P>(tx: Tx, job: Job<P>, given: NewJob<P>): Promise<boolean> {
+export async function enqueue<P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Promise<boolean> {
   const { key, payload, org, requestId, runAt, delaySeconds = 0 } = given;
   const insert = (at: Sql) => sql`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
@@ -81,6 +82,23 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
      where kind = ${job.kind} and key = ${key} and dead_at is null`;
   if (moved) tx.wake(laneChannel(job.lane));
   return moved > 0;
+};
+
+/** The same for many of one kind in one statement, so many seconds from now each: the keys of those that there are. */
+export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: string; delaySeconds: number }[]): Promise<Set<string>> => {
+  if (given.length === 0) return new Set();
+  // In the order of the keys, as they are inserted.
+  const moved = await rows(tx, KeyRow)`
+    with mine as (
+      select j.id, c.now + make_interval(secs => g.delay) as at
+        from unnest(${given.map((g) => g.key)}::text[], ${given.map((g) => g.delaySeconds)}::float8[]) as g(key, delay)
+        join kernel.job j on j.kind = ${job.kind} and j.key = g.key and j.dead_at is null,
+             (select kernel.now() as now offset 0) c
+       order by j.key for update of j)
+    update kernel.job j set run_at = case when j.lease is null then mine.at else j.run_at end, again_at = case when j.lease is not null then mine.at end
+      from mine where j.id = mine.id returning j.key`;
+  if (moved.length) tx.wake(laneChannel(job.lane));
+  return new Set(moved.map((m) => m.key));
 };
 
 const json = (payload: unknown): string | null => (payload === undefined ? null : JSON.stringify(payload));

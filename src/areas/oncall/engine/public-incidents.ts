@@ -1,6 +1,18 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
-import { isPublic, publicIncidentsOf, publicUpdateById, publishedWithin } from '../store/public.ts';
+import {
+  type Measure,
+  newestPublicOf,
+  type OlderFrom,
+  olderPublicOf,
+  type PublicRow,
+  publicStatus,
+  publicUpdateById,
+  resolvedPublicly,
+} from '../store/public.ts';
+
+export type { OlderFrom };
 
 /** How an incident stands, or stood when an update was written. */
 export type PublicState = 'investigating' | 'identified' | 'resolved' | 'postmortem';
@@ -22,27 +34,47 @@ export interface PublicIncident {
   acknowledgedAt?: string;
   resolvedAt?: string;
   updates: PublicUpdate[];
+  /** How many it has; `updates` may be fewer. */
+  updateCount: number;
 }
 
-/** Those that are not resolved, and those that ended in the last so many days; at most so many. */
+/** The open ones, and those that ended in the last so many days; the updates of each while there is room, the newest of each always. */
 export async function publicIncidents(
   tx: Tx,
   org: string,
   serviceIds: readonly string[],
-  { pastDays, most }: { pastDays: number; most: number },
+  most: Measure & { short: number },
 ): Promise<PublicIncident[]> {
-  const found = await publicIncidentsOf(tx, org, serviceIds, pastDays, most);
-  return found.map((i) => ({
-    id: i.id,
-    serviceId: i.service_id,
-    title: i.title,
-    state: stateNow(i, i.updates),
-    openedAt: i.opened_at,
-    ...(i.acknowledged_at ? { acknowledgedAt: i.acknowledged_at } : {}),
-    ...(i.resolved_at ? { resolvedAt: i.resolved_at } : {}),
-    updates: i.updates.map(({ id, at, body, kind }) => ({ id, at, body, state: stateThen(i, { at, kind }) })),
-  }));
+  return incidentsOf(await newestPublicOf(tx, org, serviceIds, most, most.short));
 }
+
+/** Those opened before, the newest first. */
+export async function olderPublicIncidents(
+  tx: Tx,
+  org: string,
+  serviceIds: readonly string[],
+  from: OlderFrom,
+  most: Measure,
+): Promise<{ incidents: PublicIncident[]; hasMore: boolean }> {
+  const found = await olderPublicOf(tx, org, serviceIds, from, most);
+  return { incidents: incidentsOf(found), hasMore: found[0]?.has_more ?? false };
+}
+
+const incidentsOf = (found: readonly PublicRow[]): PublicIncident[] =>
+  [...Map.groupBy(found, (u) => u.incident_id).values()].map((updates) => {
+    const i = updates[0]!;
+    return {
+      id: i.incident_id,
+      serviceId: i.service_id,
+      title: i.title,
+      state: stateNow(i),
+      openedAt: i.opened_at,
+      ...(i.acknowledged_at ? { acknowledgedAt: i.acknowledged_at } : {}),
+      ...(i.resolved_at ? { resolvedAt: i.resolved_at } : {}),
+      updates: updates.map((u) => ({ id: u.id, at: u.at, body: u.body, state: stateThen(u, u) })),
+      updateCount: i.updates,
+    };
+  });
 
 /** One update with what it is about; undefined once it is retracted. */
 export async function publicUpdate(tx: Tx, org: string, id: string) {
@@ -50,9 +82,11 @@ export async function publicUpdate(tx: Tx, org: string, id: string) {
   return u && { incidentId: u.incident_id, serviceId: u.service_id, title: u.title, at: u.at, body: u.body, state: stateThen(u, u) };
 }
 
-/** What was published in the last so many hours, in whatever organization, oldest first. */
-export const recentlyPublished = async (tx: Tx, hours: number) =>
-  (await publishedWithin(tx, hours)).map(({ org_id, id, service_id, at }) => ({ org: org_id, id, serviceId: service_id, at }));
+/** An incident that the public knows of and that is over; undefined when it is not. */
+export async function publicResolution(tx: Tx, org: string, incidentId: string) {
+  const i = await resolvedPublicly(tx, org, incidentId);
+  return i && { serviceId: i.service_id, title: i.title, openedAt: i.opened_at, at: i.resolved_at, isTold: i.is_told };
+}
 
 interface Times {
   status: 'open' | 'acknowledged' | 'resolved';
@@ -60,14 +94,8 @@ interface Times {
   resolved_at: string | null;
 }
 
-const stateNow = ({ status }: Times, updates: { kind: string }[]): PublicState =>
-  status === 'resolved'
-    ? updates.some((u) => u.kind === 'postmortem')
-      ? 'postmortem'
-      : 'resolved'
-    : status === 'acknowledged'
-      ? 'identified'
-      : 'investigating';
+const stateNow = ({ status, has_postmortem }: Times & { has_postmortem: boolean }): PublicState =>
+  status === 'resolved' ? (has_postmortem ? 'postmortem' : 'resolved') : status === 'acknowledged' ? 'identified' : 'investigating';
 
 const stateThen = ({ acknowledged_at, resolved_at }: Times, { at, kind }: { at: string; kind: string }): PublicState =>
   kind === 'postmortem'
@@ -78,7 +106,13 @@ const stateThen = ({ acknowledged_at, resolved_at }: Times, { at, kind }: { at: 
         ? 'identified'
         : 'investigating';
 
+/** Left for status pages when an incident that the public knows of is resolved, by its id: as with updates. */
+export const incidentResolved: NamedJob = { kind: 'status.announce-resolution', lane: 'default' };
+
 /** In the transaction that changes an incident's state. Only for public ones: a NOTIFY makes commits wait for each other. */
 export async function tellPublic(tx: Tx, org: string, incidentId: string): Promise<void> {
-  if (await isPublic(tx, org, incidentId)) await publicChanged(tx, org);
+  const known = await publicStatus(tx, org, incidentId);
+  if (!known) return;
+  await publicChanged(tx, org);
+  if (known.status === 'resolved') await enqueue(tx, incidentResolved, { key: incidentId, org });
 }

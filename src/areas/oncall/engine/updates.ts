@@ -1,13 +1,16 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
-import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
+import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
-import type { Actor, IncidentRow } from '../store/incidents.ts';
+import { type Actor, type IncidentRow, lockIncident } from '../store/incidents.ts';
 import { note } from '../store/timeline.ts';
-import { deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
+import { countUpdates, deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
-/** Woken when an update was published: the task of status pages that tells their subscribers bears this name, and also looks by the clock. */
-export const updatePublished = channelNamed('status.announce');
+/** Left for status pages with each update, by its id: they declare the job under this name, and tell their subscribers. */
+export const updatePublished: NamedJob = { kind: 'status.announce-update', lane: 'default' };
+
+/** Of one incident: everybody who reads of it is sent them all. */
+const mostUpdates = 100;
 
 /** From now on the public may know of the incident. */
 export async function publishUpdate(
@@ -19,6 +22,10 @@ export async function publishUpdate(
 ): Promise<UpdateRow> {
   if (kind === 'postmortem' && incident.status !== 'resolved')
     conflict('the incident is not resolved yet; resolve it before its post-mortem');
+  // Locked, so that two who publish at once do not both take the last place.
+  await lockIncident(tx, org, incident.id);
+  if ((await countUpdates(tx, org, incident.id)) >= mostUpdates)
+    conflict(`the incident has ${mostUpdates} updates, which is the most; retract one, or go on in a new incident`);
   const update = await insertUpdate(tx, org, incident.id, body, actor.label, kind);
   await note(tx, org, incident.id, {
     kind: 'update_published',
@@ -27,7 +34,7 @@ export async function publishUpdate(
     data: { updateId: update.id },
   });
   await publicChanged(tx, org);
-  wake(tx, updatePublished);
+  await enqueue(tx, updatePublished, { key: update.id, org });
   return update;
 }
 

@@ -9,6 +9,10 @@ export type UpdateRow = Static<typeof UpdateRow>;
 export const updatesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, UpdateRow)`
   select id, at, body, by_label, kind from oncall.public_update where org_id = ${org} and incident_id = ${incidentId} order by id`;
 
+export const countUpdates = async (tx: Tx, org: string, incidentId: string): Promise<number> =>
+  (await row(tx, Type.Object({ n: Type.Integer() }))`
+    select count(*)::int as n from oncall.public_update where org_id = ${org} and incident_id = ${incidentId}`)!.n;
+
 export const insertUpdate = async (
   tx: Tx,
   org: string,

@@ -1,16 +1,22 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
-import { publicIncidents } from '../../oncall/index.ts';
+import { olderPublicIncidents, publicIncidents } from '../../oncall/index.ts';
 import { namedServices } from '../../services/index.ts';
 import { observedOf, plannedMaintenance } from '../../uptime/index.ts';
 import { statusPageUrl } from '../rules/addresses.ts';
-import { type Board, boardOf } from '../rules/board.ts';
+import { type Board, type BoardIncident, boardOf, incidentOf } from '../rules/board.ts';
+import { type HistoryPlace, placeAfter, placeOf, placeText } from '../rules/history-place.ts';
 import { findLogo, findPublicStatusPage, type StatusPageRow } from '../store/status-pages.ts';
 import { baseUrlOf } from './base-url.ts';
 
-/** How far back the history goes, and how much of it there is at most. */
-const history = { pastDays: 365, most: 50 };
+/**
+ * What is told at first: every output is made from it, by whoever asks, without a login. `short`: characters of the newest update of an
+ * incident for which there is no room. The rest of the year is in older pieces of the history.
+ */
+const shown = { pastDays: 365, incidents: 50, updates: 200, bytes: 96 * 1024, short: 500 };
+/** One older piece. */
+const older = { pastDays: 365, incidents: 20, updates: 100, bytes: 128 * 1024 };
 const barDays = 90;
 const pastMaintenanceDays = 14;
 /** A logo up to this size travels inside the page; a larger one is an address of its own, so that the page stays small. */
@@ -30,6 +36,8 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'publicUrl'>, 
   // Those of the page's services that still exist, with the names they have now.
   const names = await namedServices(tx, org, page.service_ids);
   const ids = [...names.keys()];
+  const found = await publicIncidents(tx, org, ids, { ...shown, incidents: shown.incidents + 1 });
+  const next = found[shown.incidents];
   const board = boardOf({
     page: {
       id: page.id,
@@ -46,13 +54,32 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'publicUrl'>, 
     ...(page.logo_version ? { logo: await logoFor(tx, page, page.logo_version) } : {}),
     url: statusPageUrl(baseUrlOf(app), page.slug),
     services: names,
-    incidents: await publicIncidents(tx, org, ids, history),
+    incidents: found.slice(0, shown.incidents),
+    ...(next ? { older: placeOf(next.openedAt) } : {}),
     observed: await observedOf(tx, org, ids, barDays),
     maintenance: await plannedMaintenance(tx, org, ids, pastMaintenanceDays),
     subscribable: app.config.smtp_relay !== '',
     now: await now(tx),
   });
   return { org, pageId: page.id, board };
+}
+
+export interface OlderPiece {
+  incidents: BoardIncident[];
+  /** Absent: that is all. */
+  next?: string;
+}
+
+/** A piece of the history, as of now. Undefined: there is no such page. */
+export async function loadOlder(tx: Tx, slug: string, from: HistoryPlace): Promise<OlderPiece | undefined> {
+  const page = await findPublicStatusPage(tx, slug);
+  if (!page) return undefined;
+  const names = await namedServices(tx, page.org_id, page.service_ids);
+  const { incidents, hasMore } = await olderPublicIncidents(tx, page.org_id, [...names.keys()], from, older);
+  return {
+    incidents: incidents.map((i) => incidentOf(i, names.get(i.serviceId)!)),
+    ...(hasMore ? { next: placeText(placeAfter(from, incidents)) } : {}),
+  };
 }
 
 async function logoFor(tx: Tx, page: StatusPageRow, version: string) {

@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
 import { GiveUp } from '../../../kernel/jobs/declare.ts';
 import { job } from '../../../kernel/jobs/index.ts';
 import { type Message, NotDelivered } from '../../../kernel/mail.ts';
-import { publicUpdate } from '../../oncall/index.ts';
+import { publicResolution, publicUpdate } from '../../oncall/index.ts';
 import { namedServices } from '../../services/index.ts';
 import { statusPageUrl } from '../rules/addresses.ts';
 import { publicId } from '../rules/public-id.ts';
@@ -11,6 +12,7 @@ import { findStatusPageById } from '../store/status-pages.ts';
 import { findSubscriber, tokenPlace } from '../store/subscribers.ts';
 import { confirmationMail } from '../views/mail/confirmation.ts';
 import { updateMail } from '../views/mail/update.ts';
+import { between } from '../views/render/words.ts';
 import { baseUrlOf } from './base-url.ts';
 
 // The text of a mail is made when it is sent: a queue that waits for a relay holds neither tokens nor words that were taken back.
@@ -44,30 +46,49 @@ const UpdateMail = Type.Object({ updateId: Type.String(), subscriberId: Type.Str
 export const sendUpdate = job(
   'status.send-update',
   { lane: 'mail', payload: UpdateMail, maxAttempts: 10 },
-  async ({ app, key, org, payload }) => {
-    const facts = await app.db.read(async (tx) => {
-      const update = await publicUpdate(tx, org!, payload.updateId);
-      const subscriber = update && (await findSubscriber(tx, org!, payload.subscriberId));
-      const page = subscriber?.state === 'active' ? await findStatusPageById(tx, org!, subscriber.page_id) : undefined;
-      if (!update || !subscriber || !page) return undefined;
-      const service = (await namedServices(tx, page.org_id, page.service_ids)).get(update.serviceId);
-      return service === undefined ? undefined : { update, subscriber, page, service };
-    });
-    if (!facts) return;
-    const { update, subscriber, page, service } = facts;
-    await deliver(app, {
-      ...updateMail({
-        address: subscriber.address,
-        page: { title: page.title, url: statusPageUrl(baseUrlOf(app), page.slug), timezone: page.timezone },
-        service,
-        incident: { id: publicId(update.incidentId), title: update.title },
-        update,
-        token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
-      }),
-      id: publicId(`mail ${key}`),
-    });
-  },
+  ({ app, key, org = '', payload }) => tellSubscriber(app, org, key, payload.subscriberId, (tx) => publicUpdate(tx, org, payload.updateId)),
 );
+
+const ResolutionMail = Type.Object({ incidentId: Type.String(), subscriberId: Type.String() });
+
+/** To one subscriber, that an incident is over; as with updates. */
+export const sendResolution = job(
+  'status.send-resolution',
+  { lane: 'mail', payload: ResolutionMail, maxAttempts: 10 },
+  ({ app, key, org = '', payload: { incidentId, subscriberId } }) =>
+    tellSubscriber(app, org, key, subscriberId, async (tx) => {
+      const over = await publicResolution(tx, org, incidentId);
+      return (
+        over && { ...over, incidentId, state: 'resolved', body: `This incident is resolved. It lasted ${between(over.openedAt, over.at)}.` }
+      );
+    }),
+);
+
+type News = NonNullable<Awaited<ReturnType<typeof publicUpdate>>>;
+
+async function tellSubscriber(app: App, org: string, key: string, subscriberId: string, find: (tx: Tx) => Promise<News | undefined>) {
+  const facts = await app.db.read(async (tx) => {
+    const update = await find(tx);
+    const subscriber = update && (await findSubscriber(tx, org, subscriberId));
+    const page = subscriber?.state === 'active' ? await findStatusPageById(tx, org, subscriber.page_id) : undefined;
+    if (!update || !subscriber || !page) return undefined;
+    const service = (await namedServices(tx, page.org_id, page.service_ids)).get(update.serviceId);
+    return service === undefined ? undefined : { update, subscriber, page, service };
+  });
+  if (!facts) return;
+  const { update, subscriber, page, service } = facts;
+  await deliver(app, {
+    ...updateMail({
+      address: subscriber.address,
+      page: { title: page.title, url: statusPageUrl(baseUrlOf(app), page.slug), timezone: page.timezone },
+      service,
+      incident: { id: publicId(update.incidentId), title: update.title },
+      update,
+      token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
+    }),
+    id: publicId(`mail ${key}`),
+  });
+}
 
 const deliver = (app: App, message: Message) =>
   app.mail.deliver(message).catch((error) => {

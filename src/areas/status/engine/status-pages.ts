@@ -5,8 +5,18 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { statusPageTopic } from '../rules/addresses.ts';
-import { deleteStatusPage, insertStatusPage, type StatusPageFields, type StatusPageRow, updateStatusPage } from '../store/status-pages.ts';
+import {
+  countStatusPages,
+  deleteStatusPage,
+  insertStatusPage,
+  type StatusPageFields,
+  type StatusPageRow,
+  updateStatusPage,
+} from '../store/status-pages.ts';
 import { checkGroups, checkLogo, checkServices, checkSlug, checkTimezone } from './check-page.ts';
+
+/** Of one organization: whatever changes is read for each of them. */
+const mostPages = 100;
 
 export type NewStatusPage = Body<typeof statusPages.createStatusPage>;
 export type StatusPageChanges = Body<typeof statusPages.updateStatusPage>;
@@ -18,6 +28,8 @@ export async function addStatusPage(tx: Tx, actor: Actor, caches: Caches, input:
   const logo = input.logo === undefined ? undefined : checkLogo(input.logo);
   checkSlug(slug);
   await checkServices(tx, actor.org, serviceIds);
+  if ((await countStatusPages(tx, actor.org)) >= mostPages)
+    conflict(`the organization has ${mostPages} status pages, which is the most; delete one first`);
 
   const fields = {
     title,

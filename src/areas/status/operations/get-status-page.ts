@@ -9,7 +9,7 @@ import { statusPageView } from '../views/status-page.ts';
 export const getStatusPage = operation(statusPages.getStatusPage, async ({ ctx, params }) =>
   ctx.read(async (tx) => {
     const page = (await findStatusPage(tx, ctx.org, params.slug)) ?? notFound('status page');
-    const subscribers = (await countSubscribers(tx, ctx.org)).get(page.id) ?? 0;
+    const subscribers = (await countSubscribers(tx, ctx.org, [page.id])).get(page.id) ?? 0;
     return ok(statusPageView(page, baseUrlOf(ctx.app), subscribers));
   }),
 );

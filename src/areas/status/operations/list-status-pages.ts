@@ -7,8 +7,12 @@ import { statusPageView } from '../views/status-page.ts';
 
 export const listStatusPages = operation(statusPages.listStatusPages, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const counts = await countSubscribers(tx, ctx.org);
     const pages = await store.listStatusPages(tx, ctx.org);
+    const counts = await countSubscribers(
+      tx,
+      ctx.org,
+      pages.map((p) => p.id),
+    );
     return ok({ pages: pages.map((p) => statusPageView(p, baseUrlOf(ctx.app), counts.get(p.id) ?? 0)) });
   }),
 );

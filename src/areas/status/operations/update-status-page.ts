@@ -10,7 +10,7 @@ import { statusPageView } from '../views/status-page.ts';
 export const updateStatusPage = operation(statusPages.updateStatusPage, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {
     const page = (await lockStatusPage(tx, ctx.org, params.slug)) ?? notFound('status page');
-    const subscribers = (await countSubscribers(tx, ctx.org)).get(page.id) ?? 0;
+    const subscribers = (await countSubscribers(tx, ctx.org, [page.id])).get(page.id) ?? 0;
     const isChange = Object.keys(body).length > 0;
     const shown = isChange ? await changeStatusPage(tx, ctx, ctx.app.caches, page, body) : page;
     return ok(statusPageView(shown, baseUrlOf(ctx.app), subscribers));

@@ -41,8 +41,9 @@ export interface BoardIncident {
   openedAt: string;
   acknowledgedAt?: string;
   resolvedAt?: string;
-  /** Newest first, never empty. */
+  /** Newest first, never empty; there may be more of them than are shown here. */
   updates: BoardUpdate[];
+  updateCount: number;
 }
 
 export interface BoardService {
@@ -86,6 +87,8 @@ export interface Board {
   groups: { name?: string; services: BoardService[] }[];
   open: BoardIncident[];
   past: BoardIncident[];
+  /** Where the history goes on; absent: there is no more. */
+  older?: string;
   maintenance: BoardMaintenance[];
   /** Whether readers may subscribe by mail. */
   subscribable: boolean;
@@ -110,6 +113,7 @@ export interface Facts {
   /** The names of the page's services that still exist, by id. */
   services: ReadonlyMap<string, string>;
   incidents: readonly Omit<BoardIncident, 'service'>[];
+  older?: string;
   observed: ReadonlyMap<string, Observed>;
   maintenance: readonly Maintenance[];
   subscribable: boolean;
@@ -163,12 +167,13 @@ export function boardOf(facts: Facts): Board {
     groups,
     open,
     past,
+    ...(facts.older ? { older: facts.older } : {}),
     maintenance,
     subscribable: facts.subscribable,
   };
 }
 
-const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): BoardIncident => ({
+export const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): BoardIncident => ({
   id: publicId(i.id),
   title: i.title,
   serviceId: publicId(i.serviceId),
@@ -178,7 +183,11 @@ const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): BoardIn
   ...(i.acknowledgedAt ? { acknowledgedAt: i.acknowledgedAt } : {}),
   ...(i.resolvedAt ? { resolvedAt: i.resolvedAt } : {}),
   updates: i.updates.map(({ id, at, body, state }) => ({ id: publicId(id), at, body, state })),
+  updateCount: i.updateCount,
 });
+
+/** It is over, and the newest word about it was written before. */
+export const isEndUntold = (i: BoardIncident): boolean => i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
 
 const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, service: string, now: string): BoardMaintenance => ({
   id: publicId(id),

@@ -1,18 +1,26 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
 
-const UpdateRow = Type.Object({ update_id: Type.String() });
+const ProgressRow = Type.Object({ done: Type.Boolean(), after_id: Type.String() });
 
-/** Those of these updates that were announced before. */
-export const findAnnounced = async (tx: Tx, updateIds: readonly string[]): Promise<ReadonlySet<string>> =>
-  new Set(
-    (await rows(tx, UpdateRow)`select update_id from status.announced where update_id = any(${updateIds}::text[])`).map((r) => r.update_id),
-  );
+/** How far it is announced. Whoever else would go on with it waits until this transaction ends. */
+export const lockAnnounced = async (tx: Tx, org: string, id: string) =>
+  (await row(tx, ProgressRow)`
+    insert into status.announced as a (org_id, update_id, at, done) values (${org}, ${id}, kernel.now(), false)
+    on conflict (org_id, update_id) do update set at = a.at returning done, after_id`)!;
 
-/** False when another process announces it. */
-export const markAnnounced = async (tx: Tx, org: string, updateId: string): Promise<boolean> =>
-  (await run(tx)`
-    insert into status.announced (org_id, update_id, at) values (${org}, ${updateId}, kernel.now()) on conflict do nothing`) > 0;
+export const markAnnounced = (tx: Tx, org: string, id: string, { done, after }: { done: boolean; after: string }) => run(tx)`
+  update status.announced set done = ${done}, after_id = ${after} where org_id = ${org} and update_id = ${id}`;
 
 export const forgetAnnounced = (tx: Tx, days: number) =>
   run(tx)`delete from status.announced where at < kernel.now() - make_interval(days => ${days}::int)`;
+
+const PaceRow = Type.Object({ wait: Type.Number() });
+
+/** Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. */
+export const takeMailTurns = async (tx: Tx, org: string, mails: number, aSecond: number): Promise<number> =>
+  (await row(tx, PaceRow)`
+    insert into status.mail_pace as p (org_id, free_at)
+    select ${org}, c.now + make_interval(secs => ${mails / aSecond}) from (select kernel.now() as now offset 0) c
+    on conflict (org_id) do update set free_at = greatest(p.free_at, kernel.now()) + make_interval(secs => ${mails / aSecond})
+    returning greatest(0, extract(epoch from free_at - kernel.now())::float8 - ${mails / aSecond}::float8) as wait`)!.wait;

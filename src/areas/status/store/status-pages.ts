@@ -29,6 +29,14 @@ const columns = sql`org_id, id, slug, title, description, service_ids, groups, a
 export const listStatusPages = (tx: Tx, org: string) => rows(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} order by id desc`;
 
+const CountRow = Type.Object({ n: Type.Integer() });
+
+/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+export const countStatusPages = async (tx: Tx, org: string): Promise<number> => {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('status.pages'), hashtext(${org}))`;
+  return (await row(tx, CountRow)`select count(*)::int as n from status.page where org_id = ${org}`)!.n;
+};
+
 export const findStatusPage = (tx: Tx, org: string, slug: string) => row(tx, StatusPageRow)`
   select ${columns} from status.page where org_id = ${org} and slug = ${slug}`;
 

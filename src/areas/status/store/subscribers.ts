@@ -24,12 +24,13 @@ export const confirmWithin = { hours: 24 };
 const againAfterMinutes = 10;
 
 const CountRow = Type.Object({ page_id: Type.String(), n: Type.Integer() });
-/** How many are confirmed, by page. */
-export const countSubscribers = async (tx: Tx, org: string): Promise<ReadonlyMap<string, number>> =>
+/** How many are confirmed, of these pages; pages without any are absent. */
+export const countSubscribers = async (tx: Tx, org: string, pageIds: readonly string[]): Promise<ReadonlyMap<string, number>> =>
   new Map(
     (
       await rows(tx, CountRow)`
-        select page_id, count(*)::int as n from status.subscriber where org_id = ${org} and state = 'active' group by page_id`
+        select page_id, count(*)::int as n from status.subscriber
+         where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' group by page_id`
     ).map((c) => [c.page_id, c.n]),
   );
 
@@ -72,10 +73,15 @@ export const deleteSubscriber = async (tx: Tx, org: string, pageId: string, id: 
   (await run(tx)`delete from status.subscriber where org_id = ${org} and page_id = ${pageId} and id = ${id}`) > 0;
 
 const IdRow = Type.Object({ id: Type.String() });
-/** Who had subscribed when something was published. */
-export const listSubscribersSince = (tx: Tx, org: string, pageIds: readonly string[], at: string) => rows(tx, IdRow)`
+/** Who had subscribed when something was published; so many, after one of them. */
+export const listSubscribersSince = (
+  tx: Tx,
+  org: string,
+  { pageIds, at, after, limit }: { pageIds: readonly string[]; at: string; after: string; limit: number },
+) => rows(tx, IdRow)`
   select id from status.subscriber
-   where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz order by id`;
+   where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz and id > ${after}
+   order by id limit ${limit}`;
 
 export const forgetUnconfirmed = (tx: Tx) => run(tx)`
   delete from status.subscriber

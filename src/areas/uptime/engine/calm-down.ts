@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { enqueueMany, job, rescheduleMany } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { calmSeconds } from '../rules/flap.ts';
 import type { MonitorRow } from '../store/monitor-row.ts';
@@ -17,7 +17,7 @@ export const calmDown = job('uptime.calm-down', {}, ({ db, key }) =>
     const [monitor] = await monitorsOf(tx, [key]);
     if (!state?.flapping || !monitor) return;
     const left = calmSeconds(monitor.interval_seconds) - (Date.parse(await now(tx)) - Date.parse(state.since)) / 1000;
-    if (left > 0) return watchCalm(tx, monitor, left);
+    if (left > 0) return watchCalm(tx, [monitor], left);
     await writeStates(tx, [
       { id: key, state: state.state, since: state.since, beganAt: state.began_at, failingSince: state.failing_since, flapping: false },
     ]);
@@ -25,9 +25,14 @@ export const calmDown = job('uptime.calm-down', {}, ({ db, key }) =>
   }),
 );
 
-/** Each change of state puts the end of the flapping off. */
-export async function watchCalm(tx: Tx, monitor: MonitorRow, delaySeconds = calmSeconds(monitor.interval_seconds)): Promise<void> {
-  const { id: key, org_id: org } = monitor;
+/** Each change of state puts the end of the flapping off. However many they are, it is two statements. */
+export async function watchCalm(tx: Tx, monitors: readonly Pick<MonitorRow, 'id' | 'org_id' | 'interval_seconds'>[], left?: number) {
+  const asked = monitors.map((m) => ({ key: m.id, org: m.org_id, delaySeconds: left ?? calmSeconds(m.interval_seconds) }));
   // In this order: a job that ends between the two is gone, not in the way.
-  (await reschedule(tx, calmDown, key, { delaySeconds })) || (await enqueue(tx, calmDown, { key, org, delaySeconds }));
+  const moved = await rescheduleMany(tx, calmDown, asked);
+  await enqueueMany(
+    tx,
+    calmDown,
+    asked.filter(({ key }) => !moved.has(key)),
+  );
 }

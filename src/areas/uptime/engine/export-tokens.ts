@@ -2,11 +2,15 @@ import { type Loader, topics } from '../../../identity/principal.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { notFound } from '../../../kernel/errors.ts';
+import { conflict, notFound } from '../../../kernel/errors.ts';
 import * as store from '../store/export-tokens.ts';
+
+const mostTokens = 100;
 
 /** The key is shown once. */
 export async function mintExportToken(tx: Tx, org: string, name: string): Promise<store.TokenRow & { key: string }> {
+  if ((await store.countTokens(tx, org)) >= mostTokens)
+    conflict(`the organization has ${mostTokens} export tokens, which is the most; revoke one first`);
   const { key, hash } = mintKey('scrape');
   return { ...(await store.insertToken(tx, org, name, hash)), key };
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict } from '../../../kernel/errors.ts';
 import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as store from '../store/maintenance.ts';
@@ -6,7 +7,13 @@ import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
 import { lockWindows, nextBoundary } from '../store/windows.ts';
 import { settleAlerts } from './alerts.ts';
 
+/** Of one service: whoever checks it looks at every one of them. */
+const mostPlanned = 100;
+
 export async function planMaintenance(tx: Tx, org: string, planned: store.NewMaintenance): Promise<store.MaintenanceRow> {
+  await lockWindows(tx, org, planned.serviceId);
+  if ((await store.countPlanned(tx, org, planned.serviceId)) >= mostPlanned)
+    conflict(`the service has ${mostPlanned} windows that are not over, which is the most; call some off first`);
   const made = await store.insertMaintenance(tx, org, planned);
   await maintenanceChanged(tx, org, planned.serviceId);
   return made;

@@ -11,10 +11,11 @@ export interface Observed {
   months: { month: string; watchedSeconds: number; downSeconds: number }[];
 }
 
-/** How each of these services fared, whether it still has monitors or not. */
+/** How each of these services fared, whether it still has monitors or not. `from`: earlier changes are too many, and nothing counts. */
 export async function fared(tx: Tx, org: string, serviceIds: readonly string[], days: number) {
   const states = await store.statesOf(tx, org, serviceIds);
-  const changes = await store.changesOf(tx, org, serviceIds);
+  const edges = await store.countedFrom(tx, org, serviceIds, store.mostOfEach(serviceIds.length));
+  const changes = await store.changesOf(tx, org, serviceIds, edges);
   const work = await store.workOn(tx, org, serviceIds);
   const at = Date.parse(await now(tx));
   const byService = new Map<string, Map<string, Change[]>>();
@@ -31,8 +32,10 @@ export async function fared(tx: Tx, org: string, serviceIds: readonly string[], 
         .filter((w) => w.service_id === id)
         .map((w): [number, number] => [Date.parse(w.starts_at), Date.parse(w.ends_at)]);
       const monitors = [...(byService.get(id)?.values() ?? [])];
+      const from = edges.get(id);
+      if (from) maintenance.push([0, Date.parse(from)]);
       const state = stateOf(states.filter((s) => s.service_id === id).map((s) => s.state));
-      return [id, { state, ...availability({ monitors, maintenance, now: at }, days) }];
+      return [id, { state, ...(from ? { from } : {}), ...availability({ monitors, maintenance, now: at }, days) }];
     }),
   );
 }
@@ -40,6 +43,7 @@ export async function fared(tx: Tx, org: string, serviceIds: readonly string[], 
 /** How services fared in the last so many days, months as far back as 400 days; those without a live monitor are absent. */
 export async function observedOf(tx: Tx, org: string, serviceIds: readonly string[], days: number): Promise<ReadonlyMap<string, Observed>> {
   const found = new Map<string, Observed>();
-  for (const [id, { state, ...figures }] of await fared(tx, org, serviceIds, days)) if (state) found.set(id, { state, ...figures });
+  for (const [id, { state, days: by, months }] of await fared(tx, org, serviceIds, days))
+    if (state) found.set(id, { state, days: by, months });
   return found;
 }

@@ -37,7 +37,8 @@ export async function record(tx: Tx, moved: readonly Moved[], because?: string):
     };
   });
   await settleAlerts(tx, subjects, because);
-  for (const { monitor, state } of subjects) if (state.flapping) await watchCalm(tx, monitor);
+  const unsteady = subjects.filter(({ state }) => state.flapping).map(({ monitor }) => monitor);
+  if (unsteady.length) await watchCalm(tx, unsteady);
   for (const org of new Set(changed.filter((m) => m.monitor.service_id).map((m) => m.monitor.org_id))) await publicChanged(tx, org);
 }
 

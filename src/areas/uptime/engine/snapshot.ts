@@ -1,15 +1,37 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { listServices } from '../../services/index.ts';
-import type { Exported, Snapshot } from '../rules/export-families.ts';
+import { namedServices } from '../../services/index.ts';
+import { addMonitor, families, type Snapshot } from '../rules/export-families.ts';
+import { writePieces } from '../rules/export-text.ts';
 import { addressOf } from '../rules/hidden.ts';
-import { exportedOf } from '../store/exported.ts';
+import { type ExportedRow, exportedOf } from '../store/exported.ts';
 import { vantages } from '../store/observations.ts';
 
-/** Everything of an organization that scrapers may read, at one moment. */
-export async function snapshotOf(tx: Tx, org: string): Promise<Snapshot> {
-  const names = new Map((await listServices(tx, org, '*')).map((s) => [s.id, s.name]));
-  const monitors = (await exportedOf(tx, org)).map(
-    (m): Exported => ({
+/** So many monitors are read at once: others get their turn in between, on the loop and in the database. */
+export const portion = 100;
+
+type Read = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+/** Everything of an organization that scrapers may read, in portions; none of them holds a connection while another is read. */
+export async function gatherSnapshot(read: Read, org: string): Promise<Snapshot> {
+  const snapshot: Snapshot = { named: [], subjects: [], vantages: await read(vantages) };
+  let after = '';
+  let found: ExportedRow[];
+  do {
+    found = await read((tx) => readPortion(tx, org, after, snapshot));
+    // Ids only grow, and so does this one: monitors that are made meanwhile cannot keep it going for long.
+    after = found.at(-1)?.id ?? after;
+    await nextTurn();
+  } while (found.length === portion);
+  return snapshot;
+}
+
+async function readPortion(tx: Tx, org: string, after: string, snapshot: Snapshot): Promise<ExportedRow[]> {
+  const found = await exportedOf(tx, org, after, portion);
+  const serviceIds = new Set(found.flatMap((m) => m.service_id ?? []));
+  const names = serviceIds.size ? await namedServices(tx, org, [...serviceIds]) : new Map<string, string>();
+  for (const m of found) {
+    addMonitor(snapshot, {
       id: m.id,
       name: m.name,
       service: m.service_id === null ? '' : (names.get(m.service_id) ?? ''),
@@ -21,7 +43,15 @@ export async function snapshotOf(tx: Tx, org: string): Promise<Snapshot> {
       state: m.state,
       flapping: m.flapping,
       vantages: m.seen,
-    }),
-  );
-  return { monitors, vantages: await vantages(tx) };
+    });
+  }
+  return found;
+}
+
+/** The text, a piece a turn of the loop; the next one is written when the scraper has taken the last. */
+export async function* writeSnapshot(snapshot: Snapshot): AsyncGenerator<string> {
+  for (const piece of writePieces(families(snapshot))) {
+    yield piece;
+    await nextTurn();
+  }
 }

@@ -1,6 +1,7 @@
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { type Batch, outcomes, sendsHidden, withoutQueries } from '../../../protocols/agent.ts';
+import { isMissedKind } from '../rules/conditions.ts';
 import type { Reported } from '../rules/down.ts';
 import { emptyHistogram, latencyBucket } from '../rules/latency.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
@@ -174,6 +175,7 @@ function tally(results: readonly Timed[]) {
   const latencyHist = emptyHistogram();
   for (const r of made) latencyHist[latencyBucket(r.latencyMs!)]!++;
   const { monitor, epoch, ageMs, degraded, at, snippet, ...latest } = results.at(-1)!;
+  const skipped = results.findLast((r) => r.outcome === 'missed' && isMissedKind(r.errorKind));
   return {
     latest,
     latestAt: iso(at),
@@ -183,5 +185,7 @@ function tally(results: readonly Timed[]) {
     missed: count('missed'),
     latencySum: made.reduce((sum, r) => sum + r.latencyMs! / 1000, 0),
     latencyHist,
+    skippedAt: skipped ? iso(skipped.at) : null,
+    skippedBecause: skipped?.errorKind ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Db, Tx } from '../../../kernel/db/index.ts';
-import { enqueueMany, job, RetryIn } from '../../../kernel/jobs/index.ts';
+import { enqueue, enqueueMany, job, RetryIn } from '../../../kernel/jobs/index.ts';
 import { receiveMonitorAlert, tryLockDeliveries } from '../../oncall/index.ts';
 import { deleteTellings, insertTellings, lateTellings, lockTellings, type Telling, untoldMonitors } from '../store/tellings.ts';
 
@@ -22,7 +22,7 @@ import { deleteTellings, insertTellings, lateTellings, lockTellings, type Tellin
 // to insert them waits for nobody, least of all for a job of the same service that is being run.
 //
 // On-call takes one delivery for a service at a time, so one job tells all monitors of a service that have changed together: many at once
-// do not fill the lane that pages are sent from. Each monitor is a transaction of its own: one that on-call cannot take stops no other.
+// do not fill the lane that pages are sent from, and after some of them it lets whoever else waits there go first. Each monitor is a transaction of its own: one that on-call cannot take stops no other.
 
 const longestPauseSeconds = 30;
 
@@ -35,6 +35,9 @@ const tellingAttempts = 3;
 /** So often it comes again, rather than wait for its turn with a connection that pages need; then it waits, so that its turn does come. */
 const attemptsWithoutWaiting = 8;
 const turnSeconds = 0.25;
+
+/** So many monitors are told in one run; then others who wait in the lane for pages have their turn, and the rest follows behind them. */
+export const monitorsARun = 25;
 
 /** Tells on-call what it has not heard of the monitors of a service. Safe to run twice: what was told is gone in the same transaction. */
 export const tellOncall = job(
@@ -51,9 +54,13 @@ export const tellOncall = job(
     const failures: unknown[] = [];
     for (const [i, id] of monitors.entries()) {
       signal.throwIfAborted();
-      const isLast = i === monitors.length - 1 && failures.length === 0;
+      const isLast = (i === monitors.length - 1 || i === monitorsARun - 1) && failures.length === 0;
       const told = isLast
-        ? finishWith((tx) => tell(tx, id))
+        ? finishWith(async (tx) => {
+            await tell(tx, id);
+            // This one has ended by then, so its key is free.
+            if (i < monitors.length - 1) await enqueue(tx, tellOncall, { key, org });
+          })
         : db.write(async (tx) => {
             await fence(tx);
             await tell(tx, id);
@@ -62,6 +69,7 @@ export const tellOncall = job(
         if (error instanceof RetryIn) throw error;
         failures.push(error);
       });
+      if (isLast && failures.length === 0) return;
     }
     if (failures.length === 0) return;
     if (attempt === tellingAttempts)

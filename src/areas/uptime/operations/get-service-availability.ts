@@ -14,7 +14,8 @@ const withShare = <F extends { watchedSeconds: number; downSeconds: number }>(fi
 export const getServiceAvailability = operation(uptime.getServiceAvailability, async ({ ctx, params }) =>
   ctx.read(async (tx) => {
     const { id } = await findService(tx, ctx, params.id);
-    const { state, days, months } = (await fared(tx, ctx.org, [id], shownDays)).get(id)!;
-    return ok({ serviceId: id, ...(state ? { state } : {}), days: days.map(withShare), months: months.map(withShare) });
+    const { state, from, days, months } = (await fared(tx, ctx.org, [id], shownDays)).get(id)!;
+    const known = { ...(state ? { state } : {}), ...(from ? { countedFrom: from } : {}) };
+    return ok({ serviceId: id, ...known, days: days.map(withShare), months: months.map(withShare) });
   }),
 );

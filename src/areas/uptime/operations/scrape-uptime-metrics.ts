@@ -1,11 +1,11 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { authorize } from '../../../identity/context.ts';
-import { ok, operation } from '../../../identity/operation.ts';
+import { okInPieces, operation } from '../../../identity/operation.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import { useExportToken } from '../engine/export-tokens.ts';
-import { snapshotOf } from '../engine/snapshot.ts';
-import { families } from '../rules/export-families.ts';
-import { text } from '../rules/export-text.ts';
+import { openScrape } from '../engine/scrapes.ts';
+import { gatherSnapshot, writeSnapshot } from '../engine/snapshot.ts';
+import type { OpenUptime } from '../open.ts';
 
 const gone = (): never => {
   throw new Refusal(401, 'unauthenticated', 'no valid session: the export token is unknown or revoked; mint another one', {
@@ -13,15 +13,29 @@ const gone = (): never => {
   });
 };
 
-/** As plain text; planes/export writes it as the scraper asked for it. */
-export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async ({ ctx }) => {
+/** In pieces, as plain text; planes/export writes it as the scraper asked for it. */
+export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async ({ ctx }, { scrapes }: OpenUptime) => {
   const { principal } = ctx;
   if (!principal) return gone();
   authorize(uptime.scrapeUptimeMetrics, principal);
-  return ctx.read(async (tx) => {
-    const written = text(families(await snapshotOf(tx, principal.org.id)));
-    // Revoked while this was written: what is on its way is not sent.
-    if (!(await useExportToken(tx, principal.org.id, principal.id))) gone();
-    return ok(written);
+  const org = principal.org.id;
+  const isLive = () => ctx.read((tx) => useExportToken(tx, org, principal.id));
+  const stream = await openScrape(scrapes, org, async () => {
+    const snapshot = await gatherSnapshot(ctx.read, org);
+    // Revoked while this was gathered: nothing of it is sent.
+    if (!(await isLive())) gone();
+    return endingWith(writeSnapshot(snapshot), isLive);
   });
+  return okInPieces(stream);
 });
+
+/** Revoked while it was sent: the answer is cut off before its end, which scrapers take for a failure. */
+async function* endingWith(pieces: AsyncIterable<string>, isLive: () => Promise<boolean>): AsyncGenerator<string> {
+  let last: string | undefined;
+  for await (const piece of pieces) {
+    if (last !== undefined) yield last;
+    last = piece;
+  }
+  if (!(await isLive())) gone();
+  if (last !== undefined) yield last;
+}

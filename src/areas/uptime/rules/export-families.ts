@@ -1,5 +1,5 @@
 import type { Result } from '../../../protocols/agent.ts';
-import { bound, type Family, type Labels, type Sample } from './export-text.ts';
+import { bound, type Family, labelText, type Sample } from './export-text.ts';
 import { latencyBounds } from './latency.ts';
 
 /** A monitor as scrapers see it. */
@@ -35,19 +35,45 @@ export interface Seen {
   latencyHist: readonly number[];
 }
 
+/** What is written, gathered monitor by monitor. */
 export interface Snapshot {
-  monitors: readonly Exported[];
+  named: Named[];
+  subjects: Subject[];
   vantages: readonly { id: string; available: boolean }[];
+}
+
+export function addMonitor({ named, subjects }: Snapshot, monitor: Exported): void {
+  const labels = labelText({
+    monitor_id: monitor.id,
+    monitor: monitor.name,
+    service: monitor.service,
+    kind: monitor.kind,
+    instance: monitor.target,
+  });
+  named.push({ monitor, labels });
+  if (!monitor.enabled) return;
+  for (const seen of monitor.vantages) {
+    if (isStale(monitor, seen.age)) continue;
+    const vantage = labelText({ vantage: seen.vantage });
+    subjects.push({ monitor, seen, labels: `${labels},${vantage}`, short: `${labelText({ monitor_id: monitor.id })},${vantage}` });
+  }
 }
 
 /** A series that nothing was added to for so long is dropped, so that a scraper marks it as stale instead of drawing a flat line. */
 export const isStale = (monitor: Pick<Exported, 'intervalSeconds' | 'timeoutMs'>, age: number): boolean =>
   age > 3 * monitor.intervalSeconds + monitor.timeoutMs / 1_000;
 
-interface Subject {
+/** A monitor with its labels as they are written. */
+interface Named {
   monitor: Exported;
+  labels: string;
+}
+
+/** One vantage's view of one monitor. */
+interface Subject extends Named {
   seen: Seen;
-  labels: Labels;
+  /** For what is only added up: who wants the names joins `uptime_monitor_info` on `monitor_id`. They would be half of the text. */
+  short: string;
 }
 
 /** One gauge: its value for a monitor at a vantage, or undefined where there is none. */
@@ -104,85 +130,115 @@ const outcomes = [
   ['missed', 'missed'],
 ] as const;
 
-export function families({ monitors, vantages }: Snapshot): Family[] {
-  const subjects = monitors.flatMap((monitor) =>
-    monitor.enabled
-      ? monitor.vantages
-          .filter((seen) => !isStale(monitor, seen.age))
-          .map((seen): Subject => ({ monitor, seen, labels: { ...labelsOf(monitor), vantage: seen.vantage } }))
-      : [],
-  );
+function* each<T>(items: Iterable<T>, samples: (item: T) => Iterable<Sample>): Generator<Sample> {
+  for (const item of items) yield* samples(item);
+}
+
+export function families({ named, subjects, vantages }: Snapshot): Family[] {
   // A check that was never made says nothing about the target.
   const made = subjects.filter((s) => s.seen.latest.outcome !== 'missed');
-  const each = (name: string, type: Family['type'], help: string, of: readonly Subject[], samples: (s: Subject) => Sample[]): Family => ({
-    name,
-    type,
-    help,
-    samples: of.flatMap(samples),
-  });
   return [
-    ...gauges.map(([name, help, of]) =>
-      each(name, 'gauge', help, made, (s) => {
-        const value = of(s);
-        return value === undefined || Number.isNaN(value) ? [] : [{ labels: s.labels, value }];
+    ...gauges.map(
+      ([name, help, of]): Family => ({
+        name,
+        type: 'gauge',
+        help,
+        samples: each(made, (s) => {
+          const value = of(s);
+          return value === undefined || Number.isNaN(value) ? [] : [{ labels: s.labels, value }];
+        }),
       }),
     ),
-    each('probe_http_duration_seconds', 'gauge', 'How long each phase took, summed over redirects', made, (s) =>
-      s.monitor.kind === 'http'
-        ? phases.map(([phase, key]) => ({ labels: { ...s.labels, phase }, value: seconds(s.seen.latest.phases?.[key]) ?? 0 }))
-        : [],
-    ),
-    each('probe_tls_version_info', 'gauge', 'The version of TLS that was spoken', made, ({ seen, labels }) =>
-      seen.latest.tlsVersion === undefined ? [] : [{ labels: { ...labels, version: seen.latest.tlsVersion }, value: 1 }],
-    ),
-    each('uptime_check_total', 'counter', 'Checks since the monitor was made, by how they ended', subjects, ({ seen, labels }) =>
-      outcomes.map(([outcome, key]) => ({ labels: { ...labels, outcome }, value: seen[key] })),
-    ),
-    each('uptime_check_duration_seconds', 'histogram', 'How long checks took', subjects, ({ seen, labels }) => histogram(seen, labels)),
-    {
-      name: 'uptime_monitor_state',
-      type: 'gauge',
-      help: 'What all vantages together say: 1 for the state that it is in',
-      samples: monitors.flatMap((m) =>
-        (['pending', 'up', 'down'] as const).map((state) => ({ labels: { ...labelsOf(m), state }, value: m.state === state ? 1 : 0 })),
-      ),
-    },
-    {
-      name: 'uptime_monitor_flapping',
-      type: 'gauge',
-      help: 'Whether it changes so often that its coming up is not told yet',
-      samples: monitors.map((m) => ({ labels: labelsOf(m), value: m.flapping ? 1 : 0 })),
-    },
-    {
-      name: 'uptime_monitor_info',
-      type: 'gauge',
-      help: 'What the monitor is set to',
-      samples: monitors.map((m) => ({
-        labels: { ...labelsOf(m), enabled: String(m.enabled), interval_seconds: String(m.intervalSeconds) },
-        value: 1,
-      })),
-    },
+    ...detailsOf(made),
+    ...countsOf(subjects),
+    ...statesOf(named),
     {
       name: 'uptime_vantage_available',
       type: 'gauge',
       help: 'Whether the vantage reports',
-      samples: vantages.map((v) => ({ labels: { vantage: v.id }, value: v.available ? 1 : 0 })),
+      samples: each(vantages, (v) => [{ labels: labelText({ vantage: v.id }), value: v.available ? 1 : 0 }]),
     },
   ];
 }
 
-const labelsOf = (m: Exported): Labels => ({ monitor_id: m.id, monitor: m.name, service: m.service, kind: m.kind, instance: m.target });
+const detailsOf = (made: readonly Subject[]): Family[] => [
+  {
+    name: 'probe_http_duration_seconds',
+    type: 'gauge',
+    help: 'How long each phase took, summed over redirects',
+    samples: each(made, ({ monitor, seen, labels }) =>
+      monitor.kind === 'http'
+        ? phases.map(([phase, key]) => ({ labels, more: ['phase', phase], value: seconds(seen.latest.phases?.[key]) ?? 0 }))
+        : [],
+    ),
+  },
+  {
+    name: 'probe_tls_version_info',
+    type: 'gauge',
+    help: 'The version of TLS that was spoken',
+    samples: each(made, ({ seen, labels }) =>
+      seen.latest.tlsVersion === undefined ? [] : [{ labels: `${labels},${labelText({ version: seen.latest.tlsVersion })}`, value: 1 }],
+    ),
+  },
+];
 
-function histogram({ latencyHist, latencySum }: Seen, labels: Labels): Sample[] {
+const countsOf = (subjects: readonly Subject[]): Family[] => [
+  {
+    name: 'uptime_check_total',
+    type: 'counter',
+    help: 'Checks since the monitor was made, by how they ended',
+    samples: each(subjects, ({ seen, short }) =>
+      outcomes.map(([outcome, key]) => ({ labels: short, more: ['outcome', outcome], value: seen[key] })),
+    ),
+  },
+  {
+    name: 'uptime_check_duration_seconds',
+    type: 'histogram',
+    help: 'How long checks took',
+    samples: each(subjects, ({ seen, short }) => histogram(seen, short)),
+  },
+];
+
+const statesOf = (named: readonly Named[]): Family[] => [
+  {
+    name: 'uptime_monitor_state',
+    type: 'gauge',
+    help: 'What all vantages together say: 1 for the state that it is in',
+    samples: each(named, ({ monitor, labels }) =>
+      states.map((state) => ({ labels, more: ['state', state], value: monitor.state === state ? 1 : 0 })),
+    ),
+  },
+  {
+    name: 'uptime_monitor_flapping',
+    type: 'gauge',
+    help: 'Whether it changes so often that its coming up is not told yet',
+    samples: each(named, ({ monitor, labels }) => [{ labels, value: monitor.flapping ? 1 : 0 }]),
+  },
+  {
+    name: 'uptime_monitor_info',
+    type: 'gauge',
+    help: 'What the monitor is set to',
+    samples: each(named, ({ monitor: { enabled, intervalSeconds }, labels }) => [
+      { labels: `${labels},enabled="${enabled}",interval_seconds="${intervalSeconds}"`, value: 1 },
+    ]),
+  },
+];
+
+const states = ['pending', 'up', 'down'] as const;
+
+/** Of the bounds that are stored, those that tell something apart: buckets only add up, so leaving one out loses nothing of the others. */
+const exportedBounds: ReadonlySet<number> = new Set([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]);
+
+function histogram({ latencyHist, latencySum }: Seen, labels: string): Sample[] {
   let below = 0;
-  const buckets = latencyBounds.map((le, i): Sample => {
+  const buckets = latencyBounds.flatMap((le, i): Sample[] => {
     below += latencyHist[i] ?? 0;
-    return { suffix: '_bucket', labels: { ...labels, le: bound(le) }, value: below };
+    return exportedBounds.has(le) ? [{ suffix: '_bucket', labels, more: ['le', bound(le)], value: below }] : [];
   });
   const count = latencyHist.reduce((sum, n) => sum + n, 0);
   return [
     ...buckets,
-    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_bucket', labels, more: ['le', '+Inf'], value: count },
     { suffix: '_sum', labels, value: latencySum },
     { suffix: '_count', labels, value: count },
   ];

@@ -1,10 +1,11 @@
 // Prometheus' text format 0.0.4 and OpenMetrics 1.0, written by hand: a registry of objects for each organization and scrape would
 // cost more than the text, and keeps series that nobody measures any more.
 
-export type Labels = Readonly<Record<string, string>>;
-
 export interface Sample {
-  labels: Labels;
+  /** As `labelText` writes them: of one monitor they are the same in many families, and written once. */
+  labels: string;
+  /** One more label, whose value needs no escaping. */
+  more?: readonly [name: string, value: string];
   value: number;
   /** `_bucket`, `_sum` or `_count` of a histogram. */
   suffix?: string;
@@ -14,31 +15,54 @@ export interface Family {
   name: string;
   type: 'gauge' | 'counter' | 'histogram';
   help: string;
-  samples: Sample[];
+  /** Made one after the other while the text is written. */
+  samples: Iterable<Sample>;
 }
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '"': '\\"' };
 const escaped = (text: string) => text.replaceAll(/[\\\n"]/g, (c) => escapes[c]!);
 
-const labelText = (labels: Labels) => {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
-  return pairs.length ? `{${pairs.join(',')}}` : '';
-};
+export const labelText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(',');
 
 const number = (value: number) => (Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
 
-/** Families without a sample are left out: there is nothing to know of them. No timestamps: what is stale is not here at all. */
-export const text = (families: readonly Family[]): string =>
-  families
-    .filter((f) => f.samples.length)
-    .map(
-      ({ name, type, help, samples }) =>
-        `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map((s) => `${name}${s.suffix ?? ''}${labelText(s.labels)} ${number(s.value)}\n`).join('')}`,
-    )
-    .join('');
+function lineOf(name: string, { labels, more, value, suffix = '' }: Sample): string {
+  const all = more ? `${labels}${labels && ','}${more[0]}="${more[1]}"` : labels;
+  return `${name}${suffix}${all && `{${all}}`} ${number(value)}\n`;
+}
+
+/** No piece is longer than this and one line more: what is written between two turns of the loop. */
+export const pieceLength = 32 * 1024;
+
+/**
+ * The text in pieces; the head of a family is one by itself. Families without a sample are left out: there is nothing to know of them.
+ * No timestamps: what is stale is not here at all.
+ */
+export function* writePieces(families: Iterable<Family>): Generator<string> {
+  for (const { name, type, help, samples } of families) {
+    let isBegun = false;
+    let piece = '';
+    for (const sample of samples) {
+      if (!isBegun) yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+      isBegun = true;
+      piece += lineOf(name, sample);
+      if (piece.length < pieceLength) continue;
+      yield piece;
+      piece = '';
+    }
+    if (piece) yield piece;
+  }
+}
 
 /** The same as OpenMetrics has it: a counter's family is called without `_total`, and the end is marked, so that half a text shows. */
-export const openMetrics = (written: string): string => `${written.replaceAll(/^# (HELP|TYPE) (\S+)_total /gm, '# $1 $2 ')}# EOF\n`;
+export async function* asOpenMetrics(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+  for await (const piece of pieces)
+    yield piece.startsWith('# HELP ') ? piece.replaceAll(/^# (HELP|TYPE) (\S+)_total /gm, '# $1 $2 ') : piece;
+  yield '# EOF\n';
+}
 
 /** Bounds as OpenMetrics wants them in both formats, so that a series is the same whichever was asked for. */
 export const bound = (le: number): string => (Number.isInteger(le) ? `${le}.0` : String(le));

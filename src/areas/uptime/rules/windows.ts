@@ -31,6 +31,7 @@ interface Bucket {
   ok: number;
   ok_ms: number;
   bad_ms: number;
+  missed: number;
 }
 
 const rounded = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
@@ -39,7 +40,10 @@ const rounded = (value: number, digits: number) => Math.round(value * 10 ** digi
 export function metricsOf(buckets: readonly Bucket[]) {
   const series: { vantage: string; points: { t: number; latencyMs: number; up: number }[] }[] = [];
   const sums: Record<string, { n: number; ok: number }> = {};
-  for (const { vantage, t, n, ok, ok_ms, bad_ms } of buckets) {
+  const missed: Record<string, number> = {};
+  for (const { vantage, t, n, ok, ok_ms, bad_ms, missed: unmade } of buckets) {
+    if (unmade > 0) missed[vantage] = (missed[vantage] ?? 0) + unmade;
+    if (n === 0) continue;
     if (series.at(-1)?.vantage !== vantage) series.push({ vantage, points: [] });
     const latencyMs = ok > 0 ? ok_ms / ok : bad_ms / n;
     series.at(-1)!.points.push({ t, latencyMs: rounded(latencyMs, 3), up: rounded(ok / n, 4) });
@@ -47,7 +51,7 @@ export function metricsOf(buckets: readonly Bucket[]) {
     sums[vantage] = { n: sum.n + n, ok: sum.ok + ok };
   }
   const uptimePct = Object.fromEntries(Object.entries(sums).map(([vantage, { n, ok }]) => [vantage, percent(n - ok, n)]));
-  return { series, uptimePct };
+  return { series, uptimePct, ...(Object.keys(missed).length ? { missed } : {}) };
 }
 
 /** Never 100 while something was lost, nor 0 while something was not. */

@@ -13,27 +13,58 @@ export const statesOf = (tx: Tx, org: string, serviceIds: readonly string[]) => 
 const ChangeRow = Type.Object({ service_id: Type.String(), monitor_id: Type.String(), since: Type.String(), to_state: State });
 export type ChangeRow = Static<typeof ChangeRow>;
 
+/** So many changes are read to tell how services fared; a monitor that flaps for months may have millions. */
+export const mostChanges = 20_000;
+const fewestOfService = 200;
+
+/** How many of one service, when so many are asked for at once. */
+export const mostOfEach = (services: number): number => Math.max(fewestOfService, Math.floor(mostChanges / Math.max(1, services)));
+
+const EdgeRow = Type.Object({ service_id: Type.String(), at: Type.String() });
+
+/** From when on the changes of each service are read, for those whose changes are more than that. What was before is not counted. */
+export const countedFrom = async (tx: Tx, org: string, serviceIds: readonly string[], most: number): Promise<ReadonlyMap<string, string>> =>
+  new Map(
+    (
+      await rows(tx, EdgeRow)`
+        select s.id as service_id, edge.at
+          from unnest(${serviceIds}::text[]) as s(id)
+         cross join lateral (
+                 select t.at from uptime.monitor m cross join lateral (
+                          select at from uptime.transition
+                           where monitor_id = m.id and at >= kernel.now() - make_interval(days => ${historyDays})
+                           order by at desc, id desc limit ${most + 1}) t
+                  where m.org_id = ${org} and m.service_id = s.id
+                  order by t.at desc offset ${most} limit 1) edge`
+    ).map((e) => [e.service_id, e.at]),
+  );
+
 /**
- * How the monitors of these services changed, the deleted ones included: everything as far back as availability looks, and for
- * each monitor the last change before that, which says how it entered. In order for each monitor.
+ * How the monitors of these services changed, the deleted ones included: everything as far back as availability looks, or from the
+ * service's own edge on, and for each monitor the last change before that, which says how it entered. In order for each monitor.
  */
-export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, ChangeRow)`
-  with mine as (
-    select id, service_id from uptime.monitor where org_id = ${org} and service_id = any(${serviceIds}::text[])
-  ), edge as materialized (
-    select kernel.now() - make_interval(days => ${historyDays}) as at
+export const changesOf = (tx: Tx, org: string, serviceIds: readonly string[], from: ReadonlyMap<string, string>) => rows(tx, ChangeRow)`
+  with edge as materialized (
+    select s.id as service_id, coalesce(s.at, kernel.now() - make_interval(days => ${historyDays})) as at
+      from unnest(${serviceIds}::text[], ${serviceIds.map((id) => from.get(id) ?? null)}::timestamptz[]) as s(id, at)
+  ), mine as (
+    select m.id, m.service_id, edge.at as edge from uptime.monitor m join edge on edge.service_id = m.service_id where m.org_id = ${org}
   )
   select mine.service_id, mine.id as monitor_id, t.since, t.to_state
     from mine cross join lateral (
            (select at, id, since, to_state from uptime.transition
-             where monitor_id = mine.id and at < (select at from edge) order by at desc, id desc limit 1)
+             where monitor_id = mine.id and at <= mine.edge order by at desc, id desc limit 1)
            union all
-           (select at, id, since, to_state from uptime.transition where monitor_id = mine.id and at >= (select at from edge))
+           (select at, id, since, to_state from uptime.transition where monitor_id = mine.id and at > mine.edge)
          ) t
    order by mine.id, t.at, t.id`;
 
 const WorkRow = Type.Object({ service_id: Type.String(), starts_at: Type.String(), ends_at: Type.String() });
 
+/** Windows that touch are taken together; of a service with very many, the newest. */
 export const workOn = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, WorkRow)`
-  select service_id, starts_at, ends_at from uptime.maintenance
-   where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})`;
+  select m.service_id, lower(w.span) as starts_at, upper(w.span) as ends_at
+    from (select service_id, range_agg(tstzrange(starts_at, ends_at)) as spans from uptime.maintenance
+           where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${historyDays})
+           group by service_id) m, unnest(m.spans) as w(span)
+   order by lower(w.span) desc limit ${mostChanges}`;

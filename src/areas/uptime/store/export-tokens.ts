@@ -16,6 +16,13 @@ const columns = sql`id, name, created_at, last_used_at`;
 export const tokensOf = (tx: Tx, org: string) => rows(tx, TokenRow)`
   select ${columns} from uptime.export_token where org_id = ${org} and revoked_at is null order by id desc`;
 
+/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+export const countTokens = async (tx: Tx, org: string): Promise<number> => {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('uptime.export'), hashtext(${org}))`;
+  return (await row(tx, Type.Object({ n: Type.Integer() }))`
+    select count(*)::int as n from uptime.export_token where org_id = ${org} and revoked_at is null`)!.n;
+};
+
 export const insertToken = async (tx: Tx, org: string, name: string, hash: Buffer): Promise<TokenRow> =>
   (await row(tx, TokenRow)`
     insert into uptime.export_token (org_id, id, name, hash, created_at)

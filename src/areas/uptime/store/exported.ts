@@ -30,8 +30,8 @@ const ExportedRow = Type.Object({
 });
 export type ExportedRow = Static<typeof ExportedRow>;
 
-/** Every live monitor with what each of its vantages saw last; nothing of one that has not yet seen the target that it has now. */
-export const exportedOf = (tx: Tx, org: string) => rows(tx, ExportedRow)`
+/** Live monitors, by id, with what each of their vantages saw last; nothing of one that has not yet seen the target that it has now. */
+export const exportedOf = (tx: Tx, org: string, after: string, limit: number) => rows(tx, ExportedRow)`
   select m.id, m.name, m.service_id, m.kind, m.target, m.enabled, m.interval_seconds, m.timeout_ms, s.state, s.flapping,
          coalesce((select jsonb_agg(jsonb_build_object(
                             'vantage', v.vantage, 'latest', v.latest, 'age', extract(epoch from kernel.now() - v.latest_at)::float8,
@@ -40,4 +40,4 @@ export const exportedOf = (tx: Tx, org: string) => rows(tx, ExportedRow)`
                      from uptime.vantage_state v
                     where v.monitor_id = m.id and v.vantage = any(m.vantages) and v.last_at is not null and v.latest is not null), '[]') as seen
     from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id
-   where m.org_id = ${org} and m.deleted_at is null order by m.id`;
+   where m.org_id = ${org} and m.id > ${after} and m.deleted_at is null order by m.id limit ${limit}`;

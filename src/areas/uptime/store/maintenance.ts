@@ -55,11 +55,25 @@ export interface Maintenance {
   endsAt: string;
 }
 
-/** Under way, ahead, or over for less than so many days; soonest first. For those who show services to others. */
+/** Of those ahead or under way, and of those over: readers of a status page get no more. */
+const shownAtMost = { ahead: 50, over: 20 };
+
+/** Under way, ahead, or over for less than so many days; soonest first, and at most so many. For those who show services to others. */
 export const plannedMaintenance = async (tx: Tx, org: string, serviceIds: readonly string[], pastDays: number): Promise<Maintenance[]> =>
   (
     await rows(tx, MaintenanceRow)`
-      select ${columns} from uptime.maintenance
-       where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() - make_interval(days => ${pastDays})
-       order by starts_at, id`
+      (select ${columns} from uptime.maintenance
+        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at <= kernel.now() and ends_at > kernel.now() - make_interval(days => ${pastDays})
+        order by ends_at desc, id desc limit ${shownAtMost.over})
+      union all
+      (select ${columns} from uptime.maintenance
+        where org_id = ${org} and service_id = any(${serviceIds}::text[]) and ends_at > kernel.now() order by starts_at, id limit ${shownAtMost.ahead})
+      order by starts_at, id`
   ).map((m) => ({ id: m.id, serviceId: m.service_id, title: m.title, startsAt: m.starts_at, endsAt: m.ends_at }));
+
+const CountRow = Type.Object({ n: Type.Integer() });
+
+/** Windows of a service that are not over yet. */
+export const countPlanned = async (tx: Tx, org: string, serviceId: string): Promise<number> =>
+  (await row(tx, CountRow)`
+    select count(*)::int as n from uptime.maintenance where org_id = ${org} and service_id = ${serviceId} and ends_at > kernel.now()`)!.n;

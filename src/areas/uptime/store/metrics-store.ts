@@ -10,13 +10,14 @@ const BucketRow = Type.Object({
   ok: Type.Integer(),
   ok_ms: Type.Number(),
   bad_ms: Type.Number(),
+  missed: Type.Integer(),
 });
-/** Checks of one vantage in one step: how many counted and passed, and how long the passing and the others took together. */
+/** Checks of one vantage in one step: how many counted and passed, how long the passing and the others took together, how many were not made. */
 export type Bucket = Static<typeof BucketRow>;
 
 /** Where the checks of the past are kept: PostgreSQL, or whatever keeps series better when there are more of them. */
 export interface MetricsStore {
-  /** Oldest first; a step without a check that counts is absent. `monitorNo` is the monitor's number in stored checks. */
+  /** Oldest first; a step without a check that counts or was missed is absent. `monitorNo` is the monitor's number in stored checks. */
   buckets(monitorNo: number, span: Span): Promise<Bucket[]>;
 }
 
@@ -29,23 +30,24 @@ const binned = (time: Sql, step: number) => sql`date_bin(make_interval(secs => $
 const from = ({ step, steps }: Span) => sql`(${binned(sql`kernel.now()`, step)} - make_interval(secs => ${step * (steps - 1)}))`;
 
 const named = (buckets: Sql) => sql`
-  select v.id as vantage, extract(epoch from b.t)::bigint as t, b.n, b.ok, b.ok_ms, b.bad_ms
+  select v.id as vantage, extract(epoch from b.t)::bigint as t, b.n, b.ok, b.ok_ms, b.bad_ms, b.missed
     from (${buckets}) b join uptime.vantage v on v.no = b.vantage_no
    order by v.no, b.t`;
 
-/** Planned work and checks that were never made count in no figure. */
+/** Planned work counts in no figure; checks that were never made are only counted. */
 const fromChecks = (tx: Tx, monitorNo: number, span: Span) =>
   rows(tx, BucketRow)`${named(sql`
-  select vantage_no, ${binned(sql`at`, span.step)} as t, count(*)::int as n, (count(*) filter (where outcome = 0))::int as ok,
+  select vantage_no, ${binned(sql`at`, span.step)} as t, (count(*) filter (where outcome <> 3))::int as n, (count(*) filter (where outcome = 0))::int as ok,
          coalesce(sum(latency::float8) filter (where outcome = 0), 0) as ok_ms,
-         coalesce(sum(latency::float8) filter (where outcome <> 0), 0) as bad_ms
+         coalesce(sum(latency::float8) filter (where outcome in (1, 2)), 0) as bad_ms, (count(*) filter (where outcome = 3))::int as missed
     from uptime.check_result
-   where monitor_no = ${monitorNo} and at >= ${from(span)} and outcome <> 3 and not excluded
+   where monitor_no = ${monitorNo} and at >= ${from(span)} and not excluded
    group by 1, 2`)}`;
 
 const fromRollup = (tx: Tx, monitorNo: number, span: Span) =>
   rows(tx, BucketRow)`${named(sql`
-  select vantage_no, ${binned(sql`bucket`, span.step)} as t, sum(n)::int as n, sum(ok)::int as ok, sum(ok_ms) as ok_ms, sum(bad_ms) as bad_ms
+  select vantage_no, ${binned(sql`bucket`, span.step)} as t, sum(n)::int as n, sum(ok)::int as ok, sum(ok_ms) as ok_ms, sum(bad_ms) as bad_ms,
+         sum(missed)::int as missed
     from uptime.check_rollup
-   where monitor_no = ${monitorNo} and bucket >= ${from(span)} and n > 0
+   where monitor_no = ${monitorNo} and bucket >= ${from(span)} and n + missed > 0
    group by 1, 2`)}`;

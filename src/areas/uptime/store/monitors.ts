@@ -12,10 +12,20 @@ const WatchedRow = Type.Object({
   ...LockedRow.properties,
   state: Type.Union([Type.Literal('pending'), Type.Literal('up'), Type.Literal('down')]),
   since: Type.String(),
+  /** Checks that could not be made lately, by vantage. */
+  skipped: Type.Array(Type.Object({ vantage: Type.String(), at: Type.String(), because: Type.String() })),
 });
 export type WatchedRow = Static<typeof WatchedRow>;
 
-const watched = sql`${monitorColumns}, m.sealed, s.state, s.since
+/** So long after the last one nobody need be told any more; or three intervals, when that is longer. */
+const skippedSeconds = 600;
+
+const watched = sql`${monitorColumns}, m.sealed, s.state, s.since,
+         coalesce((select jsonb_agg(jsonb_build_object('vantage', v.vantage, 'because', v.skipped_because,
+                            'at', to_char(v.skipped_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by v.vantage)
+                     from uptime.vantage_state v
+                    where v.monitor_id = m.id and v.vantage = any(m.vantages)
+                      and v.skipped_at > kernel.now() - make_interval(secs => greatest(${skippedSeconds}, 3 * m.interval_seconds))), '[]') as skipped
   from uptime.monitor m join uptime.monitor_state s on s.monitor_id = m.id`;
 
 /** By its own id or by its service's: whoever reaches a service reaches what watches it. */

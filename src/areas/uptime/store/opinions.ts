@@ -35,6 +35,9 @@ export interface OpinionChange {
   missed: number;
   latencySum: number;
   latencyHist: number[];
+  /** The newest check that could not be made, and why; null: all were made. */
+  skippedAt: string | null;
+  skippedBecause: string | null;
 }
 
 export const writeOpinions = (tx: Tx, vantage: string, changes: readonly OpinionChange[]) => run(tx)`
@@ -43,12 +46,14 @@ export const writeOpinions = (tx: Tx, vantage: string, changes: readonly Opinion
          latest = case when s.latest_at is null or c."latestAt" >= s.latest_at or s.latest_at > kernel.now() then c.latest else s.latest end,
          latest_at = case when s.latest_at is null or c."latestAt" >= s.latest_at or s.latest_at > kernel.now() then c."latestAt" else s.latest_at end,
          passed = s.passed + c.passed, failed = s.failed + c.failed, errors = s.errors + c.errors, missed = s.missed + c.missed,
+         skipped_at = coalesce(c."skippedAt", s.skipped_at), skipped_because = coalesce(c."skippedBecause", s.skipped_because),
          latency_sum = s.latency_sum + c."latencySum",
          latency_hist = array(select a.n + b.n from unnest(s.latency_hist) with ordinality a(n, i)
                                 join unnest(c."latencyHist") with ordinality b(n, i) using (i) order by i)
     from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
            as c(id text, "failStreak" int, "passStreak" int, verdict text, "failingSince" timestamptz, "lastAt" timestamptz, latest jsonb,
-                "latestAt" timestamptz, passed int, failed int, errors int, missed int, "latencySum" float8, "latencyHist" bigint[])
+                "latestAt" timestamptz, passed int, failed int, errors int, missed int, "latencySum" float8, "latencyHist" bigint[],
+                "skippedAt" timestamptz, "skippedBecause" text)
    where s.monitor_id = c.id and s.vantage = ${vantage}`;
 
 /** What follows from the opinions there are by another rule. */
@@ -77,5 +82,5 @@ export type WordsRow = Static<typeof WordsRow>;
 
 /** What the vantages that see these monitors fail said last. */
 export const failingWords = (tx: Tx, ids: readonly string[]) => rows(tx, WordsRow)`
-  select monitor_id, vantage, coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') as detail from uptime.vantage_state
+  select monitor_id, vantage, case when latest ->> 'outcome' <> 'missed' then coalesce(latest ->> 'errorDetail', latest ->> 'errorKind') end as detail from uptime.vantage_state
    where monitor_id = any(${ids}::text[]) and verdict = 'failing' order by monitor_id, failing_since, vantage`;

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../../identity/context.ts';
+import { conditionsOf } from '../rules/conditions.ts';
 import { maskedTarget, shownTarget } from '../rules/hidden.ts';
 import { reachesMonitor } from '../rules/reach.ts';
 import { openedTarget } from '../rules/sealed-target.ts';
@@ -11,8 +12,15 @@ function targetView(ctx: Ctx, m: WatchedRow) {
   return whole ? maskedTarget(whole) : shownTarget(m.target);
 }
 
+/** Absent while every check is made. */
+function conditionsView({ enabled, skipped }: WatchedRow) {
+  const conditions = enabled ? conditionsOf(skipped) : [];
+  return conditions.length ? { conditions } : {};
+}
+
 /** As much of a monitor as the caller may see: values that are sent with its checks are nobody's to see. */
 export const monitorView = (ctx: Ctx, m: WatchedRow) => ({
+  ...conditionsView(m),
   id: m.id,
   name: m.name,
   ...(m.service_id === null ? {} : { serviceId: m.service_id }),

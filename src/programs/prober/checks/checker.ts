@@ -26,7 +26,7 @@ export function makeChecker({ guard, clock, loop, log, userAgent, tls }: Checker
   };
   const missed = (assignment: Assignment, why: Record<string, unknown>, sentence: string): Observation => {
     log.warn({ monitor: assignment.id, ...why }, sentence);
-    return { outcome: 'missed' };
+    return { outcome: 'missed', errorKind: 'overloaded' };
   };
 
   return async (assignment: Assignment): Promise<Observation> => {

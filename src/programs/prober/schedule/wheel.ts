@@ -1,7 +1,7 @@
-import type { Assignment } from '../../../protocols/agent.ts';
+import type { Assignment, MissedKind } from '../../../protocols/agent.ts';
 import type { Observation } from '../checks/observation.ts';
 import type { Clock } from '../clock.ts';
-import { HostRate, hostOf } from './host-rate.ts';
+import { HostRate, placeOf } from './host-rate.ts';
 import { confirmDelayMs, isUnconfirmed, moved, type Streak } from './pace.ts';
 import { TimeQueue } from './queue.ts';
 import { offsetOf, untilOffset } from './slot.ts';
@@ -33,12 +33,15 @@ export interface Wheel {
 interface Watched {
   assignment: Assignment;
   streak: Streak;
-  host: string;
+  /** Host and port. */
+  place: string;
   /** By the clock that only goes forward. */
   slotAt: number;
   /** Sooner than its slot: the first check, or a confirmation. */
   soonAt: number;
   isRunning: boolean;
+  /** The check under way had to wait for its turn with the host. */
+  isHeld: boolean;
   /** What waits in the queue under another version is out of date. */
   version: number;
 }
@@ -122,10 +125,11 @@ function watchNew(wheel: Turning, assignment: Assignment, soonAt: number) {
   const watched: Watched = {
     assignment,
     streak: assignment.streak,
-    host: hostOf(assignment),
+    place: placeOf(assignment),
     slotAt: 0,
     soonAt,
     isRunning: false,
+    isHeld: false,
     version: 0,
   };
   watched.slotAt = firstSlot(wheel, watched);
@@ -136,7 +140,7 @@ function watchNew(wheel: Turning, assignment: Assignment, soonAt: number) {
 function watchChanged(wheel: Turning, known: Watched, assignment: Assignment) {
   const isOtherInterval = known.assignment.intervalSeconds !== assignment.intervalSeconds;
   known.assignment = assignment;
-  known.host = hostOf(assignment);
+  known.place = placeOf(assignment);
   if (!isOtherInterval) return;
   known.slotAt = firstSlot(wheel, known);
   schedule(wheel, known);
@@ -222,16 +226,18 @@ function begin(wheel: Turning, due: Due) {
   const { watched, dueAt } = due;
   const now = wheel.clock.now();
   const latest = dueAt + intervalMs(watched);
-  if (watched.isRunning || now > latest) return miss(wheel, watched, dueAt);
+  if (watched.isRunning) return miss(wheel, watched, dueAt, watched.isHeld ? 'host_rate' : 'still_running');
+  if (now > latest) return miss(wheel, watched, dueAt, 'overloaded');
   if (wheel.running.size >= mostAtOnce) return void wheel.waiting.push(due);
   if (!due.hasTurn) {
-    const turn = wheel.hosts.turn(watched.host, now, latest);
-    if (turn === null) return miss(wheel, watched, dueAt);
+    const turn = wheel.hosts.turn(watched.place, now, latest);
+    if (turn === null) return miss(wheel, watched, dueAt, 'host_rate');
     if (turn > now) return wheel.queue.push({ ...due, at: turn, hasTurn: true });
   }
   wheel.onStart?.(now - dueAt);
   moveOn(wheel, watched, dueAt);
   watched.isRunning = true;
+  watched.isHeld = due.hasTurn;
   schedule(wheel, watched);
   const check = runCheck(wheel, watched).finally(() => {
     wheel.running.delete(check);
@@ -249,8 +255,8 @@ function beginWaiting(wheel: Turning) {
   arm(wheel);
 }
 
-function miss(wheel: Turning, watched: Watched, dueAt: number) {
-  wheel.report(watched.assignment, { outcome: 'missed' }, dueAt);
+function miss(wheel: Turning, watched: Watched, dueAt: number, errorKind: MissedKind) {
+  wheel.report(watched.assignment, { outcome: 'missed', errorKind }, dueAt);
   moveOn(wheel, watched, dueAt);
   schedule(wheel, watched);
 }

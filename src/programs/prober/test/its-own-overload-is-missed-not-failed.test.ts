@@ -29,10 +29,10 @@ test('a check that ran out of time while the prober stood still is missed; one t
 
   const late = check(monitor('/quick'));
   busy(400);
-  assert.deepEqual(await late, { outcome: 'missed' });
+  assert.deepEqual(await late, { outcome: 'missed', errorKind: 'overloaded' });
   const hindered = check(monitor('/slow'));
   setTimeout(() => busy(120), 10);
-  assert.deepEqual(await hindered, { outcome: 'missed' });
+  assert.deepEqual(await hindered, { outcome: 'missed', errorKind: 'overloaded' });
   await new Promise(setImmediate);
   assert.ok(lines.some(({ msg }) => /overloaded/.test(String(msg))));
 });
@@ -43,7 +43,7 @@ test('whatever else goes wrong in a prober is missed, and logged', async () => {
   const connector = async () => Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }));
   const guard = makeGuard({ resolver: { resolve: async () => [{ address: '8.8.8.8' }] }, connector });
   const check = makeChecker({ guard, clock, loop: watchLoop(clock), log, userAgent: () => 'test' });
-  assert.deepEqual(await check(httpMonitor('mon_a')), { outcome: 'missed' });
+  assert.deepEqual(await check(httpMonitor('mon_a')), { outcome: 'missed', errorKind: 'overloaded' });
   await new Promise(setImmediate);
   assert.match(JSON.stringify(lines), /EMFILE/);
 });

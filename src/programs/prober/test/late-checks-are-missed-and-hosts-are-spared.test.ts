@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { placeOf } from '../schedule/host-rate.ts';
 import { makeWheel } from '../schedule/wheel.ts';
 import { httpMonitor, httpTarget, manualClock } from './support.ts';
 
 function bench(tookMs = 0) {
   const clock = manualClock();
   const started: { id: string; at: number }[] = [];
-  const reported: { id: string; outcome: string; at: number }[] = [];
+  const reported: { id: string; outcome: string; errorKind?: string; at: number }[] = [];
   let atOnce = 0;
   const most = { atOnce: 0 };
   const wheel = makeWheel({
@@ -19,7 +20,7 @@ function bench(tookMs = 0) {
       atOnce--;
       return { outcome: 'pass' };
     },
-    report: ({ id }, { outcome }, at) => reported.push({ id, outcome, at }),
+    report: ({ id }, { outcome, errorKind }, at) => reported.push({ id, outcome, ...(errorKind && { errorKind }), at }),
   });
   return { clock, started, reported, wheel, most };
 }
@@ -34,7 +35,7 @@ test('a prober that stood still for long misses one check of each monitor, and g
   clock.stall(600_000);
   await clock.advance(0);
   const missed = reported.filter(({ outcome }) => outcome === 'missed');
-  assert.deepEqual(missed.map(({ id }) => id).sort(), ['mon_a', 'mon_b']);
+  assert.deepEqual(missed.map(({ id, errorKind }) => `${id} ${errorKind}`).sort(), ['mon_a overloaded', 'mon_b overloaded']);
   assert.ok(
     missed.every(({ at }) => at >= before && at <= before + 60_000),
     'told for the time at which it was due',
@@ -59,7 +60,7 @@ test('a monitor whose check is still under way misses its next', async () => {
   const { clock, started, reported, wheel } = bench(130_000);
   wheel.assign([httpMonitor('mon_a')], all);
   await clock.advance(200_000);
-  assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
+  assert.ok(reported.some(({ outcome, errorKind }) => outcome === 'missed' && errorKind === 'still_running'));
   for (const [at, each] of started.entries()) if (at > 0) assert.ok(each.at - started[at - 1]!.at >= 130_000);
 });
 
@@ -86,7 +87,24 @@ test('one host gets ten checks a second, however many monitors name it; what fin
   for (const [at, each] of started.entries())
     if (at > 0) assert.ok(each.at - started[at - 1]!.at >= 99.9, `${each.at - started[at - 1]!.at} ms apart`);
   assert.ok(started.length >= 1_750 && started.length <= 1_801, `${started.length} checks in three minutes`);
-  assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
+  const missed = reported.filter(({ outcome }) => outcome === 'missed');
+  assert.ok(missed.length > 0 && missed.every(({ errorKind }) => errorKind === 'host_rate'), 'and says why');
   // Everybody gets a share.
   assert.ok(new Set(started.map(({ id }) => id)).size > 800);
+});
+
+test('the rate is counted by host and port: however busy one port is, the other gets all its checks', async () => {
+  const { clock, reported, wheel } = bench();
+  const at = (id: string, url: string) => httpMonitor(id, { target: httpTarget(url) });
+  const busy = Array.from({ length: 900 }, (_, n) => at(`mon_${n}`, `https://busy.example/${n}`));
+  wheel.assign([...busy, at('mon_other', 'https://busy.example:8443/')], all);
+  await clock.advance(600_000);
+  const of = (id: string) => reported.filter((r) => r.id === id).map((r) => r.outcome);
+  assert.ok(of('mon_other').length >= 10 && of('mon_other').every((outcome) => outcome === 'pass'));
+  assert.ok(reported.some(({ outcome }) => outcome === 'missed'));
+  const places = ['https://busy.example/', 'https://BUSY.example:443/x', 'http://busy.example', 'https://busy.example:8443'];
+  assert.deepEqual(
+    places.map((url) => placeOf(at('mon_a', url))),
+    ['busy.example:443', 'busy.example:443', 'busy.example:80', 'busy.example:8443'],
+  );
 });

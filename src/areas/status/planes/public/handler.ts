@@ -5,6 +5,7 @@ import type { Forms } from './forms.ts';
 import type { LogoSender } from './logo.ts';
 import type { Memory, StatusPageAnswer } from './memory.ts';
 import { sendAway, sendMissing, sendWrongMethod } from './notices.ts';
+import type { OlderSender } from './older.ts';
 import { isRendering } from './renderings.ts';
 import { pathBelow, type Route, routeOf } from './route.ts';
 
@@ -12,6 +13,7 @@ interface Parts {
   memory: Memory;
   forms: Forms;
   sendLogo: LogoSender;
+  sendOlder: OlderSender;
 }
 
 /** What is known to hold is sent at once, without a promise; whatever else is asked for is looked up. */
@@ -26,7 +28,12 @@ export function makeHandler(parts: Parts): PlaneHandler {
 
 const isRead = ({ method }: IncomingMessage) => method === 'GET' || method === 'HEAD';
 
-async function answerSlowly({ memory, forms, sendLogo }: Parts, request: IncomingMessage, response: ServerResponse, route: Route) {
+async function answerSlowly(
+  { memory, forms, sendLogo, sendOlder }: Parts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: Route,
+) {
   if (route.to === 'nothing') return sendMissing(request, response);
   const found = await memory.find(route.slug);
   if (found.is === 'away') return sendAway(request, response);
@@ -34,12 +41,13 @@ async function answerSlowly({ memory, forms, sendLogo }: Parts, request: Incomin
 
   if (route.to === 'elsewhere')
     return void response.writeHead(308, [...frameHeaders(request), 'Location', `../${route.slug}`, 'Content-Length', '0']).end();
-  const takesPosts = route.to !== 'rendering' && route.to !== 'logo';
+  const takesPosts = route.to !== 'rendering' && route.to !== 'logo' && route.to !== 'older';
   const posts = takesPosts && request.method === 'POST';
   if (route.to === 'subscribe' ? !posts : !isRead(request) && !posts)
     return sendWrongMethod(request, response, route.to === 'subscribe' ? 'POST' : takesPosts ? 'GET, HEAD, POST' : 'GET, HEAD');
   if (route.to === 'rendering') return sendRendering(request, response, found, route.name);
   if (route.to === 'logo') return sendLogo(found, request, response);
+  if (route.to === 'older') return sendOlder(found, route.place, request, response);
   return forms(request, response, route, found);
 }
 

@@ -5,6 +5,7 @@ import { makeHandler } from './handler.ts';
 import { makeLogoSender } from './logo.ts';
 import type { Memory } from './memory.ts';
 import { sendRefusal } from './notices.ts';
+import { makeOlderSender } from './older.ts';
 import { ownHost } from './own-host.ts';
 import { prefix } from './route.ts';
 
@@ -15,7 +16,7 @@ export function publicPlane(app: App, memory: Memory): Plane {
     name: 'status',
     role: 'api',
     owns: ({ url, headers }) => Boolean(url?.startsWith(prefix)) || (own !== undefined && headers.host?.toLowerCase() === own),
-    open: () => makeHandler({ memory, forms: makeForms(app), sendLogo: makeLogoSender(app) }),
+    open: () => makeHandler({ memory, forms: makeForms(app), sendLogo: makeLogoSender(app), sendOlder: makeOlderSender(app) }),
     refuse: sendRefusal,
     writesFrameHeaders: true,
   };

@@ -12,7 +12,7 @@ export type LogoSender = (page: ShownStatusPage, request: IncomingMessage, respo
 
 /** Bytes of a tenant's on our origin: an image by its first bytes, never sniffed, never a document. Its address changes with it. */
 export function makeLogoSender(app: App): LogoSender {
-  const kept = new LRUCache<string, Logo>({ max: 100 });
+  const kept = new LRUCache<string, Logo>({ max: 100, maxSize: 4 * 1024 * 1024, sizeCalculation: ({ logo }) => 100 + logo.length });
 
   return async (page, request, response) => {
     const { logo: shown } = page.renderings.board;

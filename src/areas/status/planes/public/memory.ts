@@ -61,6 +61,8 @@ interface Remembered {
   running: Map<string, Promise<Known | undefined>>;
   /** How often a page was read without being kept, and the timer of its next reading. */
   unkept: Map<string, { tries: number; timer?: NodeJS.Timeout }>;
+  /** The pages that are to be read anew, by organization, while somebody is at it. */
+  waiting: Map<string, Set<string>>;
   /** By the monotonic clock: until then nobody asks a database that did not answer. */
   restUntil: number;
   stopped: boolean;
@@ -73,15 +75,16 @@ interface Remembered {
 export function makeMemory(app: App): Memory {
   const memory: Remembered = {
     app,
-    cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs }),
+    cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs, bytes: { of: sizeOf, most: most.bytes } }),
     last: new LRUCache<string, Known>({ max: most.pages, maxSize: most.bytes, sizeCalculation: sizeOf }),
     running: new Map(),
     unkept: new Map(),
+    waiting: new Map(),
     restUntil: 0,
     stopped: false,
   };
   memory.cache.onDrop(({ slug, page }) => {
-    if (page && !memory.stopped) setImmediate(refreshPage, memory, slug);
+    if (page && !memory.stopped) refreshInTurn(memory, page.org, slug);
   });
   return {
     peek: (slug) => {
@@ -174,6 +177,30 @@ function readUntilKept(memory: Remembered, { slug, page }: Known): void {
 
 function refreshPage(memory: Remembered, slug: string): void {
   if (!memory.stopped) askPage(memory, slug).catch(() => {});
+}
+
+/**
+ * The pages of an organization are read anew one after the other, each once however often it changed meanwhile: one with a hundred pages
+ * whose monitors flap takes one connection and no more. What does not fit into memory is left to its next reader, since whatever was
+ * kept would drive out another page, and that one the next.
+ */
+function refreshInTurn(memory: Remembered, org: string, slug: string): void {
+  const { waiting, last } = memory;
+  if (last.calculatedSize > most.bytes - most.bytes / 8) return void last.delete(slug);
+  const slugs = waiting.get(org);
+  if (slugs) return void slugs.add(slug);
+  waiting.set(org, new Set([slug]));
+  setImmediate(() => void refreshAll(memory, org));
+}
+
+async function refreshAll(memory: Remembered, org: string): Promise<void> {
+  const slugs = memory.waiting.get(org)!;
+  // A set goes on with what is added while somebody walks through it.
+  for (const slug of slugs) {
+    slugs.delete(slug);
+    if (!memory.stopped) await askPage(memory, slug).catch(() => {});
+  }
+  memory.waiting.delete(org);
 }
 
 async function warmPages(memory: Remembered): Promise<void> {

@@ -1,3 +1,5 @@
+import { type HistoryPlace, readPlace } from '../../rules/history-place.ts';
+
 /** Where pages are on the main host. */
 export const prefix = '/status/';
 
@@ -11,6 +13,7 @@ export function pathBelow(url: string): string {
 /** What a path below a page's address asks for. */
 export type Route =
   | { to: 'rendering'; slug: string; name: string }
+  | { to: 'older'; slug: string; place: HistoryPlace }
   | { to: 'logo'; slug: string }
   | { to: 'subscribe'; slug: string }
   | { to: 'confirm' | 'unsubscribe'; slug: string; token: string }
@@ -19,6 +22,7 @@ export type Route =
   | { to: 'nothing' };
 
 const shape = /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/;
+const olderPrefix = 'history/';
 const links = /^(confirm|unsubscribe)\/([A-Za-z0-9_-]{20,100})$/;
 
 /** `rest` is a path as `pathBelow` leaves it. */
@@ -33,6 +37,10 @@ export function routeOf(rest: string, isRendering: (name: string) => boolean): R
   const tail = rest.slice(slash + 1);
   if (tail === '') return { to: 'elsewhere', slug };
   if (tail !== '.json' && isRendering(tail)) return { to: 'rendering', slug, name: tail };
+  if (tail.startsWith(olderPrefix)) {
+    const place = readPlace(tail.slice(olderPrefix.length));
+    return place ? { to: 'older', slug, place } : { to: 'nothing' };
+  }
   if (tail === 'logo' || tail === 'subscribe') return { to: tail, slug };
   const link = links.exec(tail);
   return link ? { to: link[1] as 'confirm' | 'unsubscribe', slug, token: link[2]! } : { to: 'nothing' };

@@ -36,6 +36,7 @@ function facts({ services, bad, open, past, updates, words }: Size): Facts {
       body: 'word '.repeat(words).trim(),
       state: 'investigating' as const,
     })),
+    updateCount: updates,
   });
   const observed = days(now.slice(0, 10), 190, down);
   return {

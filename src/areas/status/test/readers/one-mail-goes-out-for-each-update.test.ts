@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { wake } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { updatePublished } from '../../../oncall/index.ts';
 import { eventually, form, type House, house, incident, page, publish, retract, service } from '../support.ts';
 
 const plain = (data: string) => data.replaceAll('=\r\n', '').replaceAll('=3D', '=');
@@ -24,7 +22,6 @@ async function subscribed(qd: House, slug: string, address: string) {
 /** Nothing is left to be announced or sent. */
 const settled = ({ app }: House) =>
   eventually(async () => {
-    await app.db.write(async (tx) => wake(tx, updatePublished));
     const { rows } = await app.db.read((tx) =>
       tx.query(sql`select (select count(*) from kernel.job where kind like 'status.%' and dead_at is null)::int as jobs,
                           (select count(*) from oncall.public_update u where not exists (select from status.announced a where a.update_id = u.id))::int as untold`),

@@ -1,5 +1,6 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import type { Board, BoardIncident } from '../../rules/board.ts';
+import { type Board, type BoardIncident, isEndUntold } from '../../rules/board.ts';
+import { linked } from './linked.ts';
 import { type Clock, clockOf, incidentWords } from './words.ts';
 import { xml } from './xml.ts';
 
@@ -15,9 +16,9 @@ const tagOf = (board: Board, i?: BoardIncident) =>
 
 /** The updates as HTML: feed readers show that. */
 const contentOf = (i: BoardIncident, clock: Clock) =>
-  `<p>${escaped(i.service)}</p>${i.updates
-    .map((u) => `<p><strong>${incidentWords[u.state]}</strong>, ${clock.moment(u.at)}<br>${escaped(u.body).replaceAll('\n', '<br>')}</p>`)
-    .join('')}`;
+  `<p>${escaped(i.service)}</p>${isEndUntold(i) ? `<p><strong>${incidentWords.resolved}</strong>, ${clock.moment(i.resolvedAt!)}</p>` : ''}${i.updates
+    .map((u) => `<p><strong>${incidentWords[u.state]}</strong>, ${clock.moment(u.at)}<br>${linked(u.body).replaceAll('\n', '<br>')}</p>`)
+    .join('')}${i.updates.length < i.updateCount ? `<p>${i.updateCount - i.updates.length} earlier updates are in the history.</p>` : ''}`;
 
 const titleOf = (i: BoardIncident) => `${incidentWords[i.state]}: ${i.title}`;
 
@@ -25,7 +26,7 @@ export function renderAtom(board: Board): string {
   const clock = clockOf(board.timezone);
   const entries = entriesOf(board).map(
     (i) =>
-      `<entry><id>${tagOf(board, i)}</id><title>${xml(titleOf(i))}</title><link rel="alternate" type="text/html" href="${xml(linkOf(board, i))}"/><published>${i.updates.at(-1)!.at}</published><updated>${lastChange(i)}</updated><category term="${i.state}"/><content type="html">${xml(contentOf(i, clock))}</content></entry>`,
+      `<entry><id>${tagOf(board, i)}</id><title>${xml(titleOf(i))}</title><link rel="alternate" type="text/html" href="${xml(linkOf(board, i))}"/><published>${i.openedAt}</published><updated>${lastChange(i)}</updated><category term="${i.state}"/><content type="html">${xml(contentOf(i, clock))}</content></entry>`,
   );
   return `<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><id>${tagOf(board)}</id><title>${xml(board.title)}</title>${board.description ? `<subtitle>${xml(board.description)}</subtitle>` : ''}<link rel="self" type="application/atom+xml" href="${xml(board.url)}/feed.atom"/><link rel="alternate" type="text/html" href="${xml(board.url)}"/><updated>${board.changedAt}</updated><author><name>${xml(board.title)}</name></author>${entries.join('')}</feed>\n`;
 }

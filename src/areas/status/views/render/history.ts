@@ -1,23 +1,45 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import type { Board } from '../../rules/board.ts';
+import type { Board, BoardIncident } from '../../rules/board.ts';
+import { placeOf } from '../../rules/history-place.ts';
 import { documentOf } from './document.ts';
 import { wholeIncident } from './incident.ts';
 import type { MadeStatusPage } from './status-page.ts';
-import { clockOf } from './words.ts';
+import { type Clock, clockOf } from './words.ts';
 
-/** Every public incident that we still tell of, with every word. */
+/** The newest public incidents, with what of their words there is room for, and the way to the others. */
 export function renderHistory(board: Board): MadeStatusPage {
   const clock = clockOf(board.timezone);
-  const all = [...board.open, ...board.past];
-  const days = Map.groupBy(all, (i) => clock.day(i.openedAt));
-  const sections = [...days].map(
-    ([day, incidents]) => `<section><h2>${day}</h2>${incidents.map((i) => wholeIncident(i, clock)).join('')}</section>`,
-  );
+  const incident = (i: BoardIncident) =>
+    wholeIncident(
+      i,
+      clock,
+      i.updates.length < i.updateCount || i.updates[0]!.body.endsWith(' …')
+        ? `<p><a href="history/${placeOf(i.openedAt)}">${i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update'}<span class="hid"> on ${escaped(i.title)}</span></a></p>`
+        : '',
+    );
+  const older = board.older ? `<p><a href="history/${board.older}">Older incidents</a></p>` : '';
+  return pageOf(board, `../${board.slug}`, `${daysOf([...board.open, ...board.past], clock, incident)}${older}`);
+}
+
+/** One further piece of it. `next`: where it goes on. */
+export function renderOlder(board: Board, incidents: readonly BoardIncident[], next: string | undefined): MadeStatusPage {
+  const clock = clockOf(board.timezone);
+  const links = `<p><a href="../history">The newest incidents</a>${next ? ` · <a href="${next}">Older incidents</a>` : ''}</p>`;
+  return pageOf(board, `../../${board.slug}`, `${daysOf(incidents, clock, (i) => wholeIncident(i, clock))}${links}`);
+}
+
+function daysOf(incidents: readonly BoardIncident[], clock: Clock, render: (i: BoardIncident) => string): string {
+  const days = Map.groupBy(incidents, (i) => clock.day(i.openedAt));
+  const sections = [...days].map(([day, its]) => `<section><h2>${day}</h2>${its.map(render).join('')}</section>`);
+  return sections.join('') || '<p>No incidents to tell of.</p>';
+}
+
+function pageOf(board: Board, up: string, main: string): MadeStatusPage {
   const made = documentOf({
     title: `History of ${board.title}`,
     accent: board.accent,
     header: `<header><h1>History of ${escaped(board.title)}</h1></header>`,
-    main: `<p><a href="../${board.slug}">What is happening now</a></p>${sections.join('') || '<p>No incidents to tell of.</p>'}`,
+    main: `<p><a href="${up}">What is happening now</a></p>${main}`,
     footer: `<footer><p>Times are those of ${escaped(board.timezone.replaceAll('_', ' '))}.</p></footer>`,
   });
   return { ...made, staleAt: made.html.indexOf('<main>') + '<main>'.length };

@@ -1,10 +1,15 @@
 import { escaped } from '../../../../kernel/http/html.ts';
-import type { BoardIncident, BoardMaintenance, BoardUpdate } from '../../rules/board.ts';
+import { type BoardIncident, type BoardMaintenance, type BoardUpdate, isEndUntold } from '../../rules/board.ts';
+import { linked } from './linked.ts';
 import { between, type Clock, incidentWords, maintenanceWords } from './words.ts';
 
 const time = (at: string, clock: Clock) => `<time datetime="${at}">${clock.moment(at)}</time>`;
 
-const update = (u: BoardUpdate, clock: Clock) => `<li><b>${incidentWords[u.state]}</b>${time(u.at, clock)}<p>${escaped(u.body)}</p></li>`;
+const update = (u: BoardUpdate, clock: Clock) => `<li><b>${incidentWords[u.state]}</b>${time(u.at, clock)}<p>${linked(u.body)}</p></li>`;
+
+/** The end of an incident, when no update since has told of it. */
+const ended = (i: BoardIncident, clock: Clock) =>
+  isEndUntold(i) ? `<li><b>${incidentWords.resolved}</b>${time(i.resolvedAt!, clock)}</li>` : '';
 
 const isOver = (i: BoardIncident) => i.resolvedAt !== undefined;
 
@@ -15,9 +20,9 @@ const facts = (i: BoardIncident, clock: Clock) =>
       : `${incidentWords[i.state]} · since ${time(i.openedAt, clock)}`
   }</p>`;
 
-/** An incident with every word that was published about it. */
-export const wholeIncident = (i: BoardIncident, clock: Clock): string =>
-  `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${i.updates.map((u) => update(u, clock)).join('')}</ol></article>`;
+/** An incident with every word of it that is here. `more`: markup that says where the others are. */
+export const wholeIncident = (i: BoardIncident, clock: Clock, more = ''): string =>
+  `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${i.updates.map((u) => update(u, clock)).join('')}</ol>${more}</article>`;
 
 const shortBody = 400;
 
@@ -31,8 +36,8 @@ export function shortIncident(i: BoardIncident, clock: Clock, slug: string): str
           .toWellFormed()
           .replace(/\s+\S*$/, '')} …`
       : newest!.body;
-  const more = i.updates.length > 1 ? `All ${i.updates.length} updates` : 'The whole update';
-  return `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${update({ ...newest!, body }, clock)}</ol><p><a href="${slug}/history#${i.id}">${more}<span class="hid"> on ${escaped(i.title)}</span></a></p></article>`;
+  const more = i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update';
+  return `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${update({ ...newest!, body }, clock)}</ol><p><a href="${slug}/history#${i.id}">${more}<span class="hid"> on ${escaped(i.title)}</span></a></p></article>`;
 }
 
 export const maintenanceCard = (m: BoardMaintenance, clock: Clock): string =>

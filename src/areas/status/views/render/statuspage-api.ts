@@ -37,15 +37,20 @@ function components(board: Board) {
   let at = 0;
   return board.groups.flatMap((g, n) => {
     const groupId = g.name ? `${board.id}g${n}` : null;
+    // Clients sort by position: a heading stands before its services.
+    const heading =
+      g.name && groupId
+        ? [
+            component(board, { id: groupId, name: g.name }, ++at, {
+              status: componentStates[worst(g.services)],
+              group_id: null,
+              group: true,
+              components: g.services.map((s) => s.id),
+            }),
+          ]
+        : [];
     const own = g.services.map((s) => component(board, s, ++at, { status: componentStates[s.state], group_id: groupId, group: false }));
-    if (!g.name || !groupId) return own;
-    const heading = component(board, { id: groupId, name: g.name }, ++at, {
-      status: componentStates[worst(g.services)],
-      group_id: null,
-      group: true,
-      components: g.services.map((s) => s.id),
-    });
-    return [heading, ...own];
+    return [...heading, ...own];
   });
 }
 

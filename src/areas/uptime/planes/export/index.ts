@@ -1,32 +1,30 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { uptime } from '../../../../../contract/uptime.ts';
-import { contentTypes, formatFor, openMetrics, takesGzip } from '../../rules/export-text.ts';
-
-const pack = promisify(gzip);
-/** Less than a packet or two is not worth the work. */
-const smallest = 1_024;
+import { asOpenMetrics, contentTypes, formatFor, takesGzip } from '../../rules/export-text.ts';
 
 /** The format and the encoding that a scraper asked for are a matter of HTTP: the operation only says what there is to tell. */
 export function negotiateExport(server: FastifyInstance) {
   server.addHook('onSend', (request, reply, payload, done) => {
     const scrape = request.routeOptions.config.spec?.id === uptime.scrapeUptimeMetrics.id;
-    if (!scrape || reply.statusCode !== 200 || typeof payload !== 'string') {
+    if (!scrape || reply.statusCode !== 200 || !(payload instanceof Readable)) {
       done(null, payload);
       return;
     }
     const format = formatFor(request.headers.accept);
     reply.header('content-type', contentTypes[format]).header('vary', 'accept, accept-encoding');
-    const written = format === 'openmetrics' ? openMetrics(payload) : payload;
+    const written = format === 'openmetrics' ? Readable.from(asOpenMetrics(payload), { highWaterMark: 1 }) : payload;
     const encoding = request.headers['accept-encoding'];
-    if (written.length < smallest || !takesGzip(Array.isArray(encoding) ? encoding.join() : encoding)) {
+    if (!takesGzip(Array.isArray(encoding) ? encoding.join() : encoding)) {
       done(null, written);
       return;
     }
-    pack(written).then((packed) => {
-      reply.header('content-encoding', 'gzip');
-      done(null, packed);
-    }, done);
+    reply.header('content-encoding', 'gzip');
+    // Packed beside the loop. Fastify hears of whatever goes wrong from the last stream, and this ends the others with it.
+    done(
+      null,
+      pipeline(written, createGzip({ level: constants.Z_BEST_SPEED }), () => {}),
+    );
   });
 }

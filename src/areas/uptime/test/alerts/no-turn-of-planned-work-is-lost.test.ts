@@ -125,7 +125,7 @@ test('a job that ends while it is being put off is made anew', async (t) => {
   await qd.app.db.write((tx) => maintenanceChanged(ending(tx, maintenanceTurn, key), org, serviceId));
   assert.equal(await dueAt(qd, maintenanceTurn.kind, key), later(600));
 
-  const calm = (wrap: (tx: Tx) => Tx) => qd.app.db.write(async (tx) => watchCalm(wrap(tx), (await monitorsOf(tx, [monitor.id]))[0]!));
+  const calm = (wrap: (tx: Tx) => Tx) => qd.app.db.write(async (tx) => watchCalm(wrap(tx), await monitorsOf(tx, [monitor.id])));
   await calm((tx) => tx);
   await calm((tx) => ending(tx, calmDown, monitor.id));
   assert.ok(await dueAt(qd, calmDown.kind, monitor.id));

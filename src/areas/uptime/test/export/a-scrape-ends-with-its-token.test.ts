@@ -123,9 +123,10 @@ test('a scraper reads what was reported of its organization’s monitors, in the
     `probe_http_duration_seconds{${labels},phase="processing"} 0.004`,
     `probe_http_duration_seconds{${labels},phase="transfer"} 0.005`,
   ]);
-  assert.ok(plain.body.includes(`uptime_check_total{${labels},outcome="pass"} 1\n`));
-  assert.ok(plain.body.includes(`uptime_check_duration_seconds_bucket{${labels},le="0.1"} 1\n`));
-  assert.ok(plain.body.includes(`uptime_check_duration_seconds_sum{${labels}} 0.1\n`));
+  const short = `monitor_id="${shown.id}",vantage="fra"`;
+  assert.ok(plain.body.includes(`uptime_check_total{${short},outcome="pass"} 1\n`));
+  assert.ok(plain.body.includes(`uptime_check_duration_seconds_bucket{${short},le="0.1"} 1\n`));
+  assert.ok(plain.body.includes(`uptime_check_duration_seconds_sum{${short}} 0.1\n`));
   assert.equal((await lines('uptime_monitor_state{')).length, 9);
   assert.ok(!plain.body.includes(theirs.id) && !plain.body.includes(gone.id));
   assert.match(plain.body, /^uptime_vantage_available\{vantage="sfo"\} 0$/m);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Exported, families, isStale, type Seen } from '../../rules/export-families.ts';
-import { bound, type Family, formatFor, openMetrics, takesGzip, text } from '../../rules/export-text.ts';
+import { addMonitor, type Exported, families, isStale, type Seen, type Snapshot } from '../../rules/export-families.ts';
+import { asOpenMetrics, bound, type Family, formatFor, labelText, takesGzip, writePieces } from '../../rules/export-text.ts';
 import { emptyHistogram, latencyBounds } from '../../rules/latency.ts';
+
+const text = (all: readonly Family[]) => [...writePieces(all)].join('');
 
 /** A reader of its own, after the description of the format: HELP and TYPE once and before the samples, then `name{labels} value`. */
 function read(written: string) {
@@ -40,7 +42,8 @@ test('whatever stands in a label is read back as it was, and begins no line of i
   fc.assert(
     fc.property(fc.array(fc.tuple(anything, anything, fc.double({ noNaN: true })), { minLength: 1, maxLength: 5 }), (values) => {
       const samples = values.map(([monitor, instance, value]) => ({ labels: { monitor, instance }, value }));
-      const found = read(text([{ name: 'probe_success', type: 'gauge', help: 'x', samples }]));
+      const written = samples.map((s) => ({ ...s, labels: labelText(s.labels) }));
+      const found = read(text([{ name: 'probe_success', type: 'gauge', help: 'x', samples: written }]));
       assert.deepEqual(
         found.samples,
         samples.map((s) => ({ ...s, name: 'probe_success', value: s.value === 0 ? 0 : s.value })),
@@ -50,16 +53,16 @@ test('whatever stands in a label is read back as it was, and begins no line of i
   );
 });
 
-test('OpenMetrics is the same with its own names for counters and an end', () => {
+test('OpenMetrics is the same with its own names for counters and an end', async () => {
   const counter: Family = {
     name: 'uptime_check_total',
     type: 'counter',
     help: 'Checks',
-    samples: [{ labels: { a: '# TYPE x_total ' }, value: 3 }],
+    samples: [{ labels: labelText({ a: '# TYPE x_total ' }), value: 3 }],
   };
-  const gauge: Family = { name: 'probe_success', type: 'gauge', help: 'x', samples: [{ labels: {}, value: 1 }] };
+  const gauge: Family = { name: 'probe_success', type: 'gauge', help: 'x', samples: [{ labels: '', value: 1 }] };
   assert.equal(
-    openMetrics(text([counter, gauge])),
+    (await Array.fromAsync(asOpenMetrics(writePieces([counter, gauge])))).join(''),
     '# HELP uptime_check Checks\n# TYPE uptime_check counter\nuptime_check_total{a="# TYPE x_total "} 3\n' +
       '# HELP probe_success x\n# TYPE probe_success gauge\nprobe_success 1\n# EOF\n',
   );
@@ -116,8 +119,11 @@ const exported = (more: Partial<Exported> = {}): Exported => ({
   vantages: [seen()],
   ...more,
 });
-const valuesOf = (monitor: Exported, name: string) =>
-  read(text(families({ monitors: [monitor], vantages: [] }))).samples.filter((s) => s.name === name);
+const valuesOf = (monitor: Exported, name: string) => {
+  const snapshot: Snapshot = { named: [], subjects: [], vantages: [] };
+  addMonitor(snapshot, monitor);
+  return read(text(families(snapshot))).samples.filter((s) => s.name === name);
+};
 
 test('a check is told as blackbox_exporter would', () => {
   const latest: Seen['latest'] = {
@@ -193,12 +199,12 @@ test('a check is told as blackbox_exporter would', () => {
     [['TLS 1.3', 1]],
   );
   assert.deepEqual(
-    valuesOf(monitor, 'uptime_check_total').map((s) => [s.labels.outcome, s.value]),
+    valuesOf(monitor, 'uptime_check_total').map((s) => [s.labels, s.value]),
     [
-      ['pass', 5],
-      ['fail', 1],
-      ['error', 2],
-      ['missed', 3],
+      [{ monitor_id: 'mon_1', vantage: 'local', outcome: 'pass' }, 5],
+      [{ monitor_id: 'mon_1', vantage: 'local', outcome: 'fail' }, 1],
+      [{ monitor_id: 'mon_1', vantage: 'local', outcome: 'error' }, 2],
+      [{ monitor_id: 'mon_1', vantage: 'local', outcome: 'missed' }, 3],
     ],
   );
   assert.deepEqual(
@@ -227,7 +233,7 @@ test('histograms only grow from bucket to bucket and end at their count', () => 
         const buckets = valuesOf(monitor, 'uptime_check_duration_seconds_bucket');
         assert.deepEqual(
           buckets.map((b) => b.labels.le),
-          [...latencyBounds.map(bound), '+Inf'],
+          [...[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10].map(bound), '+Inf'],
         );
         for (let i = 1; i < buckets.length; i++) assert.ok(buckets[i]!.value >= buckets[i - 1]!.value);
         const total = latencyHist.reduce((sum, n) => sum + n, 0);
