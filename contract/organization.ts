@@ -96,7 +96,8 @@ export const organization = area(
       path: '/organization/members',
       summary: 'List members',
       permission: 'member',
-      responses: { 200: Type.Object({ members: Type.Array(Member) }) },
+      query: input(page),
+      responses: { 200: Type.Object({ members: Type.Array(Member), cursor: nextCursor }) },
       extension: true,
     }),
     updateMember: op({
@@ -135,7 +136,10 @@ export const organization = area(
       permission: 'organization.member.admin',
       body: input({ email: Email, role: Type.Optional(oneOf(organizationRoles)) }),
       responses: { 201: Type.Object({ invitation: Invitation, link: Type.String() }) },
-      errors: { 403: 'the role holds what the caller does not', 409: 'already a member' },
+      errors: {
+        403: 'the role holds what the caller does not',
+        409: 'already a member, or as many members and invitations as there can be',
+      },
       secret: true,
       extension: true,
     }),

@@ -65,11 +65,17 @@ export interface IamApi {
   }>;
 
   /** Who holds which role */
-  listGrants: (input?: {
+  listGrants: Paged<(input?: {
     subject?: string;
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
   }, options?: CallOptions) => Promise<{
     grants: IamGrant[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Grant a role to a member */
   createGrant: (input: {
@@ -175,7 +181,7 @@ export interface OrganizationApi {
     link: string;
   }>;
 
-  /** Join by an invitation link. Needs no token when the invited address is new here; somebody who already has an account accepts with a token of their own. Answers with a token for the new organization. */
+  /** Join by an invitation link. Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization. */
   acceptInvitation: (input: {
     /** The last part of the link */
     secret: string;
@@ -191,9 +197,16 @@ export interface OrganizationApi {
   deleteInvitation: (id: string, options?: CallOptions) => Promise<void>;
 
   /** List members */
-  listMembers: (options?: CallOptions) => Promise<{
+  listMembers: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
     members: Member[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Change a member’s organization role */
   updateMember: (userId: string, input?: {

@@ -4,7 +4,7 @@ import type { Operation } from '../types.ts';
 export const operations: Record<string, Record<string, Operation>> = {
   iam: {
     getIamCatalog: { method: 'GET', path: '/iam/catalog' },
-    listGrants: { method: 'GET', path: '/iam/grants', query: ['subject'] },
+    listGrants: { method: 'GET', path: '/iam/grants', query: ['subject', 'limit', 'cursor'], paged: true },
     createGrant: { method: 'POST', path: '/iam/grants', body: 'object', idempotent: true },
     deleteGrant: { method: 'DELETE', path: '/iam/grants/{id}' },
     listPermissions: { method: 'GET', path: '/iam/permissions' },
@@ -24,7 +24,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     createInvitation: { method: 'POST', path: '/organization/invitations', body: 'object', idempotent: true },
     acceptInvitation: { method: 'POST', path: '/organization/invitations/accept', body: 'object' },
     deleteInvitation: { method: 'DELETE', path: '/organization/invitations/{id}' },
-    listMembers: { method: 'GET', path: '/organization/members' },
+    listMembers: { method: 'GET', path: '/organization/members', query: ['limit', 'cursor'], paged: true },
     updateMember: { method: 'PATCH', path: '/organization/members/{userId}', body: 'object' },
     removeMember: { method: 'DELETE', path: '/organization/members/{userId}' },
   },

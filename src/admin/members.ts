@@ -25,7 +25,7 @@ interface Newcomer extends Where {
 }
 
 export async function listMembers({ db }: Session, options: Where & Shown) {
-  const members = await db.read(async (tx) => store.listMembers(tx, (await organizationNamed(tx, options.organization)).id));
+  const members = await db.read(async (tx) => store.allMembers(tx, (await organizationNamed(tx, options.organization)).id));
   const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
   printRows(options, shown, 'nobody belongs to the organization');
 }

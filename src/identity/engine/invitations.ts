@@ -16,7 +16,7 @@ import { insertMember, memberByEmail } from '../store/members.ts';
 import { findOrg, lockOrg } from '../store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import type { Acting } from './acting.ts';
-import { makeAccount } from './membership.ts';
+import { makeAccount, requirePlace } from './membership.ts';
 import { mintFirstToken } from './tokens.ts';
 
 const lifetimeDays = 7;
@@ -29,6 +29,7 @@ export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: 
   const { email, role } = wanted;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   await deleteInvitationsFor(tx, by.org, email);
+  await requirePlace(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
   const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });

@@ -3,6 +3,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
+import { most } from '../rules/most.ts';
 import {
   type Account,
   deleteLeftAccounts,
@@ -13,7 +14,7 @@ import {
   takeUpAccount,
 } from '../store/accounts.ts';
 import { deleteInvitationsFor } from '../store/invitations.ts';
-import { countOwners, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
+import { countOwners, countPlaces, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
 import type { Acting } from './acting.ts';
 
 // Whoever changes who belongs to an organization locks it first (`lockOrg`), and only then looks for the member.
@@ -22,6 +23,12 @@ import type { Acting } from './acting.ts';
 async function requireAnotherOwner(tx: Tx, org: string, member: Member, deed: string): Promise<void> {
   if (member.role === 'owner' && (await countOwners(tx, org)) === 1)
     conflict(`the last owner cannot ${deed}; make somebody else an owner first`);
+}
+
+/** Refuses one more member or invitation of a locked organization that has as many as there can be. */
+export async function requirePlace(tx: Tx, org: string): Promise<void> {
+  if ((await countPlaces(tx, org)) >= most.members)
+    conflict(`the organization has ${most.members} members and open invitations, the most there can be; remove or withdraw one first`);
 }
 
 /** Gives a member of a locked organization another role than theirs. */
@@ -48,8 +55,9 @@ export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; r
   const { email, role } = newcomer;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   const account = await ensureAccount(tx, by.org, email);
-  await insertMember(tx, by.org, account.id, role);
   await deleteInvitationsFor(tx, by.org, email);
+  await requirePlace(tx, by.org);
+  await insertMember(tx, by.org, account.id, role);
   await audit(tx, by, 'organization.member.add', account, { email, role });
   await by.app.caches.drop(tx, topics.user(by.org, account.id));
   return account;
