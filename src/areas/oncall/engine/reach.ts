@@ -4,6 +4,7 @@ import type { Means } from '../clients/channels/channel.ts';
 import { type ChannelName, channels, type Reach } from '../rules/channels.ts';
 import { type ProviderRow, provider, takenIds } from '../store/provider.ts';
 import { isStopped } from '../store/settings.ts';
+import { describeAlerts } from './describe-alerts.ts';
 import { openAccount } from './provider.ts';
 
 type Settings = Pick<App, 'config' | 'secrets'>;
@@ -40,7 +41,7 @@ export async function findWay(
   db: Db,
   app: Settings,
   org: string,
-  page: { channel: ChannelName; user_id: string; address: string | null },
+  page: { channel: ChannelName; user_id: string; incident_id: string; address: string | null },
 ): Promise<Way> {
   const { goesTo } = channels[page.channel];
   const [account, stopped] =
@@ -50,6 +51,8 @@ export async function findWay(
     means: {
       account: account && openAccount(app, org, account),
       claimed: (providerIds) => db.read((tx) => takenIds(tx, org, providerIds)),
+      // A page matters more than what it tells.
+      alerts: () => db.read((tx) => describeAlerts(tx, org, page.incident_id)).catch(() => ({ alerts: [], moreAlerts: 0 })),
     },
   };
 }
