@@ -589,6 +589,26 @@ export interface OncallApi {
   /** Delete a schedule */
   deleteSchedule: (id: string, options?: CallOptions) => Promise<void>;
 
+  /** List the links by which calendars subscribe to a schedule. Newest first; a schedule has 20 at most. The addresses are never shown again. */
+  listCalendarLinks: (id: string, options?: CallOptions) => Promise<{
+    links: OncallCalendarLink[];
+  }>;
+
+  /** Make a link by which a calendar subscribes to a schedule. Whoever has the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here. */
+  createCalendarLink: (id: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    url: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  }>;
+
+  /** Revoke a calendar’s link for good */
+  revokeCalendarLink: (id: string, linkId: string, options?: CallOptions) => Promise<void>;
+
   /** The shifts as an iCalendar feed. From 28 days ago for a year, in UTC, with stable event ids, so that a calendar can subscribe to it. */
   getScheduleCalendar: (id: string, options?: CallOptions) => Promise<Response>;
 
@@ -1013,6 +1033,13 @@ export type OncallAlertSource = {
   createdAt: string;
   /** null until the first delivery */
   lastEventAt: string | null;
+};
+
+export type OncallCalendarLink = {
+  id: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
 };
 
 export type OncallEscalation = {

@@ -6,6 +6,7 @@ import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/ackn
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
 import { createAlertSource } from './operations/create-alert-source.ts';
+import { createCalendarLink } from './operations/create-calendar-link.ts';
 import { createEscalationPolicy } from './operations/create-escalation-policy.ts';
 import { createOncallService } from './operations/create-oncall-service.ts';
 import { createSchedule } from './operations/create-schedule.ts';
@@ -16,6 +17,7 @@ import { getPagingSettings } from './operations/get-paging-settings.ts';
 import { getProvider } from './operations/get-provider.ts';
 import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
 import { listAlertSources } from './operations/list-alert-sources.ts';
+import { listCalendarLinks } from './operations/list-calendar-links.ts';
 import { listEscalationPolicies } from './operations/list-escalation-policies.ts';
 import { listIncidents } from './operations/list-incidents.ts';
 import { listOncallServices } from './operations/list-oncall-services.ts';
@@ -30,6 +32,7 @@ import { removeScheduleOverride } from './operations/remove-schedule-override.ts
 import { resolveIncident } from './operations/resolve-incident.ts';
 import { retractIncidentUpdate } from './operations/retract-incident-update.ts';
 import { revokeAlertSource } from './operations/revoke-alert-source.ts';
+import { revokeCalendarLink } from './operations/revoke-calendar-link.ts';
 import { savePagingSettings } from './operations/save-paging-settings.ts';
 import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
@@ -74,6 +77,9 @@ export const oncall = defineArea({
     removeScheduleOverride,
     listScheduleShifts,
     getScheduleCalendar,
+    listCalendarLinks,
+    createCalendarLink,
+    revokeCalendarLink,
     getPagingSettings,
     savePagingSettings,
     getProvider,

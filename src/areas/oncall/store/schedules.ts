@@ -58,13 +58,20 @@ export interface Rota {
 const scheduleNamed = (tx: Tx, org: string, id: string) => row(tx, ScheduleRow)`
   select ${columns} from oncall.schedule where org_id = ${org} and id = ${id}`;
 
+/** A thousand at most are under way and ahead; of those that are over, so many more are history enough. */
+const mostOverrides = 3_000;
+
+export const hasSchedule = async (tx: Tx, org: string, id: string): Promise<boolean> =>
+  (await run(tx)`select 1 from oncall.schedule where org_id = ${org} and id = ${id}`) > 0;
+
 /** One schedule with what overrides it between two instants. */
 export async function rotaOf(tx: Tx, org: string, scheduleId: string, from: string, to: string): Promise<Rota | undefined> {
   const [schedule, overrides] = await Promise.all([
     scheduleNamed(tx, org, scheduleId),
     rows(tx, OverrideRow)`
       select ${overrideColumns} from oncall.schedule_override
-       where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${from} and starts_at < ${to}`,
+       where org_id = ${org} and schedule_id = ${scheduleId} and ends_at > ${from} and starts_at < ${to}
+       order by ends_at desc limit ${mostOverrides}`,
   ]);
   return schedule && { name: schedule.name, rotation: rotationOf(schedule), overrides: overrides.map(overrideOf) };
 }
