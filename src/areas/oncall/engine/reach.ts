@@ -4,7 +4,7 @@ import type { Means } from '../clients/channels/channel.ts';
 import { type ChannelName, channels, type Reach } from '../rules/channels.ts';
 import { type ProviderRow, provider, takenIds } from '../store/provider.ts';
 import { isStopped } from '../store/settings.ts';
-import { describeAlerts } from './describe-alerts.ts';
+import { describeAlerts } from './pages/describe-alerts.ts';
 import { openAccount } from './provider.ts';
 
 type Settings = Pick<App, 'config' | 'secrets'>;

@@ -1,7 +1,7 @@
 import { oncall } from '../../../../contract/oncall.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { makeCalendarLink } from '../engine/calendar-links.ts';
+import { makeCalendarLink } from '../engine/calendar/links.ts';
 import { lockSchedule } from '../store/schedules.ts';
 import { calendarLinkView } from '../views/schedules.ts';
 

@@ -4,7 +4,7 @@ import { rateLimit } from '../../../identity/rate-limit.ts';
 import { hashKey, kindOf } from '../../../identity/token-format.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
-import { writeCalendar } from '../engine/calendar.ts';
+import { writeCalendar } from '../engine/calendar/feed.ts';
 import { scheduleByLink } from '../store/calendar-links.ts';
 
 /** Calendars come once an hour; a few of one person may share an address. */

@@ -1,10 +1,10 @@
-import { audit } from '../../../identity/audit.ts';
-import type { Ctx } from '../../../identity/context.ts';
-import { mintKey } from '../../../identity/token-format.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
-import { conflict, notFound } from '../../../kernel/errors.ts';
-import * as store from '../store/calendar-links.ts';
-import type { ScheduleRow } from '../store/schedules.ts';
+import { audit } from '../../../../identity/audit.ts';
+import type { Ctx } from '../../../../identity/context.ts';
+import { mintKey } from '../../../../identity/token-format.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { conflict, notFound } from '../../../../kernel/errors.ts';
+import * as store from '../../store/calendar-links.ts';
+import type { ScheduleRow } from '../../store/schedules.ts';
 
 const mostLinks = 20;
 

@@ -1,9 +1,9 @@
 import { ICalCalendarMethod, default as makeCalendar } from 'ical-generator';
-import type { Tx } from '../../../kernel/db/index.ts';
-import { now } from '../../../kernel/time.ts';
-import { calendarEvents } from '../rules/calendar.ts';
-import { shiftsBetween } from '../rules/rotation.ts';
-import { rotaOf } from '../store/schedules.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { now } from '../../../../kernel/time.ts';
+import { calendarEvents } from '../../rules/calendar.ts';
+import { shiftsBetween } from '../../rules/rotation.ts';
+import { rotaOf } from '../../store/schedules.ts';
 
 const dayMs = 86_400_000;
 /** How often a calendar is asked to come back. */

@@ -1,6 +1,6 @@
-import type { Tx } from '../../../kernel/db/index.ts';
-import { asLink, mostInPage, type PageWords } from '../rules/page-mail.ts';
-import { alertsForPage } from '../store/page-alerts.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { asLink, mostInPage, type PageWords } from '../../rules/page-mail.ts';
+import { alertsForPage } from '../../store/page-alerts.ts';
 
 /** What fires in an incident, as far as a page tells of it. */
 export async function describeAlerts(tx: Tx, org: string, incidentId: string): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>> {
