@@ -466,6 +466,21 @@ export interface OncallApi {
     body: PrometheusAlert[];
   }, options?: CallOptions) => Promise<OncallIngest>;
 
+  /** Whether somebody would be paged for each service, by what, and if not, why. Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went. */
+  examineOncall: Paged<(input?: {
+    /** At most this many services; 50 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    services: OncallDiagnosis[];
+    report?: OncallReport;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
   /** List escalation policies */
   listEscalationPolicies: (options?: CallOptions) => Promise<{
     policies: OncallEscalationPolicy[];
@@ -1042,6 +1057,24 @@ export type OncallCalendarLink = {
   createdAt: string;
 };
 
+export type OncallDiagnosis = {
+  serviceId: string;
+  name: string;
+  /** Whether somebody would be paged for an incident that opens now */
+  paged: boolean;
+  /** The first page that would arrive; absent when none would */
+  by?: {
+    label: string;
+    channel: string;
+    afterSeconds: number;
+    /** Of the policy, the first is 1 */
+    step: number;
+    userId: string;
+  };
+  /** What keeps pages away now or in the next seven days; at most 20 */
+  problems: OncallProblem[];
+};
+
 export type OncallEscalation = {
   /** Absent: the service had no policy when the incident opened */
   policyId?: string;
@@ -1256,6 +1289,13 @@ export type OncallPreview = {
   }[];
 };
 
+export type OncallProblem = {
+  /** What is wrong, and where */
+  sentence: string;
+  /** no-policy, nobody-on-call, not-a-member, no-address, no-relay, no-provider or dead-channel; others may follow */
+  code: string;
+};
+
 export type OncallProvider = {
   configured: boolean;
   /** null while not configured */
@@ -1264,6 +1304,18 @@ export type OncallProvider = {
   fromNumber: string | null;
   /** null while not configured */
   updatedAt: string | null;
+};
+
+export type OncallReport = {
+  /** ISO 8601, UTC, with milliseconds */
+  examinedAt: string;
+  services: number;
+  /** Services for which nobody would have been paged */
+  unpaged: number;
+  /** When the owners were last written to */
+  toldAt?: string;
+  /** Why the owners could not be written to; absent when they were, or need not be */
+  notTold?: string;
 };
 
 export type OncallSchedule = {

@@ -34,6 +34,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     revokeAlertSource: { method: 'DELETE', path: '/oncall/alert-sources/{id}' },
     receiveAlerts: { method: 'POST', path: '/oncall/alert-sources/{id}/alerts', body: 'object' },
     receivePrometheusAlerts: { method: 'POST', path: '/oncall/alert-sources/{id}/api/v2/alerts', body: 'list' },
+    examineOncall: { method: 'GET', path: '/oncall/doctor', query: ['limit', 'cursor'], paged: true },
     listEscalationPolicies: { method: 'GET', path: '/oncall/escalation-policies' },
     createEscalationPolicy: { method: 'POST', path: '/oncall/escalation-policies', body: 'object', idempotent: true },
     updateEscalationPolicy: { method: 'PATCH', path: '/oncall/escalation-policies/{id}', body: 'object' },

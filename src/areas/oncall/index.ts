@@ -1,6 +1,6 @@
 import { defineArea } from '../area.ts';
 import { loadSource } from './engine/sources.ts';
-import { pageJob, stepJob } from './jobs.ts';
+import { doctorJob, pageJob, stepJob } from './jobs.ts';
 import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
@@ -12,6 +12,7 @@ import { createOncallService } from './operations/create-oncall-service.ts';
 import { createSchedule } from './operations/create-schedule.ts';
 import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts';
 import { deleteSchedule } from './operations/delete-schedule.ts';
+import { examineOncall } from './operations/examine-oncall.ts';
 import { getIncident } from './operations/get-incident.ts';
 import { getPagingSettings } from './operations/get-paging-settings.ts';
 import { getProvider } from './operations/get-provider.ts';
@@ -38,7 +39,7 @@ import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
+import { examineDaily, findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
@@ -64,6 +65,7 @@ export const oncall = defineArea({
     setServicePolicy,
     updateOncallService,
     previewServiceEscalation,
+    examineOncall,
     listAlertSources,
     createAlertSource,
     revokeAlertSource,
@@ -91,7 +93,7 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  jobs: [stepJob, pageJob],
-  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat],
+  jobs: [stepJob, pageJob, doctorJob],
+  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat, examineDaily],
   open: openOncall,
 });

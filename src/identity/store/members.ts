@@ -26,6 +26,11 @@ export const firstOwner = (tx: Tx, org: string): Promise<Member | undefined> => 
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
    where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit 1`;
 
+/** Owners, who have been one for longest first. */
+export const ownersOf = (tx: Tx, org: string, most: number): Promise<Member[]> => rows(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id
+   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${most}`;
+
 /** The newest account first. */
 export const listMembers = (tx: Tx, org: string, { limit, after }: Slice): Promise<Member[]> => rows(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id

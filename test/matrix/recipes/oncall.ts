@@ -134,6 +134,7 @@ export const oncall: Recipes = {
   setServicePolicy: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
   updateOncallService: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
   previewServiceEscalation: { make: service },
+  examineOncall: { lists: service },
   listAlertSources: { lists: source },
   createAlertSource: {
     body: onService(() => ({ name: unique('source') })),

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import type { Slice } from '../../../kernel/slice.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
@@ -8,6 +9,11 @@ export type ServiceRow = Static<typeof ServiceRow>;
 export const listServices = (tx: Tx, org: string, visible: Visible) => rows(tx, ServiceRow)`
   select id, name, created_at from services.service
    where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;
+
+/** The newest first, some at a time. */
+export const sliceServices = (tx: Tx, org: string, visible: Visible, { limit, after }: Slice) => rows(tx, ServiceRow)`
+  select id, name, created_at from services.service
+   where org_id = ${org} and ${isVisible(visible, sql`id`)} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
 
 /** The names of those of these services that still exist, by id. */
 export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
