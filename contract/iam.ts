@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { area, DateTime, input, Name, Narrowing, named, oneOf, op } from './common.ts';
+import { area, DateTime, input, Name, Narrowing, named, nextCursor, oneOf, op, page } from './common.ts';
 import { tiers } from './permissions.ts';
 
 const permissionList = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
@@ -91,7 +91,7 @@ export const iam = area(
       errors: {
         400: 'an unknown permission, or an invalid field',
         403: 'the role would hold what its author does not',
-        409: 'a role with this name exists',
+        409: 'a role with this name exists, or as many as there can be',
       },
       extension: true,
     }),
@@ -125,8 +125,8 @@ export const iam = area(
       path: '/iam/grants',
       summary: 'Who holds which role',
       permission: 'iam.grant.admin',
-      query: input({ subject: Type.Optional(Type.String({ maxLength: 100 })) }),
-      responses: { 200: Type.Object({ grants: Type.Array(IamGrant) }) },
+      query: input({ subject: Type.Optional(Type.String({ maxLength: 100 })), ...page }),
+      responses: { 200: Type.Object({ grants: Type.Array(IamGrant), cursor: nextCursor }) },
       extension: true,
     }),
     createGrant: op({
@@ -143,7 +143,7 @@ export const iam = area(
       errors: {
         400: 'unknown role or subject, or an invalid resource selector',
         403: 'the role holds what the granter does not',
-        409: 'the member already holds this role this way',
+        409: 'the member already holds this role this way, or as many grants as there can be',
       },
       extension: true,
     }),

@@ -1,4 +1,6 @@
 import { area } from './common.ts';
+import { calendarLinkOps } from './oncall/calendar-links.ts';
+import { doctorOps } from './oncall/doctor.ts';
 import { incidentOps } from './oncall/incidents.ts';
 import { pagingOps } from './oncall/paging.ts';
 import { policyOps } from './oncall/policies.ts';
@@ -14,5 +16,5 @@ export const oncall = area(
     unauthenticated: 'unauthenticated',
     away: 503,
   },
-  { ...serviceOps, ...incidentOps, ...scheduleOps, ...policyOps, ...sourceOps, ...pagingOps },
+  { ...serviceOps, ...incidentOps, ...scheduleOps, ...calendarLinkOps, ...policyOps, ...sourceOps, ...pagingOps, ...doctorOps },
 );

@@ -96,7 +96,8 @@ export const organization = area(
       path: '/organization/members',
       summary: 'List members',
       permission: 'member',
-      responses: { 200: Type.Object({ members: Type.Array(Member) }) },
+      query: input(page),
+      responses: { 200: Type.Object({ members: Type.Array(Member), cursor: nextCursor }) },
       extension: true,
     }),
     updateMember: op({
@@ -135,7 +136,10 @@ export const organization = area(
       permission: 'organization.member.admin',
       body: input({ email: Email, role: Type.Optional(oneOf(organizationRoles)) }),
       responses: { 201: Type.Object({ invitation: Invitation, link: Type.String() }) },
-      errors: { 403: 'the role holds what the caller does not', 409: 'already a member' },
+      errors: {
+        403: 'the role holds what the caller does not',
+        409: 'already a member, or as many members and invitations as there can be',
+      },
       secret: true,
       extension: true,
     }),
@@ -152,7 +156,7 @@ export const organization = area(
       path: '/organization/invitations/accept',
       summary: 'Join by an invitation link',
       description:
-        'Needs no token when the invited address is new here; somebody who already has an account accepts with a token of their own. Answers with a token for the new organization.',
+        'Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization.',
       permission: 'none',
       body: input({
         secret: Type.String({ minLength: 1, maxLength: 100, description: 'The last part of the link' }),
@@ -163,7 +167,7 @@ export const organization = area(
         401: 'unauthenticated',
         403: 'the invitation is for another account',
         404: 'unknown, used or expired invitation',
-        409: 'the address already has an account: accept with its own token',
+        409: 'a member already, or the operator made an account for the address: accept with its own token',
       },
       secret: true,
       extension: true,

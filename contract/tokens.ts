@@ -82,7 +82,7 @@ export const tokens = area(
       responses: { 201: Type.Object({ id: Type.String(), key: Type.String(), orgSlug: Type.String() }) },
       errors: {
         403: 'the scope names more than the owner, or the minting token, holds, or `expiresIn` is beyond the minting token’s end',
-        409: 'the Idempotency-Key was used before in another way, or the minting token is the tenth of those that minted one another',
+        409: 'the Idempotency-Key was used before in another way, the minting token is the tenth of those that minted one another, or the owner has as many tokens as there can be',
       },
       secret: true,
     }),

@@ -21,6 +21,7 @@ export function wordsOf({ id, area, method, path }: Pick<Op, 'id' | 'area' | 'me
 }
 
 const exceptions: Record<string, string> = {
+  examineOncall: 'oncall doctor', // as `quarterdeck admin doctor` is called
   sendEmailBatch: 'email send-batch', // `email send` is a command already
   receivePrometheusAlerts: 'oncall alert-sources prometheus-alerts receive', // its path is Prometheus's own
   createMaintenance: 'uptime maintenance create', // a collection, though its noun has no plural

@@ -65,11 +65,17 @@ export interface IamApi {
   }>;
 
   /** Who holds which role */
-  listGrants: (input?: {
+  listGrants: Paged<(input?: {
     subject?: string;
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
   }, options?: CallOptions) => Promise<{
     grants: IamGrant[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Grant a role to a member */
   createGrant: (input: {
@@ -175,7 +181,7 @@ export interface OrganizationApi {
     link: string;
   }>;
 
-  /** Join by an invitation link. Needs no token when the invited address is new here; somebody who already has an account accepts with a token of their own. Answers with a token for the new organization. */
+  /** Join by an invitation link. Needs no token, except of somebody whose account the operator made. With a token of the invited address, that account joins; without one the link makes an account, or takes up that of a former member of the organization. Answers with a token for the new organization. */
   acceptInvitation: (input: {
     /** The last part of the link */
     secret: string;
@@ -191,9 +197,16 @@ export interface OrganizationApi {
   deleteInvitation: (id: string, options?: CallOptions) => Promise<void>;
 
   /** List members */
-  listMembers: (options?: CallOptions) => Promise<{
+  listMembers: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
     members: Member[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Change a member’s organization role */
   updateMember: (userId: string, input?: {
@@ -453,6 +466,21 @@ export interface OncallApi {
     body: PrometheusAlert[];
   }, options?: CallOptions) => Promise<OncallIngest>;
 
+  /** Whether somebody would be paged for each service, by what, and if not, why. Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went. */
+  examineOncall: Paged<(input?: {
+    /** At most this many services; 50 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    services: OncallDiagnosis[];
+    report?: OncallReport;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
   /** List escalation policies */
   listEscalationPolicies: (options?: CallOptions) => Promise<{
     policies: OncallEscalationPolicy[];
@@ -575,6 +603,26 @@ export interface OncallApi {
 
   /** Delete a schedule */
   deleteSchedule: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** List the links by which calendars subscribe to a schedule. Newest first; a schedule has 20 at most. The addresses are never shown again. */
+  listCalendarLinks: (id: string, options?: CallOptions) => Promise<{
+    links: OncallCalendarLink[];
+  }>;
+
+  /** Make a link by which a calendar subscribes to a schedule. Whoever has the address sees who is on call when, without a token: give each calendar its own, so that one can be revoked. The address is returned only here. */
+  createCalendarLink: (id: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    url: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  }>;
+
+  /** Revoke a calendar’s link for good */
+  revokeCalendarLink: (id: string, linkId: string, options?: CallOptions) => Promise<void>;
 
   /** The shifts as an iCalendar feed. From 28 days ago for a year, in UTC, with stable event ids, so that a calendar can subscribe to it. */
   getScheduleCalendar: (id: string, options?: CallOptions) => Promise<Response>;
@@ -1009,6 +1057,31 @@ export type OncallAlertSource = {
   lastEventAt: string | null;
 };
 
+export type OncallCalendarLink = {
+  id: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type OncallDiagnosis = {
+  serviceId: string;
+  name: string;
+  /** Whether somebody would be paged for an incident that opens now */
+  paged: boolean;
+  /** The first page that would arrive; absent when none would */
+  by?: {
+    label: string;
+    channel: string;
+    afterSeconds: number;
+    /** Of the policy, the first is 1 */
+    step: number;
+    userId: string;
+  };
+  /** What keeps pages away now or in the next seven days; at most 20 */
+  problems: OncallProblem[];
+};
+
 export type OncallEscalation = {
   /** Absent: the service had no policy when the incident opened */
   policyId?: string;
@@ -1223,6 +1296,13 @@ export type OncallPreview = {
   }[];
 };
 
+export type OncallProblem = {
+  /** What is wrong, and where */
+  sentence: string;
+  /** no-policy, nobody-on-call, not-a-member, no-address, no-relay, no-provider or dead-channel; others may follow */
+  code: string;
+};
+
 export type OncallProvider = {
   configured: boolean;
   /** null while not configured */
@@ -1231,6 +1311,18 @@ export type OncallProvider = {
   fromNumber: string | null;
   /** null while not configured */
   updatedAt: string | null;
+};
+
+export type OncallReport = {
+  /** ISO 8601, UTC, with milliseconds */
+  examinedAt: string;
+  services: number;
+  /** Services for which nobody would have been paged */
+  unpaged: number;
+  /** When the owners were last written to */
+  toldAt?: string;
+  /** Why the owners could not be written to; absent when they were, or need not be */
+  notTold?: string;
 };
 
 export type OncallSchedule = {

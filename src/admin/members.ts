@@ -3,7 +3,7 @@ import { actingOperator } from '../identity/engine/acting.ts';
 import { invite } from '../identity/engine/invitations.ts';
 import { addMember as addToOrganization, changeMemberRole, endMembership } from '../identity/engine/membership.ts';
 import { mintTokenFor } from '../identity/engine/tokens.ts';
-import { accountByEmail } from '../identity/store/accounts.ts';
+import { isSpokenFor } from '../identity/store/accounts.ts';
 import * as store from '../identity/store/members.ts';
 import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
 import type { Config } from '../kernel/config.ts';
@@ -25,7 +25,7 @@ interface Newcomer extends Where {
 }
 
 export async function listMembers({ db }: Session, options: Where & Shown) {
-  const members = await db.read(async (tx) => store.listMembers(tx, (await organizationNamed(tx, options.organization)).id));
+  const members = await db.read(async (tx) => store.allMembers(tx, (await organizationNamed(tx, options.organization)).id));
   const shown = members.map((m) => ({ email: m.email, name: m.name, role: m.role, joined: m.joined_at, id: m.id }));
   printRows(options, shown, 'nobody belongs to the organization');
 }
@@ -80,8 +80,7 @@ interface Added {
 
 async function addByLink(tx: Tx, org: OrgOverview, { email, role }: Newcomer, config: Config): Promise<Added> {
   const { invitation, secret } = await invite(tx, actingOperator(org.id), { email, role }, org.slug);
-  const account = await accountByEmail(tx, email);
-  const how = account ? 'They have an account here: they accept with a token of it.' : 'It makes their account.';
+  const how = (await isSpokenFor(tx, email)) ? 'They have an account here: they accept with a token of it.' : 'It makes their account.';
   return {
     secret: `${urlOf(config)}/join/${secret}`,
     kind: 'link',

@@ -77,9 +77,9 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
         const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
-          return { value: { kind, hash, principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs };
+          return { value: { kind, hash, principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs, tenant: '' };
         const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
-        return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs };
+        return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs, tenant: principal.org.id };
       });
       return believe(found);
     };

@@ -22,7 +22,8 @@ export interface DropCache<V extends {}> {
   onDrop(act: (value: V) => void): void;
 }
 
-type Fill<V> = () => Promise<{ value: V; topics: readonly string[]; ttlMs?: number } | undefined>;
+/** `tenant` names who it is remembered for: nobody has more than a quarter of a cache, so nobody pushes out what the others have in it. */
+type Fill<V> = () => Promise<{ value: V; topics: readonly string[]; ttlMs?: number; tenant?: string } | undefined>;
 
 export interface CacheOptions<V> {
   max?: number;
@@ -79,6 +80,13 @@ interface Entry<V> {
   value: V;
   topics: readonly string[];
   staleAt: number;
+  tenant: string | undefined;
+}
+
+/** What one tenant has in a cache, the oldest first. */
+interface Share<V> {
+  entries: Set<Entry<V>>;
+  size: number;
 }
 
 /** One cache: what it remembers, by key and by topic. */
@@ -87,6 +95,9 @@ class TopicCache<V extends {}> implements DropCache<V> {
   private readonly ttlMs: number;
   private readonly entries: LRUCache<string, Entry<V>>;
   private readonly byTopic = new Map<string, Set<Entry<V>>>();
+  private readonly byTenant = new Map<string, Share<V>>();
+  private readonly sizeOf: (value: V) => number;
+  private readonly mostOfTenant: number;
   private readonly filling = new Map<string, Promise<V | undefined>>();
   private readonly droppers: ((value: V) => void)[] = [];
   // The library calls `dispose` in the middle of its own work, with the entry still half in its slot. It is only noted there: a
@@ -96,6 +107,8 @@ class TopicCache<V extends {}> implements DropCache<V> {
   constructor(frame: CacheFrame, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
     this.frame = frame;
     this.ttlMs = ttlMs;
+    this.sizeOf = bytes ? bytes.of : () => 1;
+    this.mostOfTenant = (bytes ? bytes.most : max) / 4;
     this.entries = new LRUCache<string, Entry<V>>({
       ...(bytes ? { max, maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
       dispose: (entry) => void this.disposed.push(entry),
@@ -160,7 +173,7 @@ class TopicCache<V extends {}> implements DropCache<V> {
     const filled = await fill();
     if (!filled) return undefined;
     const staleAt = began + Math.min(ttlMs, filled.ttlMs ?? ttlMs);
-    const entry = { key, value: filled.value, topics: filled.topics, staleAt };
+    const entry = { key, value: filled.value, topics: filled.topics, staleAt, tenant: filled.tenant };
     if (frame.drops === before && frame.listener.hearing) {
       this.entries.set(key, entry);
       this.settle();
@@ -190,6 +203,26 @@ class TopicCache<V extends {}> implements DropCache<V> {
       if (listed) listed.add(entry);
       else this.byTopic.set(topic, new Set([entry]));
     }
+    if (entry.tenant !== undefined) this.shareOut(entry, entry.tenant);
+  }
+
+  /** A tenant that has more than its share loses what it has had for longest. */
+  private shareOut(entry: Entry<V>, tenant: string): void {
+    const share = this.byTenant.get(tenant) ?? { entries: new Set(), size: 0 };
+    this.byTenant.set(tenant, share);
+    share.entries.add(entry);
+    share.size += this.sizeOf(entry.value);
+    for (const oldest of share.entries) {
+      if (share.size <= this.mostOfTenant) return;
+      this.remove(oldest.key);
+    }
+  }
+
+  private giveBack(entry: Entry<V>, tenant: string): void {
+    const share = this.byTenant.get(tenant);
+    if (!share?.entries.delete(entry)) return;
+    share.size -= this.sizeOf(entry.value);
+    if (!share.entries.size) this.byTenant.delete(tenant);
   }
 
   private unlist(entry: Entry<V>): void {
@@ -197,5 +230,6 @@ class TopicCache<V extends {}> implements DropCache<V> {
       const listed = this.byTopic.get(topic);
       if (listed?.delete(entry) && listed.size === 0) this.byTopic.delete(topic);
     }
+    if (entry.tenant !== undefined) this.giveBack(entry, entry.tenant);
   }
 }

@@ -121,7 +121,11 @@ const settings = {
   heartbeat_url: setting('', url, 'asked every 30 s while pages go out in time, so that an outside watcher notices when they do not'),
   twilio_url: setting('https://api.twilio.com', url, 'the SMS and voice provider’s API'),
   payment_url: setting('', url, 'the payment provider’s adapter; without it, every organization counts as paying'),
-  rate_limit: setting(600, integer(0, 1_000_000), 'requests a minute for a token on /api/v1; 0 turns it off'),
+  rate_limit: setting(
+    600,
+    integer(0, 1_000_000),
+    'requests a minute on /api/v1 for each member, whatever their tokens; ten times as many for an organization; 0 turns it off',
+  ),
   entitlements: setting<('email' | 'uptime')[]>(['email', 'uptime'], oneOf('email', 'uptime'), 'what a new organization is enabled for'),
   region: setting('local', text, 'the name of this place, shown on registries'),
   registry_upstreams: setting(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../harness/index.ts';
 
-test('a token over its limit is told when to come back, and other tokens go on', async (t) => {
+test('a member over their limit is told when to come back, a fresh token of theirs too, and other members go on', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_RATE_LIMIT: '5' } });
   for (const left of [4, 3, 2, 1, 0]) {
     const { status, headers } = await qd.owner.get('/me');
@@ -15,12 +15,16 @@ test('a token over its limit is told when to come back, and other tokens go on',
   const seconds = Number(headers.get('retry-after'));
   assert.equal(status, 429);
   assert.ok(seconds >= 11 && seconds <= 12, `one of five a minute fits again in 12 s, not in ${seconds}`);
-  assert.deepEqual(body, { error: `more than 5 requests a minute with this token; try again in ${seconds} s` });
+  assert.deepEqual(body, { error: `more than 5 requests a minute by this user; try again in ${seconds} s` });
   assert.equal(headers.get('x-error-code'), 'rate_limited');
   assert.match(headers.get('ratelimit')!, /^"default";r=0;t=1[12]$/);
 
-  const other = await qd.narrowed(qd.owner, []);
-  assert.equal((await other.get('/me')).status, 200);
+  const fresh = await qd.narrowed(qd.owner, []);
+  assert.equal((await fresh.get('/me')).status, 429, 'a token minted this moment has no bucket of its own');
+  const other = await qd.member(qd.owner, 'member');
+  const heard = await other.get('/me');
+  assert.equal(heard.status, 200);
+  assert.match(heard.headers.get('ratelimit')!, /^"default";r=4;t=\d+$/);
   assert.equal((await qd.anonymous.get('/me')).status, 401);
 });
 

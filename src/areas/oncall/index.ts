@@ -1,21 +1,24 @@
 import { defineArea } from '../area.ts';
 import { loadSource } from './engine/sources.ts';
-import { pageJob, stepJob } from './jobs.ts';
+import { doctorJob, pageJob, stepJob } from './jobs.ts';
 import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
 import { clearProvider } from './operations/clear-provider.ts';
 import { createAlertSource } from './operations/create-alert-source.ts';
+import { createCalendarLink } from './operations/create-calendar-link.ts';
 import { createEscalationPolicy } from './operations/create-escalation-policy.ts';
 import { createOncallService } from './operations/create-oncall-service.ts';
 import { createSchedule } from './operations/create-schedule.ts';
 import { deleteEscalationPolicy } from './operations/delete-escalation-policy.ts';
 import { deleteSchedule } from './operations/delete-schedule.ts';
+import { examineOncall } from './operations/examine-oncall.ts';
 import { getIncident } from './operations/get-incident.ts';
 import { getPagingSettings } from './operations/get-paging-settings.ts';
 import { getProvider } from './operations/get-provider.ts';
 import { getScheduleCalendar } from './operations/get-schedule-calendar.ts';
 import { listAlertSources } from './operations/list-alert-sources.ts';
+import { listCalendarLinks } from './operations/list-calendar-links.ts';
 import { listEscalationPolicies } from './operations/list-escalation-policies.ts';
 import { listIncidents } from './operations/list-incidents.ts';
 import { listOncallServices } from './operations/list-oncall-services.ts';
@@ -30,12 +33,13 @@ import { removeScheduleOverride } from './operations/remove-schedule-override.ts
 import { resolveIncident } from './operations/resolve-incident.ts';
 import { retractIncidentUpdate } from './operations/retract-incident-update.ts';
 import { revokeAlertSource } from './operations/revoke-alert-source.ts';
+import { revokeCalendarLink } from './operations/revoke-calendar-link.ts';
 import { savePagingSettings } from './operations/save-paging-settings.ts';
 import { setProvider } from './operations/set-provider.ts';
 import { setServicePolicy, updateOncallService } from './operations/set-service-policy.ts';
 import { updateEscalationPolicy } from './operations/update-escalation-policy.ts';
 import { updateSchedule } from './operations/update-schedule.ts';
-import { findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
+import { examineDaily, findLostWork, forgetOld, heartbeat, staleAlerts } from './tasks.ts';
 
 export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.ts';
 export {
@@ -70,6 +74,7 @@ export const oncall = defineArea({
     setServicePolicy,
     updateOncallService,
     previewServiceEscalation,
+    examineOncall,
     listAlertSources,
     createAlertSource,
     revokeAlertSource,
@@ -83,6 +88,9 @@ export const oncall = defineArea({
     removeScheduleOverride,
     listScheduleShifts,
     getScheduleCalendar,
+    listCalendarLinks,
+    createCalendarLink,
+    revokeCalendarLink,
     getPagingSettings,
     savePagingSettings,
     getProvider,
@@ -94,7 +102,7 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  jobs: [stepJob, pageJob],
-  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat],
+  jobs: [stepJob, pageJob, doctorJob],
+  tasks: [staleAlerts, findLostWork, forgetOld, heartbeat, examineDaily],
   open: openOncall,
 });

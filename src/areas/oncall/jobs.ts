@@ -1,3 +1,4 @@
-// Work on the page lane. The engine enqueues these itself, so they are declared where it can reach them.
+// The engine enqueues these itself, so they are declared where it can reach them. Steps and pages have the page lane to themselves.
+export { doctorJob } from './engine/doctor/report.ts';
 export { pageJob } from './engine/page.ts';
 export { stepJob } from './engine/step.ts';

@@ -4,6 +4,7 @@ import { makeSigners } from './engine/provider.ts';
 import { makeTurns, type Turns } from './engine/turns.ts';
 import { measure } from './metrics.ts';
 import { ackPage } from './planes/ack-page.ts';
+import { calendarFeed } from './planes/calendar-feed.ts';
 import { twilioCallbacks } from './planes/twilio/callbacks.ts';
 
 /** On-call's running state. */
@@ -20,6 +21,7 @@ export function openOncall({ app }: Host): Opened<OpenOncall> {
     own: { channels: makeChannels(app), inTurn: makeTurns() },
     routes: (server) => {
       ackPage(server, app);
+      calendarFeed(server, app);
       twilioCallbacks(server, app, signers);
     },
     metrics: (registry) => measure(registry, app),

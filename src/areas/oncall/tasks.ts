@@ -1,4 +1,5 @@
 import { task } from '../../kernel/jobs/index.ts';
+import { examineWhoeverIsDue } from './engine/doctor/report.ts';
 import { beatHeart, forgetOldEnds, requeueLostWork, tellStaleAlerts } from './engine/watch.ts';
 
 /** Senders that renew their alerts and have fallen silent: said once each, and the incident stays for somebody to look at. */
@@ -15,6 +16,11 @@ export const findLostWork = task('oncall.find-lost-work', { everySeconds: 30, de
 /** What was kept in case that something late arrives. */
 export const forgetOld = task('oncall.forget-old', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app }) => {
   await app.db.write(forgetOldEnds);
+});
+
+/** Once a day for each organization that uses on-call: would somebody be paged? Looked at every hour, since days begin at different times. */
+export const examineDaily = task('oncall.examine', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
+  await examineWhoeverIsDue(app.db, signal);
 });
 
 /** A dead man's switch: as long as pages go out in time, an address of the operator's choice hears of it. */

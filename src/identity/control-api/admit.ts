@@ -4,7 +4,7 @@ import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
 import type { Principal, Principals } from '../principal.ts';
-import { rateLimit } from '../rate-limit.ts';
+import { makeRates } from '../rates.ts';
 import type { Kind } from '../token-format.ts';
 
 export interface Binding {
@@ -48,8 +48,8 @@ export const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credenti
 export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
 export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
-  const limit = rateLimit(app.config.rate_limit);
-  const policy = `"default";q=${limit.perMinute};w=60`;
+  const rates = makeRates(app.config.rate_limit);
+  const policy = `"default";q=${rates.perMinute};w=60`;
 
   return (spec, request, reply, done) => {
     const key = bearer(request);
@@ -88,11 +88,11 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
           'organization_mismatch',
           'organization mismatch: the token belongs to another organization than X-Organization names',
         );
-      if (limit.perMinute && principal.user) {
-        const { allowed, remaining, resetSeconds } = limit.take(principal.id);
+      if (rates.perMinute && principal.user) {
+        const { allowed, remaining, resetSeconds, whose, perMinute } = rates.take(principal.org.id, principal.user.id);
         reply.header('ratelimit-policy', policy);
         reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
-        if (!allowed) throw tooMany(`more than ${limit.perMinute} requests a minute with this token`, resetSeconds);
+        if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
       }
       request.principal = principal;
       used(principal);

@@ -18,7 +18,7 @@ export function makeMemory(app: App): AnswerFromMemory {
     if (known) return sendBytes(reply, known);
     const filled = answers.get(place, async () => {
       const { status, body } = await ask();
-      return { value: Buffer.from(reply.code(status).serialize(body) as string), topics: remember!(principal) };
+      return { value: Buffer.from(reply.code(status).serialize(body) as string), topics: remember!(principal), tenant: principal.org.id };
     });
     return filled.then((bytes) => sendBytes(reply, bytes!));
   };

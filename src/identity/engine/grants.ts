@@ -5,8 +5,9 @@ import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
-import { deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
-import { shareMember } from '../store/members.ts';
+import { most } from '../rules/most.ts';
+import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
+import { lockMember } from '../store/members.ts';
 import { customRoles, shareRole } from '../store/roles.ts';
 import type { ActingByToken } from './acting.ts';
 import { checkRoleUses } from './scopes.ts';
@@ -23,8 +24,10 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   if ((organizationRoles as readonly string[]).includes(role)) {
     invalid(`${role} is a member’s place in the organization, not a grant; change it with PATCH /api/v1/organization/members/{userId}`);
   }
-  if (!(await shareMember(tx, by.org, subject)))
+  if (!(await lockMember(tx, by.org, subject)))
     invalid('subject is not a member of the organization; GET /api/v1/organization/members lists them');
+  if ((await countGrantsOfMember(tx, by.org, subject)) >= most.grants)
+    conflict(`the member holds ${most.grants} grants, the most there can be; take some away, or put what they give into a role`);
   await shareRole(tx, by.org, role);
   const [use] = await checkRoleUses(tx, by, [wanted], sources);
   const resourceIds = use!.resourceIds.sort();

@@ -3,19 +3,20 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { type Principal, topics } from '../principal.ts';
-import { accountByEmail } from '../store/accounts.ts';
+import { type Account, isSpokenFor, takeUpAccount } from '../store/accounts.ts';
 import {
+  deleteExpiredInvitations,
   deleteInvitation,
   deleteInvitationsFor,
+  findPresentedInvitation,
   type InvitationRow,
   insertInvitation,
-  lockPresentedInvitation,
 } from '../store/invitations.ts';
 import { insertMember, memberByEmail } from '../store/members.ts';
-import { lockOrg } from '../store/organizations.ts';
+import { findOrg, lockOrg } from '../store/organizations.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import type { Acting } from './acting.ts';
-import { makeAccount } from './membership.ts';
+import { makeAccount, requirePlace } from './membership.ts';
 import { mintFirstToken } from './tokens.ts';
 
 const lifetimeDays = 7;
@@ -28,6 +29,7 @@ export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: 
   const { email, role } = wanted;
   if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
   await deleteInvitationsFor(tx, by.org, email);
+  await requirePlace(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
   const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });
@@ -47,25 +49,52 @@ export interface Invited {
 }
 
 /**
- * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who they are: so
- * it makes a new account, but never speaks for one that exists; that one's own token must.
+ * Turns an invitation into a membership and a first token. The link proves that its holder was invited, not who they are (whoever invites
+ * is shown it): so it makes an account of its own, or takes up that of a former member, and never speaks for one that somebody holds.
  */
-export async function joinByInvitation(tx: Tx, { app, principal, requestId }: Invited, secret: string, name?: string) {
-  const presented = kindOf(secret) === 'inv' ? await lockPresentedInvitation(tx, hashKey(secret)) : undefined;
-  const invitation = presented ?? notFound('invitation, or one that was used or has expired; ask for a new one');
-  const org = await lockOrg(tx, invitation.org_id);
-  const existing = await accountByEmail(tx, invitation.email);
-  if (existing && !principal) conflict(`${invitation.email} already has an account here; accept with a token of that account`);
-  if (principal && (principal.user?.id !== existing?.id || principal.scopes.length)) {
-    forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
-  }
-  const account = existing ?? (await makeAccount(tx, invitation.email, name));
-  if (!(await insertMember(tx, org.id, account.id, invitation.role))) conflict('this account already belongs to the organization');
-  await deleteInvitation(tx, org.id, invitation.id);
+export async function joinByInvitation(tx: Tx, by: Invited, secret: string, name?: string) {
+  const invitation = await lockInvitation(tx, secret);
+  const { org_id: orgId, email, role } = invitation;
+  const org = await findOrg(tx, orgId);
+  const account = await findAccountFor(tx, by.principal, invitation, name);
+  if (await memberByEmail(tx, orgId, email)) conflict(`${email} already belongs to the organization`);
+  await insertMember(tx, orgId, account.id, role);
+  await deleteInvitation(tx, orgId, invitation.id);
 
-  const { key, token } = await mintFirstToken(tx, { org: org.id, user: account.id });
-  const joined = { org: org.id, user: account, requestId };
-  await audit(tx, joined, 'organization.member.join', account, { invitation: invitation.id, role: invitation.role, token: token.id });
-  await app.caches.drop(tx, topics.user(org.id, account.id));
+  const { key, token } = await mintFirstToken(tx, { org: orgId, user: account.id });
+  const joined = { org: orgId, user: account, requestId: by.requestId };
+  await audit(tx, joined, 'organization.member.join', account, { invitation: invitation.id, role, token: token.id });
+  await by.app.caches.drop(tx, topics.user(orgId, account.id));
   return { userId: account.id, orgSlug: org.slug, key };
 }
+
+/** Its organization is locked first, as by everybody who changes one: of two who present it at once, the second finds it used. */
+async function lockInvitation(tx: Tx, secret: string) {
+  const hash = kindOf(secret) === 'inv' ? hashKey(secret) : undefined;
+  const seen = hash && (await findPresentedInvitation(tx, hash));
+  if (seen) await lockOrg(tx, seen.org_id);
+  const invitation = seen && (await findPresentedInvitation(tx, hash));
+  return invitation || notFound('invitation, or one that was used or has expired; ask for a new one');
+}
+
+/** Who joins: the account whose token is presented, or the one that the link itself leads to. */
+async function findAccountFor(
+  tx: Tx,
+  principal: Principal | undefined,
+  { email, org_id }: { email: string; org_id: string },
+  name: string | undefined,
+): Promise<Account> {
+  if (principal) {
+    const user = principal.scopes.length ? undefined : principal.user;
+    if (user?.email.toLowerCase() === email.toLowerCase()) return user;
+    forbidden('the invitation is for another account, or the token is narrowed; accept with an unnarrowed token of the invited account');
+  }
+  if (await isSpokenFor(tx, email))
+    conflict(`${email} already has an account here; accept with a token of that account, or ask the operator for one`);
+  return (await takeUpAccount(tx, org_id, email, name)) ?? makeAccount(tx, { email, name, vouched: false });
+}
+
+const portion = 1_000;
+
+/** Deletes some of the invitations that nobody accepted in time. False: there are no more of them. */
+export const forgetSomeInvitations = async (tx: Tx): Promise<boolean> => (await deleteExpiredInvitations(tx, portion)) === portion;

@@ -3,9 +3,18 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
-import { type Account, accountByEmail, insertAccount } from '../store/accounts.ts';
+import { most } from '../rules/most.ts';
+import {
+  type Account,
+  deleteLeftAccounts,
+  findVouchedAccount,
+  insertAccount,
+  leaveAccount,
+  lockAccount,
+  takeUpAccount,
+} from '../store/accounts.ts';
 import { deleteInvitationsFor } from '../store/invitations.ts';
-import { countOwners, deleteMember, insertMember, type Member, updateRoleOf } from '../store/members.ts';
+import { countOwners, countPlaces, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
 import type { Acting } from './acting.ts';
 
 // Whoever changes who belongs to an organization locks it first (`lockOrg`), and only then looks for the member.
@@ -14,6 +23,12 @@ import type { Acting } from './acting.ts';
 async function requireAnotherOwner(tx: Tx, org: string, member: Member, deed: string): Promise<void> {
   if (member.role === 'owner' && (await countOwners(tx, org)) === 1)
     conflict(`the last owner cannot ${deed}; make somebody else an owner first`);
+}
+
+/** Refuses one more member or invitation of a locked organization that has as many as there can be. */
+export async function requirePlace(tx: Tx, org: string): Promise<void> {
+  if ((await countPlaces(tx, org)) >= most.members)
+    conflict(`the organization has ${most.members} members and open invitations, the most there can be; remove or withdraw one first`);
 }
 
 /** Gives a member of a locked organization another role than theirs. */
@@ -25,10 +40,12 @@ export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role:
   return { ...member, role };
 }
 
-/** Ends a membership of a locked organization, with its grants and tokens. */
+/** Ends a membership of a locked organization, with its grants and tokens. The account stays: whoever was removed can be invited again. */
 export async function endMembership(tx: Tx, by: Acting, member: Member, deed: 'leave' | 'be removed'): Promise<void> {
   await requireAnotherOwner(tx, by.org, member, deed);
   await deleteMember(tx, by.org, member.id);
+  await lockAccount(tx, member.id);
+  await leaveAccount(tx, member.id, by.org);
   await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role });
   await by.app.caches.drop(tx, topics.user(by.org, member.id));
 }
@@ -36,17 +53,29 @@ export async function endMembership(tx: Tx, by: Acting, member: Member, deed: 'l
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */
 export async function addMember(tx: Tx, by: Acting, newcomer: { email: string; role: OrganizationRole }, place: string): Promise<Account> {
   const { email, role } = newcomer;
-  const account = await ensureAccount(tx, email);
-  if (!(await insertMember(tx, by.org, account.id, role))) conflict(`${email} already belongs to ${place}`);
+  if (await memberByEmail(tx, by.org, email)) conflict(`${email} already belongs to ${place}`);
+  const account = await ensureAccount(tx, by.org, email);
   await deleteInvitationsFor(tx, by.org, email);
+  await requirePlace(tx, by.org);
+  await insertMember(tx, by.org, account.id, role);
   await audit(tx, by, 'organization.member.add', account, { email, role });
   await by.app.caches.drop(tx, topics.user(by.org, account.id));
   return account;
 }
 
-/** The account of this address, made if there is none. */
-export const ensureAccount = async (tx: Tx, email: string): Promise<Account> => (await accountByEmail(tx, email)) ?? makeAccount(tx, email);
+/** Whom the operator means by an address: the account that they made, a former member of the organization, or else a new one. */
+export const ensureAccount = async (tx: Tx, org: string, email: string): Promise<Account> =>
+  (await findVouchedAccount(tx, email)) ??
+  (await takeUpAccount(tx, org, email, undefined)) ??
+  makeAccount(tx, { email, name: undefined, vouched: true });
 
 /** A new account, never one that exists; without a name it is called by its address. */
-export const makeAccount = async (tx: Tx, email: string, name = email.split('@')[0]!): Promise<Account> =>
-  (await insertAccount(tx, email, name)) ?? conflict('the account was made this moment; try again');
+export const makeAccount = async (tx: Tx, a: { email: string; name: string | undefined; vouched: boolean }): Promise<Account> =>
+  (await insertAccount(tx, { ...a, name: a.name ?? a.email.split('@')[0]! })) ?? conflict('the account was made this moment; try again');
+
+/** An account that belongs nowhere is kept this long for the organization it left, which may take it back. */
+const keptDays = 90;
+const portion = 1_000;
+
+/** Deletes some of the accounts that left their last organization long ago. False: there are no more of them. */
+export const forgetSomeAccounts = async (tx: Tx): Promise<boolean> => (await deleteLeftAccounts(tx, keptDays, portion)) === portion;

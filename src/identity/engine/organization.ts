@@ -27,7 +27,7 @@ export interface NewOrganization {
 /** An organization and its first owner, whose account is made if there is none. Only the operator makes organizations. */
 export async function makeOrganization(tx: Tx, o: NewOrganization): Promise<{ id: string; ownerId: string }> {
   const org = await insertOrg(tx, { slug: o.slug, name: o.name, entitlements: o.entitlements, email: o.ownerEmail });
-  const owner = await ensureAccount(tx, o.ownerEmail);
+  const owner = await ensureAccount(tx, org.id, o.ownerEmail);
   await insertMember(tx, org.id, owner.id, 'owner');
   await audit(tx, operator(org.id), 'organization.create', org, { slug: o.slug, owner: o.ownerEmail });
   return { id: org.id, ownerId: owner.id };

@@ -2,15 +2,20 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
+import { most } from '../rules/most.ts';
 import { checkPermissions } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
-import { type CustomRole, deleteRole, insertRole, updateRole } from '../store/roles.ts';
+import { lockOrg } from '../store/organizations.ts';
+import { type CustomRole, countRoles, deleteRole, insertRole, updateRole } from '../store/roles.ts';
 import type { ActingByToken } from './acting.ts';
 
 // Nobody makes, changes or deletes a role that holds more than they do.
 
 export async function defineRole(tx: Tx, by: ActingByToken, wanted: { name: string; description: string; permissions: string[] }) {
   const permissions = checkPermissions(by.principal.grants, wanted.permissions);
+  await lockOrg(tx, by.org); // counted one by one
+  if ((await countRoles(tx, by.org)) >= most.roles)
+    conflict(`the organization has ${most.roles} roles of its own, the most there can be; delete one first`);
   const role = (await insertRole(tx, by.org, { ...wanted, permissions })) ?? refuseName(wanted.name);
   await audit(tx, by, 'iam.role.create', role, { name: role.name, permissions });
   return role;

@@ -1,11 +1,23 @@
 import type { Tx } from '../../kernel/db/index.ts';
+import { conflict, unauthenticated } from '../../kernel/errors.ts';
 import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
 import { atomsOf } from '../rules/grants.ts';
 import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
+import { most } from '../rules/most.ts';
+import { lockMember } from '../store/members.ts';
 import { customRoles } from '../store/roles.ts';
-import { deleteExpired, insertToken, type NewToken, scopesOf, type TokenRow, updateToken } from '../store/tokens.ts';
+import {
+  countTokens,
+  deleteExpired,
+  deleteOldestOver,
+  insertToken,
+  type NewToken,
+  scopesOf,
+  type TokenRow,
+  updateToken,
+} from '../store/tokens.ts';
 import { mintKey } from '../token-format.ts';
 import type { Acting, ActingByToken } from './acting.ts';
 import { endLine, lockLine } from './line.ts';
@@ -33,6 +45,7 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
   const line = await lockLine(tx, by.org, principal.id);
   requireRoom(line);
   requireWithinLifetime(wanted.expiresIn, line);
+  await makeRoom(tx, by.org, by.user.id);
   const scope = wanted.scope ? await checkRoleUses(tx, by, wanted.scope, sources) : [...(principal.scopes[0] ?? [])];
   const { key, token } = await insertMinted(tx, {
     org: by.org,
@@ -46,6 +59,15 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
   await audit(tx, by, 'tokens.token.create', token, { name: token.name, scope });
   await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
   return { id: token.id, key };
+}
+
+/** Room for one more token of a member's. The member is locked, so that many who mint at once are counted one by one. */
+async function makeRoom(tx: Tx, org: string, user: string): Promise<void> {
+  if (!(await lockMember(tx, org, user))) unauthenticated('unauthenticated: the token is revoked');
+  const { live, over } = await countTokens(tx, org, user, most.tokens + most.tokensOver);
+  if (live >= most.tokens) conflict(`you have ${most.tokens} tokens here, the most there can be; revoke some first, or let them end`);
+  // Some more than one, so that a program that mints without pause does not delete with every mint.
+  if (over >= most.tokensOver) await deleteOldestOver(tx, org, user, over - most.tokensOver + 100);
 }
 
 /** A token of a member's that no token mints, not narrowed: the operator's to give. */

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
+import type { Slice } from '../../kernel/slice.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const GrantRow = Type.Object({
@@ -13,10 +14,16 @@ export type GrantRow = Static<typeof GrantRow>;
 
 const columns = sql`id, user_id, role, resource_ids, created_at`;
 
-/** Everybody's, or one member's. */
-export const listGrants = (tx: Tx, org: string, subject: string | null) => rows(tx, GrantRow)`
-  select ${columns} from identity.role_grant
-   where org_id = ${org} and (${subject}::text is null or user_id = ${subject}) order by id desc`;
+/** Everybody's, or one member's. Two statements, so that each has the index that it needs: a member has a hundred at most. */
+export const listGrants = (tx: Tx, org: string, subject: string | null, { limit, after }: Slice) => {
+  const whose = subject === null ? sql`` : sql` and user_id = ${subject}`;
+  return rows(tx, GrantRow)`
+    select ${columns} from identity.role_grant
+     where org_id = ${org}${whose} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
+};
+
+export const countGrantsOfMember = (tx: Tx, org: string, user: string): Promise<number> =>
+  run(tx)`select 1 from identity.role_grant where org_id = ${org} and user_id = ${user}`;
 
 export const countGrantsOf = (tx: Tx, org: string, role: string): Promise<number> =>
   run(tx)`select 1 from identity.role_grant where org_id = ${org} and role = ${role}`;

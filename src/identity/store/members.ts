@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { OrganizationRole } from '../../../contract/permissions.ts';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
+import type { Slice } from '../../kernel/slice.ts';
 import { sql } from '../../kernel/sql.ts';
 
 export const Role = Type.Unsafe<OrganizationRole>({ type: 'string' });
@@ -25,19 +26,34 @@ export const firstOwner = (tx: Tx, org: string): Promise<Member | undefined> => 
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
    where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit 1`;
 
+/** Owners, who have been one for longest first. */
+export const ownersOf = (tx: Tx, org: string, most: number): Promise<Member[]> => rows(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id
+   where m.org_id = ${org} and m.role = 'owner' order by m.joined_at, m.user_id limit ${most}`;
+
 /** The newest account first. */
-export const listMembers = (tx: Tx, org: string): Promise<Member[]> => rows(tx, MemberRow)`
+export const listMembers = (tx: Tx, org: string, { limit, after }: Slice): Promise<Member[]> => rows(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id
+   where m.org_id = ${org} and (${after}::text is null or m.user_id < ${after}) order by m.user_id desc limit ${limit + 1}`;
+
+/** All of them: an organization has a thousand at most. */
+export const allMembers = (tx: Tx, org: string): Promise<Member[]> => rows(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} order by m.user_id desc`;
 
 export const membersOf = async (tx: Tx, org: string): Promise<ReadonlyMap<string, Member>> =>
-  new Map((await listMembers(tx, org)).map((member) => [member.id, member]));
+  new Map((await allMembers(tx, org)).map((member) => [member.id, member]));
+
+/** Members and open invitations together. */
+export const countPlaces = (tx: Tx, org: string): Promise<number> => run(tx)`
+  select 1 from identity.member where org_id = ${org}
+   union all select 1 from identity.invitation where org_id = ${org} and expires_at > kernel.now()`;
 
 export const countOwners = (tx: Tx, org: string): Promise<number> =>
   run(tx)`select 1 from identity.member where org_id = ${org} and role = 'owner'`;
 
-/** Until the transaction ends, the member cannot be removed. False: no member. */
-export const shareMember = async (tx: Tx, org: string, user: string): Promise<boolean> =>
-  (await run(tx)`select 1 from identity.member where org_id = ${org} and user_id = ${user} for share`) > 0;
+/** Until the transaction ends, the member cannot be removed, and is given nothing else. False: no member. */
+export const lockMember = async (tx: Tx, org: string, user: string): Promise<boolean> =>
+  (await run(tx)`select 1 from identity.member where org_id = ${org} and user_id = ${user} for no key update`) > 0;
 
 /** False: a member already. */
 export const insertMember = async (tx: Tx, org: string, user: string, role: OrganizationRole): Promise<boolean> =>

@@ -11,6 +11,8 @@ const columns = sql`id, name, description, permissions`;
 export const customRoles = (tx: Tx, org: string): Promise<CustomRole[]> => rows(tx, RoleRow)`
   select ${columns} from identity.custom_role where org_id = ${org} order by id desc`;
 
+export const countRoles = (tx: Tx, org: string): Promise<number> => run(tx)`select 1 from identity.custom_role where org_id = ${org}`;
+
 export const lockRole = (tx: Tx, org: string, id: string) => row(tx, RoleRow)`
   select ${columns} from identity.custom_role where org_id = ${org} and id = ${id} for update`;
 

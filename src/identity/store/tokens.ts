@@ -79,7 +79,21 @@ export const scopesOf = async (tx: Tx, org: string, ids: readonly string[]) =>
 /** Some of those that have been over for so many days. What one of them minted was over no later. */
 export const deleteExpired = (tx: Tx, days: number, most: number): Promise<number> => run(tx)`
   delete from identity.token where (org_id, id) in (
-    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by id limit ${most}
+    select org_id, id from identity.token where expires_at < kernel.now() - make_interval(days => ${days}) order by expires_at limit ${most}
+       for update skip locked)`;
+
+const HeldRow = Type.Object({ live: Type.Integer(), over: Type.Integer() });
+
+/** How many tokens of a locked member are not over, and how many are; it counts no further than to `most`. */
+export const countTokens = async (tx: Tx, org: string, user: string, most: number) =>
+  (await row(tx, HeldRow)`
+    select count(*) filter (where expires_at > kernel.now()) as live, count(*) filter (where expires_at <= kernel.now()) as over
+      from (select expires_at from identity.token where org_id = ${org} and user_id = ${user} order by id desc limit ${most}) t`)!;
+
+/** Some of the oldest of a member's tokens that are over, before their time: there are too many of them. */
+export const deleteOldestOver = (tx: Tx, org: string, user: string, many: number): Promise<number> => run(tx)`
+  delete from identity.token where org_id = ${org} and id in (
+    select id from identity.token where org_id = ${org} and user_id = ${user} and expires_at <= kernel.now() order by id limit ${many}
        for update skip locked)`;
 
 const SeenRow = Type.Object({ id: Type.String(), org_id: Type.String(), user_id: Type.String(), written: Type.Boolean() });

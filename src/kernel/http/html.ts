@@ -1,17 +1,36 @@
+import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 
 /** Whatever people wrote, as text: in an element or an attribute. */
 export const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-const style =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.6rem 1.2rem}pre{padding:1rem;border:1px solid;overflow-x:auto}';
+// One column that fits a phone; long words break rather than stick out. The button is as wide as a thumb needs.
+const style = [
+  ':root{color-scheme:light dark;--ink:#1f2328;--ground:#fff;--faint:#59636e;--line:#d1d9e0;--act:#0550ae;--on-act:#fff}',
+  '@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--ground:#0d1117;--faint:#9198a1;--line:#3d444d;--act:#4493f8;--on-act:#0d1117}}',
+  '*{box-sizing:border-box}',
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--ground);overflow-wrap:anywhere}',
+  'h1{font-size:1.4rem;line-height:1.3}h2{font-size:1.1rem}',
+  'button{font:inherit;font-weight:600;min-height:3rem;padding:.6rem 1.5rem;border:0;border-radius:.4rem;color:var(--on-act);background:var(--act);cursor:pointer}',
+  '@media(max-width:30rem){button{width:100%}}',
+  'a{color:var(--act)}a:focus-visible,button:focus-visible{outline:3px solid var(--ink);outline-offset:2px}',
+  'pre,.words{white-space:pre-wrap}pre{padding:1rem;border:1px solid var(--line)}.faint{color:var(--faint)}ul{padding-left:1.2rem}',
+].join('');
 
-/** A small page for a person: no script, nothing from elsewhere. `title` is text, `body` is markup. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** A small page for a person: no script, nothing from elsewhere, in the colours they prefer. `title` is text, `body` is markup. */
 export const sendPage = (reply: FastifyReply, status: number, title: string, body: string) =>
   reply
     .code(status)
-    .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'")
+    .header('Content-Security-Policy', policy)
     .type('text/html; charset=utf-8')
     .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width"><style>${style}</style></head><body><h1>${escaped(title)}</h1>${body}</body></html>`,
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><style>${style}</style></head><body><main><h1>${escaped(title)}</h1>${body}</main></body></html>`,
     );

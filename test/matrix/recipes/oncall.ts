@@ -64,6 +64,12 @@ const override: Maker = async (kitchen) => {
   return { params: { ...its.params, oid: id } };
 };
 
+const calendarLink: Maker = async (kitchen) => {
+  const its = await schedule(kitchen);
+  const { id } = await made201(kitchen.at.post(`/oncall/schedules/${its.params.id}/calendar-links`, { name: unique('link') }));
+  return { params: { ...its.params, linkId: id } };
+};
+
 export const oncall: Recipes = {
   listSchedules: { lists: schedule },
   createSchedule: {
@@ -84,6 +90,9 @@ export const oncall: Recipes = {
   removeScheduleOverride: { make: override },
   listScheduleShifts: { make: schedule },
   getScheduleCalendar: { make: schedule },
+  listCalendarLinks: { make: schedule },
+  createCalendarLink: { make: schedule, body: () => ({ name: unique('link') }) },
+  revokeCalendarLink: { make: calendarLink },
   getPagingSettings: {},
   savePagingSettings: { body: () => ({ rules: [{ channel: 'email', delaySeconds: 0 }] }) },
   getProvider: {},
@@ -125,6 +134,7 @@ export const oncall: Recipes = {
   setServicePolicy: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
   updateOncallService: { make: service, body: attached, cases: { "other's policy": { body: foreignPolicy } } },
   previewServiceEscalation: { make: service },
+  examineOncall: { lists: service },
   listAlertSources: { lists: source },
   createAlertSource: {
     body: onService(() => ({ name: unique('source') })),

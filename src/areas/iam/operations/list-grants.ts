@@ -2,11 +2,14 @@ import { iam } from '../../../../contract/iam.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import * as store from '../../../identity/store/grants.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
+import { cutSlice, sliceOf } from '../../../kernel/slice.ts';
 import { grantView } from '../views/grant.ts';
 
 export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);
-    return ok({ grants: (await store.listGrants(tx, ctx.org, query.subject ?? null)).map((g) => grantView(g, custom)) });
+    const slice = sliceOf(query);
+    const { items, cursor } = cutSlice(await store.listGrants(tx, ctx.org, query.subject ?? null, slice), slice, (g) => g.id);
+    return ok({ grants: items.map((g) => grantView(g, custom)), ...(cursor ? { cursor } : {}) });
   }),
 );

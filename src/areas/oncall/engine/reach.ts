@@ -4,6 +4,7 @@ import type { Means } from '../clients/channels/channel.ts';
 import { type ChannelName, channels, type Reach } from '../rules/channels.ts';
 import { type ProviderRow, provider, takenIds } from '../store/provider.ts';
 import { isStopped } from '../store/settings.ts';
+import { describeAlerts } from './pages/describe-alerts.ts';
 import { openAccount } from './provider.ts';
 
 type Settings = Pick<App, 'config' | 'secrets'>;
@@ -11,15 +12,17 @@ type Settings = Pick<App, 'config' | 'secrets'>;
 const hasRelay = ({ config }: Pick<App, 'config'>) => Boolean(config.smtp_relay);
 const providerState = (found: ProviderRow | undefined): Reach['provider'] => (!found ? 'none' : found.broken === null ? 'works' : 'broken');
 
+/** For whoever knows the rest of several people of one organization: each of them as they could be reached now. */
+export async function reachOfKnown(tx: Tx, app: Pick<App, 'config'>, org: string) {
+  const common = { provider: providerState(await provider(tx, org)), relay: hasRelay(app) };
+  return ({ email, phone, stopped }: Pick<Reach, 'email' | 'phone' | 'stopped'>): Reach => ({ ...common, email, phone, stopped });
+}
+
 /** For whoever looks at several people of one organization: each of them as they could be reached now. */
 export async function reachOfMembers(tx: Tx, app: Pick<App, 'config'>, org: string) {
-  const common = { provider: providerState(await provider(tx, org)), relay: hasRelay(app) };
-  return async (person: { id: string; email: string; phone: string | null }): Promise<Reach> => ({
-    ...common,
-    email: person.email,
-    phone: person.phone,
-    stopped: await isStopped(tx, org, person.id),
-  });
+  const reachOf = await reachOfKnown(tx, app, org);
+  return async ({ id, email, phone }: { id: string; email: string; phone: string | null }): Promise<Reach> =>
+    reachOf({ email, phone, stopped: await isStopped(tx, org, id) });
 }
 
 /** Somebody who saves their settings: doing so lifts an earlier STOP. */
@@ -40,7 +43,7 @@ export async function findWay(
   db: Db,
   app: Settings,
   org: string,
-  page: { channel: ChannelName; user_id: string; address: string | null },
+  page: { channel: ChannelName; user_id: string; incident_id: string; address: string | null },
 ): Promise<Way> {
   const { goesTo } = channels[page.channel];
   const [account, stopped] =
@@ -50,6 +53,8 @@ export async function findWay(
     means: {
       account: account && openAccount(app, org, account),
       claimed: (providerIds) => db.read((tx) => takenIds(tx, org, providerIds)),
+      // A page matters more than what it tells.
+      alerts: () => db.read((tx) => describeAlerts(tx, org, page.incident_id)).catch(() => ({ alerts: [], moreAlerts: 0 })),
     },
   };
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { App } from '../../../kernel/app.ts';
-import { escaped, sendPage } from '../../../kernel/http/html.ts';
+import { sendPage } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { confirmPage } from '../engine/page-reports.ts';
+import { describeAlerts } from '../engine/pages/describe-alerts.ts';
 import { acknowledge } from '../engine/settle.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
+import { ackView } from '../views/ack-page.ts';
 
 type Route = { Params: { link: string } };
 
@@ -14,12 +16,8 @@ export function ackPage(server: FastifyInstance, app: App) {
   server.get<Route>('/oncall/ack/:link', async (request, reply) => {
     const found = await incidentOf(app, request.params.link);
     if (!found) return unknown(reply);
-    const { title, service_name, status, acknowledged_by, resolved_by } = found.incident;
-    const state =
-      status === 'open'
-        ? '<form method="post"><button>Acknowledge</button></form>'
-        : `<p>${status === 'resolved' ? 'Resolved' : 'Acknowledged'} by ${escaped((resolved_by ?? acknowledged_by)?.label ?? 'somebody')}.</p>`;
-    return sendPage(reply, 200, `${service_name}: ${title}`, `<p>Paged: ${escaped(found.page.label)}</p>${state}`);
+    const { incident, page, fires } = found;
+    return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
   });
 
   server.post<Route>('/oncall/ack/:link', async (request, reply) => {
@@ -44,7 +42,7 @@ async function incidentOf(app: App, link: string) {
   return app.db.read(async (tx) => {
     const paged = await pageById(tx, named.org, named.pageId);
     const incident = paged && (await incidentById(tx, named.org, paged.incident_id));
-    return incident && { org: named.org, page: paged, incident };
+    return incident && { org: named.org, page: paged, incident, fires: await describeAlerts(tx, named.org, incident.id) };
   });
 }
 

@@ -19,6 +19,8 @@ export interface Reach {
 
 /** A thing without which a page does not arrive, in the words of everybody who notices that it is missing. */
 interface Need {
+  /** In the doctor's findings. */
+  code: 'no-address' | 'no-relay' | 'no-provider' | 'dead-channel';
   isMet(reach: Reach): boolean;
   /** In a preview. */
   warning: string;
@@ -29,17 +31,20 @@ interface Need {
 }
 
 const mailbox: Need = {
+  code: 'no-address',
   isMet: ({ email }) => Boolean(email),
   warning: 'this person has no email address',
   failure: (person) => `${person} has no email address`,
 };
 
 const relay: Need = {
+  code: 'no-relay',
   isMet: (reach) => reach.relay,
   warning: 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
 };
 
 const provider: Need = {
+  code: 'no-provider',
   isMet: (reach) => reach.provider !== 'none',
   warning: 'no-credential: the organization has no SMS and voice provider; set one',
   refusal: {
@@ -50,6 +55,7 @@ const provider: Need = {
 };
 
 const phone: Need = {
+  code: 'no-address',
   isMet: (reach) => Boolean(reach.phone),
   warning: 'this person has given no phone number',
   refusal: {
@@ -60,11 +66,13 @@ const phone: Need = {
 };
 
 const credential: Need = {
+  code: 'dead-channel',
   isMet: (reach) => reach.provider !== 'broken',
   warning: 'the provider refused the organization’s credential when it was last used; set it again',
 };
 
 const consent: Need = {
+  code: 'dead-channel',
   isMet: (reach) => !reach.stopped,
   warning: 'this phone replied STOP; its owner must save their paging settings again',
   failure: (person) => `${person} texted STOP; saving the paging settings again lifts it`,
@@ -100,9 +108,12 @@ export const pageAsSubject = (channel: ChannelName): string => {
 /** The mailbox or the phone that a page by this channel goes to; null while the person has none. */
 export const addressOf = (channel: ChannelName, person: Pick<Reach, 'email' | 'phone'>): string | null => person[channels[channel].goesTo];
 
+/** The first thing that a page by this channel needs and that is missing. */
+export const missingFor = (channel: ChannelName, reach: Reach): Pick<Need, 'code' | 'warning'> | undefined =>
+  channels[channel].needs.find((need) => !need.isMet(reach));
+
 /** What would keep a page by this channel from arriving. */
-export const warningOf = (channel: ChannelName, reach: Reach): string | undefined =>
-  channels[channel].needs.find((need) => !need.isMet(reach))?.warning;
+export const warningOf = (channel: ChannelName, reach: Reach): string | undefined => missingFor(channel, reach)?.warning;
 
 /** Why rules with these channels cannot be saved. What the person can mend themselves is told before what others must do. */
 export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { status: 400 | 409; sentence: string } | undefined {

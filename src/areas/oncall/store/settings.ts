@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 
-const Rules = Type.Array(
+export const Rules = Type.Array(
   Type.Object({
     channel: Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] }),
     delaySeconds: Type.Integer(),
@@ -11,12 +11,13 @@ const Rules = Type.Array(
 const SettingsRow = Type.Object({ phone: Type.Union([Type.String(), Type.Null()]), rules: Rules });
 export type Wishes = Static<typeof SettingsRow>;
 
-/** How a person wants to be paged: an email at once until they say otherwise. */
+/** Of somebody who has not said how they want to be paged: an email at once. */
+export const unsaidWishes: Wishes = { phone: null, rules: [{ channel: 'email', delaySeconds: 0 }] };
+
+/** How a person wants to be paged. */
 export const rulesOf = async (tx: Tx, org: string, userId: string): Promise<Wishes> =>
-  (await row(tx, SettingsRow)`select phone, rules from oncall.paging_settings where org_id = ${org} and user_id = ${userId}`) ?? {
-    phone: null,
-    rules: [{ channel: 'email', delaySeconds: 0 }],
-  };
+  (await row(tx, SettingsRow)`select phone, rules from oncall.paging_settings where org_id = ${org} and user_id = ${userId}`) ??
+  unsaidWishes;
 
 /** Saving again lifts an earlier STOP: the person asks for messages anew. */
 export const saveSettings = async (tx: Tx, org: string, userId: string, { phone, rules }: Wishes): Promise<Wishes> =>

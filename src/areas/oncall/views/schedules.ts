@@ -1,4 +1,5 @@
 import { onCallAt } from '../rules/rotation.ts';
+import type { CalendarLink } from '../store/calendar-links.ts';
 import { type OverrideRow, overrideOf, rotationOf, type ScheduleRow } from '../store/schedules.ts';
 
 /** A schedule as callers see it, with who is on call at `at`. */
@@ -16,3 +17,5 @@ export function scheduleView(schedule: ScheduleRow, rows: OverrideRow[], at: str
     createdAt: schedule.created_at,
   };
 }
+
+export const calendarLinkView = ({ id, name, created_at }: CalendarLink) => ({ id, name, createdAt: created_at });

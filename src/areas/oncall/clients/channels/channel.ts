@@ -1,4 +1,5 @@
 import type { ChannelName } from '../../rules/channels.ts';
+import type { PageWords } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
 
 /** One page on its way to one person. */
@@ -30,6 +31,8 @@ export interface Means {
   account: ProviderAccount | undefined;
   /** Which of the provider's ids are known to belong to a page already. */
   claimed(providerIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** What fires, for a channel that has room to tell of it. */
+  alerts(): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>>;
 }
 
 export interface Sent {

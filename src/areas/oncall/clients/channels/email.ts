@@ -1,24 +1,17 @@
 import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
+import { pageSubject, pageText } from '../../rules/page-mail.ts';
 import { type Channel, PageFailed } from './channel.ts';
 
 /** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
 export const makeEmail = (mail: Mail): Channel => ({
-  send: async (page) => {
-    const { incident, ackUrl } = page;
+  send: async (page, means) => {
+    const { incident } = page;
     try {
       await mail.deliver({
         id: `page-${page.id}`,
         to: page.address,
-        subject: `[${incident.serviceName}] ${incident.title}`,
-        text: [
-          `${incident.serviceName}: ${incident.title}`,
-          ...(incident.description ? ['', incident.description] : []),
-          '',
-          'You are paged. Acknowledge, and nobody else is:',
-          ackUrl,
-          '',
-          `Incident ${incident.id}`,
-        ].join('\n'),
+        subject: pageSubject(page),
+        text: pageText({ ...page, ...(await means.alerts()) }),
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Quarterdeck-Incident': incident.id, 'X-Priority': '1', Importance: 'high' },
       });
       return { state: 'sent' };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { browser } from '../browser.ts';
+import { browser } from '../../../../../test/harness/browser.ts';
 import { demo } from '../demo.ts';
 import { form, house, incident, page as makePage, publish, service, shows, takeDatabase } from '../support.ts';
 

@@ -1,0 +1,76 @@
+import { membersOf } from '../../../../identity/store/members.ts';
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { now } from '../../../../kernel/time.ts';
+import type { ServiceRow } from '../../../services/index.ts';
+import { type ChannelName, missingFor } from '../../rules/channels.ts';
+import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
+import { shiftsBetween } from '../../rules/rotation.ts';
+import { lastFailures, stepsOfServices, wishesOf } from '../../store/doctor.ts';
+import { rotasOf } from '../../store/schedules.ts';
+import { unsaidWishes } from '../../store/settings.ts';
+import { reachOfKnown } from '../reach.ts';
+
+export type Examined = { service: ServiceRow } & Diagnosis;
+
+/** Of a schedule with more in seven days, the rest is taken as if it were not there. */
+const mostOverrides = 200;
+/** A call that nobody answers has failed as well, which says nothing of the channel. */
+const telling: readonly ChannelName[] = ['email', 'sms'];
+const failureDays = 7;
+
+/** Each of these services, as it would be paged for. A few statements, however many they are. */
+export async function examineServices(tx: Tx, app: Pick<App, 'config'>, org: string, services: readonly ServiceRow[]) {
+  const at = await now(tx);
+  const until = new Date(Date.parse(at) + foreseenDays * 86_400_000).toISOString();
+  const attached = await stepsOfServices(
+    tx,
+    org,
+    services.map((s) => s.id),
+  );
+  const targets = attached.flatMap(({ steps }) => steps.map((step) => step.target));
+  const idsOf = (kind: 'schedule' | 'user') => [...new Set(targets.filter((t) => t.kind === kind).map((t) => t.id))];
+  const rotas = await rotasOf(tx, org, idsOf('schedule'), at, until, mostOverrides);
+  const schedules = new Map(
+    [...rotas].map(([id, { name, rotation, overrides }]) => [id, { name, shifts: shiftsBetween(rotation, overrides, at, until) }]),
+  );
+  const everybody = [...idsOf('user'), ...[...schedules.values()].flatMap(({ shifts }) => shifts.map((s) => s.userId))];
+  const people = await findPeople(tx, app, org, [...new Set(everybody)]);
+
+  const world: World = { at, until, person: (id) => people.get(id), schedule: (id) => schedules.get(id) };
+  const policies = new Map(attached.map(({ service_id, steps }) => [service_id, { steps }]));
+  const examined: Examined[] = services.map((service) => ({ service, ...diagnose(policies.get(service.id), world) }));
+  return { at, examined };
+}
+
+/** How each of these people could be reached now; those who are no members are left out. */
+async function findPeople(tx: Tx, app: Pick<App, 'config'>, org: string, ids: readonly string[]) {
+  const [members, wishes, failures, reachOf] = await Promise.all([
+    membersOf(tx, org),
+    wishesOf(tx, org, ids),
+    lastFailures(tx, org, ids, telling, failureDays),
+    reachOfKnown(tx, app, org),
+  ]);
+  const wished = new Map(wishes.map((w) => [w.user_id, w]));
+  const failed = new Map(failures.map((f) => [`${f.user_id} ${f.channel}`, f]));
+  return new Map(
+    ids.flatMap((id) => {
+      const member = members.get(id);
+      if (!member) return [];
+      const { phone, rules, stopped } = wished.get(id) ?? { ...unsaidWishes, stopped: false };
+      const reach = reachOf({ email: member.email, phone, stopped });
+      const ways = rules.map(({ channel, delaySeconds }): Way => {
+        const missing = missingFor(channel, reach);
+        const problem = missing ? { code: missing.code, sentence: missing.warning } : failureOf(channel, failed.get(`${id} ${channel}`));
+        return { channel, delaySeconds, problem };
+      });
+      return [[id, { label: member.name || member.email, ways }] as const];
+    }),
+  );
+}
+
+const failureOf = (channel: ChannelName, last: { error: string | null; at: string } | undefined): Problem | undefined =>
+  last && {
+    code: 'dead-channel',
+    sentence: `the last page by ${channel} failed on ${last.at.slice(0, 10)}: ${last.error ?? 'no reason is known'}`,
+  };

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { ownersOf } from '../../../../identity/store/members.ts';
+import { findOrg } from '../../../../identity/store/organizations.ts';
+import type { App } from '../../../../kernel/app.ts';
+import type { Db } from '../../../../kernel/db/index.ts';
+import { enqueueMany, type Job, job } from '../../../../kernel/jobs/index.ts';
+import { NotDelivered } from '../../../../kernel/mail.ts';
+import { cutSlice } from '../../../../kernel/slice.ts';
+import { now } from '../../../../kernel/time.ts';
+import { sliceServices } from '../../../services/index.ts';
+import { whenToTell } from '../../rules/doctor.ts';
+import { asLine } from '../../rules/page-mail.ts';
+import { type Found, findReport, saveReport, sliceUsers } from '../../store/doctor.ts';
+import { type Examined, examineServices } from './examine.ts';
+
+const sliceSize = 50;
+/** Beyond these an organization's further services are asked for by `GET /oncall/doctor` only, and the mail says so. */
+const mostServices = 5_000;
+/** Services that a mail names, and owners who get one. */
+const mostNamed = 50;
+const mostOwners = 20;
+
+interface Examination extends Found {
+  /** With anything wrong, paged or not. */
+  troubled: number;
+  named: Examined[];
+  isCut: boolean;
+}
+
+/** All services of an organization, some at a time, each slice a transaction of its own. */
+async function examineOrganization(db: Db, app: App, org: string, signal: AbortSignal): Promise<Examination> {
+  const found = { services: 0, unpaged: 0, troubled: 0, named: [] as Examined[] };
+  const hash = createHash('sha256');
+  let after: string | null = null;
+  do {
+    signal.throwIfAborted();
+    const slice: { limit: number; after: string | null } = { limit: sliceSize, after };
+    const examined = await db.read(async (tx) => {
+      const { items, cursor } = cutSlice(await sliceServices(tx, org, '*', slice), slice, (s) => s.id);
+      after = cursor ? items.at(-1)!.id : null;
+      return (await examineServices(tx, app, org, items)).examined;
+    });
+    for (const one of examined) {
+      found.services++;
+      if (!one.by) found.unpaged++;
+      if (!one.problems.length) continue;
+      found.troubled++;
+      // By what is wrong, not by its words: a gap that comes a day nearer is no news.
+      hash.update(JSON.stringify([one.service.id, Boolean(one.by), [...new Set(one.problems.map((p) => p.code))].sort()]));
+      if (found.named.length < mostNamed) found.named.push(one);
+    }
+  } while (after && found.services < mostServices);
+  return { ...found, digest: hash.digest('hex').slice(0, 32), isCut: after !== null };
+}
+
+/**
+ * Examines an organization and writes to its owners, if there is something to tell. Safe to run twice: a mail that is sent twice in a day
+ * carries one Message-ID. What could not be sent is on record for `GET /oncall/doctor`, and tried again an hour later.
+ */
+export const doctorJob: Job<unknown, unknown> = job(
+  'oncall.doctor',
+  { maxAttempts: 5 },
+  async ({ app, db, org: given, signal, finishWith }) => {
+    const org = given!;
+    const found = await examineOrganization(db, app, org, signal);
+    const { report, at } = await db.read(async (tx) => ({ report: await findReport(tx, org), at: await now(tx) }));
+    const when = whenToTell(report, found, at);
+    if (when !== 'now') {
+      await finishWith((tx) => saveReport(tx, org, found, { is: when === 'never' ? 'calm' : 'early' }));
+      return;
+    }
+    const why = await tellOwners(db, app, org, found, at);
+    await finishWith((tx) => saveReport(tx, org, found, why === undefined ? { is: 'told' } : { is: 'not-told', why }));
+  },
+);
+
+/** Undefined: at least one of them has it. */
+async function tellOwners(db: Db, app: App, org: string, found: Examination, at: string): Promise<string | undefined> {
+  const { owners, name } = await db.read(async (tx) => ({
+    owners: await ownersOf(tx, org, mostOwners),
+    name: (await findOrg(tx, org)).name,
+  }));
+  const text = mailText(found, app.publicUrl());
+  const subject = asLine(
+    found.unpaged
+      ? `[${name}] nobody would be paged for ${found.unpaged} of ${found.services} services`
+      : `[${name}] ${found.troubled ? 'on-call needs a look' : 'on-call is well again'}`,
+    200,
+  );
+  let taken = 0;
+  let why = 'the organization has no owner';
+  for (const owner of owners) {
+    try {
+      await app.mail.deliver({
+        id: `doctor-${org}-${at.slice(0, 10)}-${owner.id}`,
+        to: owner.email,
+        subject,
+        text,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      });
+      taken++;
+    } catch (error) {
+      if (!(error instanceof NotDelivered)) throw error;
+      why = error.message;
+    }
+  }
+  return taken ? undefined : why;
+}
+
+function mailText({ services, unpaged, troubled, named, isCut }: Examination, publicUrl: string): string {
+  const lines = named.flatMap(({ service, by, problems }) => [
+    '',
+    `${asLine(service.name, 100)}: ${by ? `${asLine(by.label, 100)} would be paged by ${by.channel}` : 'NOBODY would be paged'}`,
+    ...problems.map((p) => `  - ${asLine(p.sentence, 300)}`),
+  ]);
+  return [
+    troubled
+      ? `If an incident opened now, nobody would be paged for ${unpaged} of ${services} services; ${troubled} need a look.`
+      : `Somebody would be paged for each of ${services} services again.`,
+    ...lines,
+    ...(troubled > named.length ? ['', `${troubled - named.length} more services need a look.`] : []),
+    ...(isCut ? ['', `Only the newest ${services} services were looked at.`] : []),
+    '',
+    `The same at any time: quarterdeck oncall doctor, or GET ${publicUrl}/api/v1/oncall/doctor`,
+  ].join('\n');
+}
+
+const usersAtOnce = 100;
+
+/** A job for each organization that uses on-call and whose day has come. */
+export async function examineWhoeverIsDue(db: Db, signal: AbortSignal): Promise<void> {
+  let after = '';
+  for (let found = usersAtOnce; found === usersAtOnce && !signal.aborted; ) {
+    const users = await db.write(async (tx) => {
+      const slice = await sliceUsers(tx, after, usersAtOnce);
+      await enqueueMany(
+        tx,
+        doctorJob,
+        slice.filter((u) => u.due).map((u) => ({ key: u.org_id, org: u.org_id })),
+      );
+      return slice;
+    });
+    found = users.length;
+    after = users.at(-1)?.org_id ?? after;
+  }
+}

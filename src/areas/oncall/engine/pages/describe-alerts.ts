@@ -1,0 +1,18 @@
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { asLink, mostInPage, type PageWords } from '../../rules/page-mail.ts';
+import { alertsForPage } from '../../store/page-alerts.ts';
+
+/** What fires in an incident, as far as a page tells of it. */
+export async function describeAlerts(tx: Tx, org: string, incidentId: string): Promise<Pick<PageWords, 'alerts' | 'moreAlerts'>> {
+  const found = await alertsForPage(tx, org, incidentId, mostInPage);
+  return {
+    alerts: found.map((a) => ({
+      title: a.title,
+      labels: a.labels,
+      moreLabels: a.more_labels,
+      runbook: asLink(a.runbook),
+      source: asLink(a.generator_url),
+    })),
+    moreAlerts: Math.max(0, (found[0]?.firing ?? 0) - found.length),
+  };
+}

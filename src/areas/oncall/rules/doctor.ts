@@ -1,0 +1,133 @@
+// Would somebody be paged for a service: now, and at every moment of the next days? Pure: whoever asks brings what is known.
+import type { ChannelName } from './channels.ts';
+import type { Shift } from './rotation.ts';
+import type { Policy, Step } from './walk.ts';
+
+export const foreseenDays = 7;
+const mostProblems = 20;
+const mostGaps = 3;
+
+export type ProblemCode = 'no-policy' | 'nobody-on-call' | 'not-a-member' | 'no-address' | 'no-relay' | 'no-provider' | 'dead-channel';
+
+export interface Problem {
+  code: ProblemCode;
+  sentence: string;
+}
+
+/** One rule of somebody's, with what keeps its pages from arriving. */
+export interface Way {
+  channel: ChannelName;
+  delaySeconds: number;
+  problem: Problem | undefined;
+}
+
+export interface World {
+  at: string;
+  until: string;
+  /** Undefined: no member. */
+  person(userId: string): { label: string; ways: readonly Way[] } | undefined;
+  /** Undefined: no such schedule. */
+  schedule(id: string): { name: string; shifts: readonly Shift[] } | undefined;
+}
+
+export interface Diagnosis {
+  /** The first page that would arrive. */
+  by: { step: number; userId: string; label: string; channel: ChannelName; afterSeconds: number } | undefined;
+  problems: Problem[];
+}
+
+interface Turn {
+  userId: string;
+  label: string;
+  from: string;
+  to: string;
+  /** In a sentence: whose turn it is. */
+  who: string;
+}
+
+export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World): Diagnosis {
+  if (!policy)
+    return { by: undefined, problems: [{ code: 'no-policy', sentence: 'no escalation policy is attached; attach one to the service' }] };
+  const problems = new Map<string, Problem>();
+  const note = (code: ProblemCode, sentence: string) => problems.set(sentence, { code, sentence });
+  const covered: { from: string; to: string }[] = [];
+  let by: Diagnosis['by'];
+  let waited = 0;
+
+  for (const [index, step] of policy.steps.entries()) {
+    let isReachedNow = false;
+    for (const turn of turnsOf(step, world, note)) {
+      const person = world.person(turn.userId);
+      if (!person) {
+        note('not-a-member', `${turn.who} is no member any more`);
+        continue;
+      }
+      const label = turn.label || person.label;
+      for (const { problem } of person.ways) if (problem) note(problem.code, `${label}: ${problem.sentence}`);
+      const first = firstThatWorks(person.ways);
+      if (first) covered.push(turn);
+      if (turn.from > world.at) continue;
+      isReachedNow = true;
+      const afterSeconds = waited + (first?.delaySeconds ?? 0);
+      if (first && (!by || afterSeconds < by.afterSeconds))
+        by = { step: index + 1, userId: turn.userId, label, channel: first.channel, afterSeconds };
+    }
+    if (isReachedNow) waited += step.waitSeconds; // a step that reaches nobody goes on at once
+  }
+  const gaps = gapsOf(covered, world);
+  return { by, problems: [...gaps, ...problems.values()].slice(0, mostProblems) };
+}
+
+/** Who would be paged by a step, from now on. */
+function turnsOf({ target }: Step, { at, until, schedule }: World, note: (code: ProblemCode, sentence: string) => unknown): Turn[] {
+  if (target.kind === 'user') return [{ userId: target.id, label: target.label, from: at, to: until, who: target.label || target.id }];
+  const found = schedule(target.id);
+  const name = found?.name ?? (target.label || target.id);
+  if (!found?.shifts.length) {
+    note('nobody-on-call', `nobody is on call in the schedule ${name} in the next ${foreseenDays} days`);
+    return [];
+  }
+  return found.shifts.map(({ userId, label, startsAt, endsAt }) => ({
+    userId,
+    label,
+    from: startsAt,
+    to: endsAt,
+    who: `${label || userId}, on call in the schedule ${name} from ${shown(startsAt)},`,
+  }));
+}
+
+const firstThatWorks = (ways: readonly Way[]): Way | undefined =>
+  ways.filter((way) => !way.problem).toSorted((a, b) => a.delaySeconds - b.delaySeconds)[0];
+
+/** When no step reaches anybody. */
+function gapsOf(covered: readonly { from: string; to: string }[], { at, until }: World): Problem[] {
+  const gaps: [from: string, to: string][] = [];
+  let reached = at;
+  for (const { from, to } of covered.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (from > reached) gaps.push([reached, from]);
+    if (to > reached) reached = to;
+  }
+  if (reached < until) gaps.push([reached, until]);
+  return gaps.slice(0, mostGaps).map(([from, to]) => ({
+    code: 'nobody-on-call',
+    sentence:
+      from === at && to === until
+        ? `no step of the policy would reach anybody in the next ${foreseenDays} days`
+        : `no step of the policy would reach anybody ${from === at ? 'now' : `from ${shown(from)}`}, until ${shown(to)}`,
+  }));
+}
+
+const shown = (instant: string) => `${instant.slice(0, 16).replace('T', ' ')} UTC`;
+
+/** What is known of an organization's last examination. */
+export interface Told {
+  told_at: string | null;
+  told_digest: string | null;
+}
+
+/** Once a day at most: while something is wrong, and when it is not any more. `later`: there is something, and its time has not come. */
+export function whenToTell(before: Told | undefined, found: { troubled: number; digest: string }, at: string): 'now' | 'later' | 'never' {
+  const isChanged = Boolean(before?.told_digest) && before?.told_digest !== found.digest;
+  if (!found.troubled && !isChanged) return 'never';
+  return before?.told_at && Date.parse(at) - Date.parse(before.told_at) < 23 * 3_600_000 ? 'later' : 'now';
+}

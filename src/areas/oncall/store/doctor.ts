@@ -1,0 +1,85 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { type ChannelName, channelNames } from '../rules/channels.ts';
+import type { Step } from '../rules/walk.ts';
+import { Rules } from './settings.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const StepsRow = Type.Object({ service_id: Type.String(), steps: Type.Unsafe<Step[]>({ type: 'array' }) });
+/** What incidents of these services would walk now. */
+export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, StepsRow)`
+  select s.service_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
+   where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
+
+const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Rules, stopped: Type.Boolean() });
+/** How these people want to be paged, those who said so. */
+export const wishesOf = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, WishesRow)`
+  select user_id, phone, rules, phone_stopped_at is not null as stopped from oncall.paging_settings
+   where org_id = ${org} and user_id = any(${userIds}::text[])`;
+
+const FailureRow = Type.Object({
+  user_id: Type.String(),
+  channel: Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] }),
+  error: nullable(Type.String()),
+  at: Type.String(),
+});
+/** Of these people and channels, those whose last page failed, not longer ago than so many days. */
+export const lastFailures = (tx: Tx, org: string, userIds: readonly string[], channels: readonly ChannelName[], days: number) =>
+  rows(tx, FailureRow)`
+    select u.id as user_id, c.name as channel, p.error, p.due_at as at
+      from unnest(${userIds}::text[]) u(id) cross join unnest(${channels}::text[]) c(name)
+      cross join lateral (
+        select state, error, due_at from oncall.page
+         where org_id = ${org} and user_id = u.id and channel = c.name and state in ('sent', 'delivered', 'confirmed', 'failed')
+         order by due_at desc limit 1) p
+     where p.state = 'failed' and p.due_at > kernel.now() - make_interval(days => ${days})`;
+
+const ReportRow = Type.Object({
+  examined_at: Type.String(),
+  services: Type.Integer(),
+  unpaged: Type.Integer(),
+  told_at: nullable(Type.String()),
+  told_digest: nullable(Type.String()),
+  not_told: nullable(Type.String()),
+});
+export type ReportRow = Static<typeof ReportRow>;
+
+export const findReport = (tx: Tx, org: string) => row(tx, ReportRow)`
+  select examined_at, services, unpaged, told_at, told_digest, not_told from oncall.doctor_report where org_id = ${org}`;
+
+export interface Found {
+  services: number;
+  unpaged: number;
+  digest: string;
+}
+
+/** What was found now, and, if so, that the owners know it: `calm` when there was nothing to tell. */
+export const saveReport = (
+  tx: Tx,
+  org: string,
+  f: Found,
+  how: { is: 'told' } | { is: 'not-told'; why: string } | { is: 'calm' } | { is: 'early' },
+) => run(tx)`
+  insert into oncall.doctor_report as r (org_id, examined_at, services, unpaged, digest, told_at, told_digest, not_told)
+  values (${org}, kernel.now(), ${f.services}, ${f.unpaged}, ${f.digest}, case when ${how.is === 'told'} then kernel.now() end,
+          case when ${how.is === 'told' || how.is === 'calm'} then ${f.digest} end, ${how.is === 'not-told' ? how.why : null})
+  on conflict (org_id) do update
+     set examined_at = excluded.examined_at, services = excluded.services, unpaged = excluded.unpaged, digest = excluded.digest,
+         told_at = coalesce(excluded.told_at, r.told_at), told_digest = coalesce(excluded.told_digest, r.told_digest), not_told = excluded.not_told`;
+
+const OrgRow = Type.Object({ org_id: Type.String(), due: Type.Boolean() });
+/**
+ * Organizations that use on-call, in order, from one on; and whether a day has passed since they were examined, or an hour since their
+ * owners could not be written to. It steps from one organization to the next by index, however much each of them has.
+ */
+export const sliceUsers = (tx: Tx, after: string, most: number) => rows(tx, OrgRow)`
+  with recursive o(org_id) as (
+    select ${after}::text
+    union all
+    select (select min(next) from (
+              select min(org_id) as next from oncall.policy where org_id > o.org_id
+              union all select min(org_id) from oncall.alert_source where org_id > o.org_id) n)
+      from o where o.org_id is not null)
+  select o.org_id, coalesce(r.examined_at < kernel.now() - case when r.not_told is null then interval '1 day' else interval '1 hour' end, true) as due
+    from (select org_id from o where org_id > ${after} limit ${most}) o left join oncall.doctor_report r on r.org_id = o.org_id`;

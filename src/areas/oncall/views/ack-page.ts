@@ -1,0 +1,28 @@
+import { escaped } from '../../../kernel/http/html.ts';
+import { type AlertInPage, asLine, type PageWords } from '../rules/page-mail.ts';
+import type { IncidentRow } from '../store/incidents.ts';
+
+type Fires = Pick<PageWords, 'alerts' | 'moreAlerts'>;
+
+/** What the link in a page's mail shows, as markup: what to do first, then what is known. */
+export function ackView(incident: IncidentRow, paged: string, { alerts, moreAlerts }: Fires): string {
+  const { status, acknowledged_by, resolved_by, opened_at, description } = incident;
+  const settledBy = escaped((resolved_by ?? acknowledged_by)?.label ?? 'somebody');
+  return [
+    status === 'open'
+      ? '<form method="post"><button>Acknowledge</button></form>'
+      : `<p>${status === 'resolved' ? 'Resolved' : 'Acknowledged'} by ${settledBy}.</p>`,
+    `<p class="faint">Paged: ${escaped(paged)}. Opened <time datetime="${opened_at}">${opened_at.slice(0, 16).replace('T', ' ')} UTC</time>.</p>`,
+    description ? `<p class="words">${escaped(description)}</p>` : '',
+    ...alerts.map(alertView),
+    moreAlerts ? `<p>${moreAlerts} more ${moreAlerts === 1 ? 'alert fires' : 'alerts fire'}.</p>` : '',
+  ].join('');
+}
+
+function alertView({ title, labels, moreLabels, runbook, source }: AlertInPage): string {
+  const link = (address: string | undefined, word: string) =>
+    address ? [`<a href="${escaped(address)}" rel="noreferrer">${word}</a>`] : [];
+  const links = [...link(runbook, 'Runbook'), ...link(source, 'Source')].join(' · ');
+  const lines = Object.entries(labels).map(([name, value]) => `<li>${escaped(`${asLine(name, 100)} = ${asLine(value, 200)}`)}</li>`);
+  return `<h2>${escaped(asLine(title, 200))}</h2>${links ? `<p>${links}</p>` : ''}<ul>${lines.join('')}${moreLabels ? `<li>and ${moreLabels} more</li>` : ''}</ul>`;
+}
