@@ -21,6 +21,7 @@ const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   channel: page.channel,
   address: page.address ?? '',
   code: page.code,
+  heldBack: page.held_back,
   attempt: page.attempts,
   sendingAt: page.sending_at,
   ackUrl: ackUrl(app, org, page.id),

@@ -20,6 +20,8 @@ export interface NewPage {
   delaySeconds: number;
   /** Four digits that a reply names. */
   code: string;
+  /** How many this person did not get since the last one about the incident. */
+  heldBack: number;
 }
 
 const CodeRow = Type.Object({ code: Type.String() });
@@ -37,12 +39,12 @@ const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel 
 
 /** One for each rule of the responder; what a step that ran before has made already is left as it is. */
 export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
-  insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, address, code, state, due_at)
+  insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
   select ${org}, kernel.new_id('page'), ${incidentId}, p.pass, p.step, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code,
-         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds")
+         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds"), p."heldBack"
     from jsonb_to_recordset(${JSON.stringify(pages)}::jsonb)
-           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text)
+           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text, "heldBack" int)
   on conflict do nothing
   returning id, due_at, channel`;
 
@@ -54,6 +56,7 @@ const SendingRow = Type.Object({
   channel,
   address: nullable(Type.String()),
   code: Type.String(),
+  held_back: Type.Integer(),
   attempts: Type.Integer(),
   sending_at: Type.String(),
   was: pageState,
@@ -69,7 +72,7 @@ export const beginSending = (tx: Tx, org: string, id: string) => row(tx, Sending
   update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, kernel.now())
     from was, oncall.incident i
    where p.org_id = ${org} and p.id = ${id} and was.state in ('queued', 'sending') and i.org_id = p.org_id and i.id = p.incident_id
-  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.attempts, p.sending_at, was.state as was,
+  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.held_back, p.attempts, p.sending_at, was.state as was,
             i.title, i.service_name, i.description`;
 
 const PageRow = Type.Object({

@@ -12,6 +12,8 @@ export interface PageToSend {
   address: string;
   /** Four digits that a reply names. */
   code: string;
+  /** Pages about this incident that the person did not get since the last one, because they were too many. */
+  heldBack: number;
   /** 1 the first time. */
   attempt: number;
   /** When it was first handed to the channel. */
@@ -52,6 +54,10 @@ export class PageFailed extends Error {
     this.accountRefused = accountRefused;
   }
 }
+
+/** Of pages held back, in a sentence; empty when there are none. */
+export const toldOfHeldBack = ({ heldBack }: Pick<PageToSend, 'heldBack'>): string =>
+  heldBack ? `${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.` : '';
 
 /** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
 export interface Channel {

@@ -1,5 +1,5 @@
 import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
-import { type Channel, PageFailed } from './channel.ts';
+import { type Channel, PageFailed, toldOfHeldBack } from './channel.ts';
 
 /** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
 export const makeEmail = (mail: Mail): Channel => ({
@@ -18,6 +18,7 @@ export const makeEmail = (mail: Mail): Channel => ({
           ackUrl,
           '',
           `Incident ${incident.id}`,
+          ...(page.heldBack ? ['', toldOfHeldBack(page)] : []),
         ].join('\n'),
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Quarterdeck-Incident': incident.id, 'X-Priority': '1', Importance: 'high' },
       });

@@ -1,8 +1,8 @@
-import { type Member, memberOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
-import type { Target } from '../rules/walk.ts';
-import { personOnCall } from '../store/schedules.ts';
-import { rulesOf, type Wishes } from '../store/settings.ts';
+import { type Member, memberOf } from '../../../../identity/store/members.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import type { Target } from '../../rules/walk.ts';
+import { personOnCall } from '../../store/schedules.ts';
+import { rulesOf, type Wishes } from '../../store/settings.ts';
 
 /** Somebody whom a step reaches, and how they want to be paged. */
 export type Responder = { member: Member; label: string } & Wishes;
