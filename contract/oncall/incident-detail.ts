@@ -123,5 +123,8 @@ export const OncallIncidentDetail = named(
     updates: Type.Array(OncallUpdate, { description: 'What was published, oldest first' }),
     escalation: OncallEscalation,
     pages: Type.Array(OncallPage, { description: 'Every page that was due, and how it ended' }),
+    cut: Type.Optional(
+      Type.Array(Type.String(), { description: 'Which of alerts, timeline and pages show only their newest 1,000; always present' }),
+    ),
   }),
 );

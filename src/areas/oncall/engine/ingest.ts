@@ -1,6 +1,6 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
-import { type Attachment, attach, type Known } from '../rules/attach.ts';
+import { type Attachment, attach, type CountChange, countChanges, type Known } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
@@ -23,21 +23,18 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   const result = await settled(tx, org, known, delivery.alerts, from.now);
 
   await alerts.hearAgain(tx, org, [
-    ...result.touched.map(({ id, alert }) => ({ id, alert, status: 'firing' as const })),
-    ...result.refired.map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
+    ...[...result.touched, ...result.refired].map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
     ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
   ]);
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
-  const changed = new Set([
-    ...(target && !target.begun ? [target.id] : []),
-    ...[...result.refired, ...result.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])),
-  ]);
-  await Promise.all([
+  const [inserted] = await Promise.all([
     target && alerts.insertAlerts(tx, org, target.id, from, result.fresh),
     target?.begun?.startWalk(),
     tell(tx, org, from, delivery, result, target),
   ]);
-  if (changed.size) await settleQuiet(tx, org, [...changed]);
+  // One that opens with this delivery was counted when it was made.
+  const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
+  await settleQuiet(tx, org, changes);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
 }
@@ -149,8 +146,10 @@ function lines(
 }
 
 /** An incident with alerts of which none fires any more is over. One without alerts never is by itself. */
-async function settleQuiet(tx: Tx, org: string, ids: string[]) {
-  for (const incident of await incidents.countAlerts(tx, org, ids)) {
+async function settleQuiet(tx: Tx, org: string, changes: ReadonlyMap<string, CountChange>) {
+  const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing ? [{ incidentId, ...c }] : []));
+  if (!changed.length) return;
+  for (const incident of await incidents.changeCounts(tx, org, changed)) {
     if (incident.status === 'resolved' || incident.alert_count === 0 || incident.firing_alerts > 0) continue;
     await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');
   }

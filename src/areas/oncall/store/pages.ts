@@ -92,9 +92,10 @@ const PageRow = Type.Object({
 });
 export type PageRow = Static<typeof PageRow>;
 
-export const pagesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, PageRow)`
+/** The newest of them, in the order in which they are due. */
+export const pagesOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, PageRow)`
   select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
-    from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by due_at, id`;
+    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${most}) p order by due_at, id`;
 
 export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
   select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at

@@ -1,13 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { isUniqueViolation, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import type { Slice } from '../../../kernel/slice.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 
 const ServiceRow = Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String() });
 export type ServiceRow = Static<typeof ServiceRow>;
 
-export const listServices = (tx: Tx, org: string, visible: Visible) => rows(tx, ServiceRow)`
+/** The newest first; without a slice, all of them. */
+export const listServices = (tx: Tx, org: string, visible: Visible, slice?: Slice) => rows(tx, ServiceRow)`
   select id, name, created_at from services.service
-   where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;
+   where org_id = ${org} and ${isVisible(visible, sql`id`)} ${slice?.after ? sql`and id < ${slice.after}` : sql``}
+   order by id desc limit ${slice ? slice.limit + 1 : null}`;
 
 /** The names of those of these services that still exist, by id. */
 export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
