@@ -1013,6 +1013,15 @@ export type OncallAlertSource = {
   createdAt: string;
   /** null until the first delivery */
   lastEventAt: string | null;
+  /** The last delivery with alerts that could not be taken in; absent while there was none */
+  lastProblem?: {
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    /** What was wrong with the first of them */
+    message: string;
+    /** Alerts of that delivery that were not taken in */
+    rejected: number;
+  };
 };
 
 export type OncallEscalation = {
@@ -1129,6 +1138,10 @@ export type OncallIngest = {
   accepted: number;
   firing: number;
   resolved: number;
+  /** Alerts that could not be taken in; the others were */
+  rejected?: number;
+  /** What was wrong with the first ten of them */
+  problems?: string[];
 };
 
 export type OncallNotificationRule = {
@@ -1277,7 +1290,7 @@ export type OncallTimelineEntry = {
   id: string;
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, page_held_back */
+  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back */
   kind: string;
   /** One sentence for people */
   message: string;

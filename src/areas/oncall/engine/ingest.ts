@@ -19,16 +19,18 @@ export interface Receiving extends alerts.Origin {
 
 /** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
 export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<{ firing: number; resolved: number }> {
-  const known = await alerts.knownAlerts(tx, org, from, delivery.alerts);
+  const found = await inPortions(delivery.alerts, (some) => alerts.knownAlerts(tx, org, from, some));
+  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // occurrences of one alert may lie in several portions
   const result = await settled(tx, org, known, delivery.alerts, from.now);
 
-  await alerts.hearAgain(tx, org, [
+  const heard = [
     ...[...result.touched, ...result.refired].map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
     ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
-  ]);
+  ];
+  await inPortions(heard, (some) => alerts.hearAgain(tx, org, some));
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
   const [inserted] = await Promise.all([
-    target && alerts.insertAlerts(tx, org, target.id, from, result.fresh),
+    target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
     target?.begun?.startWalk(),
     tell(tx, org, from, delivery, result, target),
   ]);
@@ -37,6 +39,15 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   await settleQuiet(tx, org, changes);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
+}
+
+/** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
+const portion = 1_000;
+
+async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < list.length; i += portion) results.push(...((await act(list.slice(i, i + portion))) ?? []));
+  return results;
 }
 
 /** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
@@ -120,6 +131,14 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       message: `${delivery.truncated} alerts of this group were left out of the delivery; look at the sender for the whole group`,
       actor: sourceActor(from),
       data: { truncated: delivery.truncated },
+    });
+  if (delivery.rejected?.count && at)
+    entries.push({
+      incidentId: at,
+      kind: 'alert_rejected',
+      message: `${delivery.rejected.count} alerts of this delivery could not be taken in: ${delivery.rejected.problems[0]}`,
+      actor: sourceActor(from),
+      data: { rejected: delivery.rejected.count, problems: delivery.rejected.problems },
     });
   await noteAll(tx, org, entries);
 }

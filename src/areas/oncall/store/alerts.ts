@@ -66,8 +66,7 @@ export async function hearAgain(
   tx: Tx,
   org: string,
   heard: readonly { id: string; alert: Delivered; status: 'firing' | 'resolved' }[],
-): Promise<void> {
-  if (!heard.length) return;
+): Promise<undefined> {
   const told = heard.map(({ id, alert, status: now }) => ({
     id,
     status: now,
@@ -84,6 +83,7 @@ export async function hearAgain(
              as h(id text, status text, title text, annotations jsonb, "endsAt" timestamptz, "leaseUntil" timestamptz),
            (select kernel.now() as now offset 0) c
      where a.org_id = ${org} and a.id = h.id`;
+  return undefined;
 }
 
 const AlertRow = Type.Object({
