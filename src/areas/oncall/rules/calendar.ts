@@ -1,0 +1,57 @@
+// Shifts as an iCalendar feed (RFC 5545), written by hand: a library took a second for the largest one, in which nobody else was served.
+import type { Shift } from './rotation.ts';
+
+/** 20261115T203000Z */
+const instant = (iso: string) => `${iso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+
+/** Backslashes, separators and line ends inside a text (3.3.11); other control characters have no place in one. */
+const escaped = (text: string) =>
+  text
+    .replaceAll(/[\\;,]/g, (c) => `\\${c}`)
+    .replaceAll(/\r\n?|\n/g, '\\n')
+    .replaceAll(/\p{Cc}/gu, '');
+
+const longestLine = 75;
+
+/** A line has at most 75 octets; what is longer goes on after a line end and a space, never in the middle of a character (3.1). */
+function folded(line: string): string {
+  if (Buffer.byteLength(line) <= longestLine) return line;
+  const lines: string[] = [];
+  let current = '';
+  let octets = 0;
+  for (const character of line) {
+    const size = Buffer.byteLength(character);
+    if (octets + size > longestLine) {
+      lines.push(current);
+      current = ' ';
+      octets = 1;
+    }
+    current += character;
+    octets += size;
+  }
+  return [...lines, current].join('\r\n');
+}
+
+const block = (...lines: string[]) => lines.map((line) => `${folded(line)}\r\n`).join('');
+
+/** In UTC. An event keeps its id for as long as its shift begins when it does. */
+export function writeCalendar(schedule: { id: string; name: string }, shifts: readonly Shift[], at: string): string {
+  const name = escaped(`On call: ${schedule.name}`);
+  const events = shifts.map((shift) =>
+    block(
+      'BEGIN:VEVENT',
+      `UID:${escaped(`${schedule.id}-${shift.startsAt}`)}`,
+      'SEQUENCE:0',
+      `DTSTAMP:${instant(at)}`,
+      `DTSTART:${instant(shift.startsAt)}`,
+      `DTEND:${instant(shift.endsAt)}`,
+      `SUMMARY:${escaped(`${shift.label} on call`)}`,
+      'END:VEVENT',
+    ),
+  );
+  return [
+    block('BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Quarterdeck//on-call//EN', 'METHOD:PUBLISH', `NAME:${name}`, `X-WR-CALNAME:${name}`),
+    ...events,
+    block('END:VCALENDAR'),
+  ].join('');
+}
