@@ -13,23 +13,26 @@ const escaped = (text: string) =>
 
 const longestLine = 75;
 
+const octetsOf = (character: string): number => {
+  const code = character.codePointAt(0)!;
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+};
+
 /** A line has at most 75 octets; what is longer goes on after a line end and a space, never in the middle of a character (3.1). */
 function folded(line: string): string {
-  if (Buffer.byteLength(line) <= longestLine) return line;
-  const lines: string[] = [];
-  let current = '';
+  if (line.length * 3 <= longestLine) return line;
+  let text = '';
   let octets = 0;
   for (const character of line) {
-    const size = Buffer.byteLength(character);
+    const size = octetsOf(character);
     if (octets + size > longestLine) {
-      lines.push(current);
-      current = ' ';
+      text += '\r\n ';
       octets = 1;
     }
-    current += character;
+    text += character;
     octets += size;
   }
-  return [...lines, current].join('\r\n');
+  return text;
 }
 
 const block = (...lines: string[]) => lines.map((line) => `${folded(line)}\r\n`).join('');
