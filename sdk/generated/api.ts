@@ -1290,7 +1290,7 @@ export type OncallTimelineEntry = {
   id: string;
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back */
+  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, walk_restarted, acknowledger_told */
   kind: string;
   /** One sentence for people */
   message: string;

@@ -7,6 +7,7 @@ import { policyOf } from '../store/policies.ts';
 import { type Entry, noteAll } from '../store/timeline.ts';
 import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
+import { hearNewAlerts } from './walk/again.ts';
 
 export interface Receiving extends alerts.Origin {
   serviceName: string;
@@ -36,7 +37,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   ]);
   // One that opens with this delivery was counted when it was made.
   const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
-  await settleQuiet(tx, org, changes);
+  await react(tx, org, changes, result, target);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
 }
@@ -164,12 +165,28 @@ function lines(
   return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: many(n), actor, data: { count: n } }));
 }
 
-/** An incident with alerts of which none fires any more is over. One without alerts never is by itself. */
-async function settleQuiet(tx: Tx, org: string, changes: ReadonlyMap<string, CountChange>) {
+/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts never is by itself. */
+async function react(
+  tx: Tx,
+  org: string,
+  changes: ReadonlyMap<string, CountChange>,
+  { fresh, refired }: Attachment,
+  target: Goal | undefined,
+) {
   const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing ? [{ incidentId, ...c }] : []));
   if (!changed.length) return;
   for (const incident of await incidents.changeCounts(tx, org, changed)) {
-    if (incident.status === 'resolved' || incident.alert_count === 0 || incident.firing_alerts > 0) continue;
+    const { firing, alerts: more } = changes.get(incident.id)!;
+    if (incident.status === 'resolved') continue;
+    if (firing > 0) {
+      const titles = [
+        ...(incident.id === target?.id ? fresh : []).map(({ alert }) => alert.title),
+        ...refired.flatMap(({ known, alert }) => (known.incidentId === incident.id ? [alert.title] : [])),
+      ];
+      const about = titles.length > 1 ? `${titles.length} more alerts fire: ${titles.slice(0, 3).join(', ')}` : `${titles[0]} fires`;
+      await hearNewAlerts(tx, org, incident, about, more > 0);
+    }
+    if (incident.alert_count === 0 || incident.firing_alerts > 0) continue;
     await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');
   }
 }

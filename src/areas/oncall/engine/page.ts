@@ -51,11 +51,15 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
   },
 );
 
+/** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */
+const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice: number }): Promise<boolean> =>
+  (await shareStatus(tx, org, page.incident_id)) === (page.notice ? 'acknowledged' : 'open');
+
 /** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
 const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   run.db.write(async (tx) => {
     await run.fence(tx);
-    if ((await shareStatus(tx, org, page.incident_id)) === 'open') return false;
+    if (await isNeeded(tx, org, page)) return false;
     await pages.cancelPage(tx, org, page.id);
     return true;
   });
@@ -70,7 +74,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   }
   const open = await run.db.write(async (tx) => {
     await run.fence(tx);
-    if ((await shareStatus(tx, org, page.incident_id)) !== 'open' && !(error instanceof Unsure)) {
+    if (!(await isNeeded(tx, org, page)) && !(error instanceof Unsure)) {
       await pages.cancelPage(tx, org, page.id);
       return false;
     }
@@ -85,8 +89,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const open = (await shareStatus(tx, org, page.incident_id)) === 'open';
-  const next = open ? await pages.nextRule(tx, org, page) : undefined;
+  const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
   // The job before its page, as everywhere: whoever runs the next one holds them in this order too.
   if (next) (await reschedule(tx, pageJob, next.id)) || (await enqueue(tx, pageJob, { key: next.id, org }));
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
@@ -103,8 +106,7 @@ export async function retryPage(tx: Tx, org: string, pageId: string, sentence: s
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);
-  const open = (await shareStatus(tx, org, page.incident_id)) === 'open';
-  if (seconds === undefined || !open) return failPage(tx, org, pageId, sentence);
+  if (seconds === undefined || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });
 }

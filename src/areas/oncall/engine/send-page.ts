@@ -22,6 +22,7 @@ const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   address: page.address ?? '',
   code: page.code,
   heldBack: page.held_back,
+  ...(page.about ? { about: page.about } : {}),
   attempt: page.attempts,
   sendingAt: page.sending_at,
   ackUrl: ackUrl(app, org, page.id),

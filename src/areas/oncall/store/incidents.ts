@@ -35,16 +35,19 @@ const IncidentRow = Type.Object({
   next_step: nullable(Type.Integer()),
   next_at: nullable(Type.String()),
   pass_waited: Type.Integer(),
+  round: Type.Integer(),
+  notices: Type.Integer(),
 });
 export type IncidentRow = Static<typeof IncidentRow>;
 
 const columns = sql`id, service_id, service_name, title, description, origin, status, opened_at, acknowledged_at, acknowledged_by, resolved_at,
-  resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited`;
+  resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited, round,
+  notices`;
 
 /** The same where other tables stand beside it. */
 const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.origin, i.status, i.opened_at, i.acknowledged_at, i.acknowledged_by,
   i.resolved_at, i.resolved_by, i.firing_alerts, i.alert_count, i.policy, i.walk_state, i.pass, i.step, i.next_pass, i.next_step, i.next_at,
-  i.pass_waited`;
+  i.pass_waited, i.round, i.notices`;
 
 export type Status = IncidentRow['status'];
 
@@ -130,6 +133,21 @@ export const saveWalk = (tx: Tx, org: string, id: string, fired: { pass: number;
            next_at = ${walk ? iso(walk.at) : null}::timestamptz, pass_waited = ${walk?.waited ?? 0},
            walk_state = ${walk ? 'walking' : 'exhausted'}
      where org_id = ${org} and id = ${id}`;
+
+/** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
+export const restartWalk = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
+  (await row(tx, IncidentRow)`
+    update oncall.incident
+       set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
+           walk_state = case when policy is null then 'none' else 'walking' end, next_pass = case when policy is not null then 0 end,
+           next_step = case when policy is not null then 0 end, next_at = case when policy is not null then kernel.now() end
+     where org_id = ${org} and id = ${id}
+    returning ${columns}`)!;
+
+/** Another page to whoever acknowledged is about to be made: its number. */
+export const countNotice = async (tx: Tx, org: string, id: string): Promise<number> =>
+  (await row(tx, Type.Object({ notices: Type.Integer() }))`
+    update oncall.incident set notices = notices + 1 where org_id = ${org} and id = ${id} returning notices`)!.notices;
 
 const iso = (ms: number) => new Date(ms).toISOString();
 

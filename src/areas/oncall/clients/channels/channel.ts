@@ -14,6 +14,8 @@ export interface PageToSend {
   code: string;
   /** Pages about this incident that the person did not get since the last one, because they were too many. */
   heldBack: number;
+  /** What it tells beyond the incident itself; present in a page to whoever acknowledged. */
+  about?: string;
   /** 1 the first time. */
   attempt: number;
   /** When it was first handed to the channel. */
@@ -55,9 +57,13 @@ export class PageFailed extends Error {
   }
 }
 
-/** Of pages held back, in a sentence; empty when there are none. */
-export const toldOfHeldBack = ({ heldBack }: Pick<PageToSend, 'heldBack'>): string =>
-  heldBack ? `${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.` : '';
+/** What a page tells beyond its incident: what is new, and how many pages were held back. */
+export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
+  ...(about ? [`${about}.`] : []),
+  ...(heldBack
+    ? [`${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.`]
+    : []),
+];
 
 /** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
 export interface Channel {

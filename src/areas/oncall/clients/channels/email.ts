@@ -1,5 +1,5 @@
 import { type Mail, NotDelivered } from '../../../../kernel/mail.ts';
-import { type Channel, PageFailed, toldOfHeldBack } from './channel.ts';
+import { type Channel, furtherWords, PageFailed } from './channel.ts';
 
 /** Mail cannot be looked up afterwards: one that is sent twice carries one Message-ID, and mail programs show it once. */
 export const makeEmail = (mail: Mail): Channel => ({
@@ -12,13 +12,13 @@ export const makeEmail = (mail: Mail): Channel => ({
         subject: `[${incident.serviceName}] ${incident.title}`,
         text: [
           `${incident.serviceName}: ${incident.title}`,
+          ...furtherWords(page).flatMap((words) => ['', words]),
           ...(incident.description ? ['', incident.description] : []),
           '',
-          'You are paged. Acknowledge, and nobody else is:',
+          page.about ? 'You acknowledged this incident. It is here:' : 'You are paged. Acknowledge, and nobody else is:',
           ackUrl,
           '',
           `Incident ${incident.id}`,
-          ...(page.heldBack ? ['', toldOfHeldBack(page)] : []),
         ].join('\n'),
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Quarterdeck-Incident': incident.id, 'X-Priority': '1', Importance: 'high' },
       });

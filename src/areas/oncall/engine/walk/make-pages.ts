@@ -12,8 +12,11 @@ import type { Responder } from './responder.ts';
 /** Where in an incident's walk pages are made, and when. */
 export interface Occasion {
   incidentId: string;
+  round: number;
   pass: number;
   step: number;
+  /** Which of the pages to whoever acknowledged, and what it tells; absent in a walk. */
+  notice?: { number: number; about: string };
   now: string;
   requestId: string | undefined;
 }
@@ -32,7 +35,7 @@ export async function makePages(
   occasion: Occasion,
   { member, label, phone, rules }: Responder,
 ): Promise<{ queued: Entry[]; held: Held[] }> {
-  const { incidentId, pass, step, now, requestId } = occasion;
+  const { incidentId, round, pass, step, notice, now, requestId } = occasion;
   const whose = { incidentId, userId: member.id };
   const wanted = rules.map((rule, ruleIndex) => ({ ...rule, ruleIndex }));
   const [near, isPaged, codes] = await Promise.all([
@@ -54,8 +57,11 @@ export async function makePages(
     incidentId,
     now,
     made.map(({ channel, delaySeconds, ruleIndex }, i) => ({
+      round,
       pass,
       step,
+      notice: notice?.number ?? 0,
+      about: notice?.about ?? null,
       userId: member.id,
       label,
       channel,

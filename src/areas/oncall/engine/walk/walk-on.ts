@@ -77,7 +77,12 @@ async function fire(
     return false;
   }
   const { member, label } = reached;
-  const { queued, held: back } = await makePages(tx, org, { incidentId: incident.id, pass, step, now, requestId }, reached);
+  const { queued, held: back } = await makePages(
+    tx,
+    org,
+    { incidentId: incident.id, round: incident.round, pass, step, now, requestId },
+    reached,
+  );
   held.push(...back);
   await note(
     tx,
