@@ -32,7 +32,7 @@ export const incidentOps = {
     method: 'POST',
     path: '/oncall/incidents',
     summary: 'Open an incident by hand',
-    description: 'Pages like one that an alert opened. While no alert attaches to it, it never resolves by itself.',
+    description: 'Pages like one that an alert opened. It never resolves by itself, not even when alerts that joined it have ended.',
     permission: 'oncall.incident.write',
     scoped: true,
     body: input({

@@ -4,7 +4,7 @@ import { type Attachment, attach, type CountChange, countChanges, type Known } f
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
-import { type Entry, noteAll } from '../store/timeline.ts';
+import { type Entry, note, noteAll } from '../store/timeline.ts';
 import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
 import { hearNewAlerts } from './walk/again.ts';
@@ -165,7 +165,7 @@ function lines(
   return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: many(n), actor, data: { count: n } }));
 }
 
-/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts never is by itself. */
+/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts, or opened by hand, never is by itself. */
 async function react(
   tx: Tx,
   org: string,
@@ -187,6 +187,11 @@ async function react(
       await hearNewAlerts(tx, org, incident, about, more > 0);
     }
     if (incident.alert_count === 0 || incident.firing_alerts > 0) continue;
+    if (incident.origin === 'manual') {
+      const message = 'Every alert has ended; the incident was opened by hand, so it stays until somebody resolves it';
+      await note(tx, org, incident.id, { kind: 'alerts_ended', message });
+      continue;
+    }
     await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');
   }
 }

@@ -15,6 +15,8 @@ export interface Delivered {
   /** Absent when the sender did not say, or said nonsense. */
   startsAt: string | undefined;
   endsAt: string | undefined;
+  /** From a monitor, which gives every outage one beginning: an end is of the outage that it names, and of earlier ones. */
+  isOneOccurrence?: true;
   /** From Prometheus itself: without a word until then, the alert is stale. */
   leaseUntil: string | undefined;
 }

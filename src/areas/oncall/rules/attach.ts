@@ -55,15 +55,18 @@ export function attach(known: readonly Known[], delivered: readonly Delivered[],
   }
   const result: Attachment = { touched: [], refired: [], fresh: [...freshOf.values()].flat(), ended: [] };
   for (const [k, { status, alert }] of heard) {
-    if (status === k.status) result.touched.push({ known: k, alert });
-    else (status === 'firing' ? result.refired : result.ended).push({ known: k, alert });
+    if (status === 'firing' && k.status === 'firing') result.touched.push({ known: k, alert });
+    else if (status !== k.status) (status === 'firing' ? result.refired : result.ended).push({ known: k, alert });
   }
   return result;
 }
 
-/** What began later than the one that ended is another occurrence, and goes on. */
-const isOver = ({ startsAt }: { startsAt: string }, ended: Delivered): boolean =>
-  ended.startsAt === undefined || startsAt <= ended.startsAt;
+/**
+ * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
+ * and each gives its own. What began later is another occurrence, and goes on.
+ */
+const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: Delivered): boolean =>
+  (named === undefined ? endsAt === undefined : startsAt <= named) || (!isOneOccurrence && endsAt !== undefined && startsAt < endsAt);
 
 /** By how much an incident's numbers change. */
 export interface CountChange {

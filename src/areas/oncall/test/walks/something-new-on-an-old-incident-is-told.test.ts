@@ -18,7 +18,8 @@ import {
 } from '../support.ts';
 
 const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
-const kinds = (incident: { timeline: { kind: string }[] }, kind: string) => incident.timeline.filter((e) => e.kind === kind);
+const kinds = (incident: { timeline: { kind: string; message: string }[] }, kind: string) =>
+  incident.timeline.filter((e) => e.kind === kind).map((e) => e.message);
 
 test('an alert that is new to an incident whose walk is exhausted starts the walk again', async (t) => {
   const qd = await ward(t);
@@ -39,7 +40,7 @@ test('an alert that is new to an incident whose walk is exhausted starts the wal
   await mails(smtp, owner.email, 2);
   const walking = await detail(owner, id);
   assert.equal(walking.escalation.state, 'walking');
-  assert.match(kinds(walking, 'walk_restarted')[0].message, /^b down fires; the policy policy is walked again from its first step$/);
+  assert.match(kinds(walking, 'walk_restarted')[0]!, /^b down fires; the policy policy is walked again from its first step$/);
   assert.equal(walking.pages.length, 2);
   await qd.clock.advance('61s');
   await once(owner, id, (i) => i.escalation.state === 'exhausted');
