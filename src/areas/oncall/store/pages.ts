@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { codeOf, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -42,8 +42,7 @@ export const takenCodes = async (tx: Tx, org: string, userId: string, codes: rea
 
 const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel });
 
-/** One for each rule of the responder; what a step that ran before has made already is left as it is. */
-export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
+const insertTogether = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
   insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
   select ${org}, kernel.new_id('page'), ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code,
@@ -52,6 +51,43 @@ export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: st
            as p(round int, pass int, step int, notice int, about text, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text, "heldBack" int)
   on conflict do nothing
   returning id, due_at, channel`;
+
+export interface Inserted {
+  made: Static<typeof MadeRow>[];
+  /** What the database would not take, and its reason. */
+  unwritten: { page: NewPage; why: string }[];
+}
+
+/**
+ * One for each rule of the responder; what a step that ran before has made already is left as it is. One that the database refuses,
+ * such as a channel that it does not know yet, never takes the others along.
+ */
+export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]): Promise<Inserted> {
+  const attempt = async (some: readonly NewPage[]) => {
+    const [, made] = await Promise.all([run(tx)`savepoint pages`, insertTogether(tx, org, incidentId, firedAt, some)]);
+    return made;
+  };
+  const inserted: Inserted = { made: [], unwritten: [] };
+  try {
+    inserted.made = await attempt(pages);
+  } catch (error) {
+    await undoRefused(tx, error);
+    for (const page of pages)
+      await attempt([page])
+        .then((made) => inserted.made.push(...made))
+        .catch(async (refused) => {
+          await undoRefused(tx, refused);
+          inserted.unwritten.push({ page, why: refused instanceof Error ? refused.message : String(refused) });
+        });
+  }
+  return inserted;
+}
+
+/** Back to before the statement, when the database refused its data; whatever else went wrong is the whole transaction's. */
+async function undoRefused(tx: Tx, error: unknown): Promise<void> {
+  if (!/^2[23]/.test(codeOf(error))) throw error;
+  await run(tx)`rollback to savepoint pages`;
+}
 
 const SendingRow = Type.Object({
   id: Type.String(),

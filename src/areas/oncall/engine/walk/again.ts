@@ -5,7 +5,7 @@ import { enqueue, reschedule } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { clip } from '../../rules/alerts.ts';
 import * as incidents from '../../store/incidents.ts';
-import { rulesOf } from '../../store/settings.ts';
+import { wishesOf } from '../../store/settings.ts';
 import { note } from '../../store/timeline.ts';
 import { tellPublic } from '../public-incidents.ts';
 import { stepJob } from '../step.ts';
@@ -34,10 +34,10 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
   const by = incident.acknowledged_by;
   const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
   if (!by || !member) return walkAgain(tx, org, incident, `${about}, and ${by?.label ?? 'whoever acknowledged'} is no member any more`);
-  const { phone, rules } = await rulesOf(tx, org, member.id);
+  const { phone, rules, broken } = await wishesOf(tx, org, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);
-  const { held } = await makePages(
+  const { lines, held } = await makePages(
     tx,
     org,
     {
@@ -49,13 +49,14 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
       now: await now(tx),
       requestId: undefined,
     },
-    { member, label: by.label, phone, rules: [{ ...first, delaySeconds: 0 }] },
+    { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0 }] },
   );
   await note(
     tx,
     org,
     incident.id,
     { kind: 'acknowledger_told', message: `${by.label}, who acknowledged, is told: ${about}`, data: { userId: member.id } },
+    ...lines,
     ...tellHeld(held),
   );
 }

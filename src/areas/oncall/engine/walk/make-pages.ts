@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueueMany } from '../../../../kernel/jobs/index.ts';
-import { addressOf, type ChannelName, channels } from '../../rules/channels.ts';
+import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rules/channels.ts';
 import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
 import * as limits from '../../store/page-limits.ts';
 import { insertPages, takenCodes } from '../../store/pages.ts';
@@ -33,8 +33,8 @@ export async function makePages(
   tx: Tx,
   org: string,
   occasion: Occasion,
-  { member, label, phone, rules }: Responder,
-): Promise<{ queued: Entry[]; held: Held[] }> {
+  { member, label, phone, rules, broken }: Responder,
+): Promise<{ lines: Entry[]; held: Held[] }> {
   const { incidentId, round, pass, step, notice, now, requestId } = occasion;
   const whose = { incidentId, userId: member.id };
   const wanted = rules.map((rule, ruleIndex) => ({ ...rule, ruleIndex }));
@@ -51,7 +51,7 @@ export async function makePages(
   ]);
   const { made, held } = limitPages(wanted, near, !isPaged);
   const told = made.length ? await limits.takeHeldBack(tx, org, whose) : 0;
-  const inserted = await insertPages(
+  const { made: inserted, unwritten } = await insertPages(
     tx,
     org,
     incidentId,
@@ -82,13 +82,25 @@ export async function makePages(
     back ? limits.addHeldBack(tx, org, whose, back) : undefined,
   ]);
   return {
-    queued: inserted
-      .filter(({ due_at }) => due_at > now)
-      .map(({ id, channel, due_at }) => ({
-        kind: 'page_queued',
-        message: `${label} gets ${channels[channel].page} at ${due_at} unless somebody acknowledges`,
-        data: { pageId: id, channel, dueAt: due_at },
+    lines: [
+      ...inserted
+        .filter(({ due_at }) => due_at > now)
+        .map(({ id, channel, due_at }) => ({
+          kind: 'page_queued',
+          message: `${label} gets ${channels[channel].page} at ${due_at} unless somebody acknowledges`,
+          data: { pageId: id, channel, dueAt: due_at },
+        })),
+      ...unwritten.map(({ page: { channel }, why }) => ({
+        kind: 'page_failed',
+        message: `${pageAsSubject(channel)} to ${label} could not be put on record, so it does not go out: ${why}`,
+        data: { channel, userId: member.id, error: why },
       })),
+      ...broken.map((why) => ({
+        kind: 'page_failed',
+        message: `A rule of ${label} cannot be followed: ${why}; they must save their paging settings again`,
+        data: { userId: member.id, error: why },
+      })),
+    ],
     held: [...held].map(([because, pages]) => ({ label, because, pages })),
   };
 }

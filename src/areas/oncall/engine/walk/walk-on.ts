@@ -77,7 +77,7 @@ async function fire(
     return false;
   }
   const { member, label } = reached;
-  const { queued, held: back } = await makePages(
+  const { lines, held: back } = await makePages(
     tx,
     org,
     { incidentId: incident.id, round: incident.round, pass, step, now, requestId },
@@ -89,7 +89,7 @@ async function fire(
     org,
     incident.id,
     { kind: 'step_fired', message: `Step ${step + 1} of ${policy.name} pages ${label}${late}`, data: { ...data, userId: member.id } },
-    ...queued,
+    ...lines,
   );
   return true;
 }
