@@ -38,6 +38,8 @@ export interface OpSpec {
   secret?: true;
   /** A foreign protocol: unknown fields are ignored, so that its next version does not silence anyone. */
   foreign?: true;
+  /** The handler checks the body itself, in slices: it may be too large to be looked at in one go, and partly good. */
+  sliced?: true;
   /** Never answered 429: the sender would drop what it has to say. */
   unlimited?: true;
   extension?: true;

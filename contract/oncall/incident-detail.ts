@@ -68,7 +68,7 @@ const OncallTimelineEntry = named(
     at: DateTime,
     kind: Type.String({
       description:
-        'opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated',
+        'opened, alert_firing, alert_resolved, alert_stale, alerts_ended, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, page_delayed, walk_restarted, acknowledger_told',
     }),
     message: Type.String({ description: 'One sentence for people' }),
     actor: Type.Optional(OncallActor),
@@ -123,5 +123,8 @@ export const OncallIncidentDetail = named(
     updates: Type.Array(OncallUpdate, { description: 'What was published, oldest first' }),
     escalation: OncallEscalation,
     pages: Type.Array(OncallPage, { description: 'Every page that was due, and how it ended' }),
+    cut: Type.Optional(
+      Type.Array(Type.String(), { description: 'Which of alerts, timeline and pages show only their newest 1,000; always present' }),
+    ),
   }),
 );

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Id, input, oneOf, op } from '../common.ts';
+import { Id, input, nextCursor, oneOf, op, page } from '../common.ts';
 import { OncallIncident, OncallIncidentDetail, OncallUpdate } from './incident-detail.ts';
 
 const acknowledge = {
@@ -18,17 +18,21 @@ export const incidentOps = {
     method: 'GET',
     path: '/oncall/incidents',
     summary: 'List incidents',
-    description: 'Newest first, at most 100. Without a status: the working set, open and acknowledged ones.',
+    description: 'Newest first, at most 100 at once. Without a status: the working set, open and acknowledged ones.',
     permission: 'oncall.incident.read',
     scoped: true,
-    query: input({ status: Type.Optional(oneOf(['open', 'acknowledged', 'resolved'])) }),
-    responses: { 200: Type.Object({ incidents: Type.Array(OncallIncident) }) },
+    query: input({
+      status: Type.Optional(oneOf(['open', 'acknowledged', 'resolved'])),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'At most this many; 100 by default' })),
+      cursor: page.cursor,
+    }),
+    responses: { 200: Type.Object({ incidents: Type.Array(OncallIncident), cursor: nextCursor }) },
   }),
   openIncident: op({
     method: 'POST',
     path: '/oncall/incidents',
     summary: 'Open an incident by hand',
-    description: 'Pages like one that an alert opened. While no alert attaches to it, it never resolves by itself.',
+    description: 'Pages like one that an alert opened. It never resolves by itself, not even when alerts that joined it have ended.',
     permission: 'oncall.incident.write',
     scoped: true,
     body: input({

@@ -92,7 +92,7 @@ export const scheduleOps = {
     path: '/oncall/schedules/{id}',
     summary: 'Change a schedule',
     description:
-      'Participants and handoff are replaced whole. With another time zone or handoff the person now on call keeps the current shift.',
+      'Participants and handoff are replaced whole. Whoever is added or removed, and another time zone or handoff, leave the current shift to the person now on call; another order of the same people shifts the rotation.',
     permission: 'oncall.schedule.write',
     body: input({
       name: Type.Optional(Name),

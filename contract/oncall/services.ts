@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { DateTime, DateTimeInput, Id, input, Name, named, nullable, op } from '../common.ts';
+import { DateTime, DateTimeInput, Id, input, Name, named, nextCursor, nullable, op, page } from '../common.ts';
 
 export const OncallService = named(
   'OncallService',
@@ -46,7 +46,8 @@ export const serviceOps = {
     description: 'The catalog is shared with uptime: both areas show the same services.',
     permission: 'oncall.service.read',
     scoped: true,
-    responses: { 200: Type.Object({ services: Type.Array(OncallService) }) },
+    query: input(page),
+    responses: { 200: Type.Object({ services: Type.Array(OncallService), cursor: nextCursor }) },
     extension: true,
   }),
   createOncallService: op({

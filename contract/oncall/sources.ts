@@ -9,10 +9,20 @@ const OncallAlertSource = named(
     serviceId: Type.String(),
     createdAt: DateTime,
     lastEventAt: nullable(DateTime, 'null until the first delivery'),
+    lastProblem: Type.Optional(
+      Type.Object(
+        {
+          at: DateTime,
+          message: Type.String({ description: 'What was wrong with the first of them' }),
+          rejected: Type.Integer({ minimum: 1, description: 'Alerts of that delivery that were not taken in' }),
+        },
+        { description: 'The last delivery with alerts that could not be taken in; absent while there was none' },
+      ),
+    ),
   }),
 );
 
-// Alertmanager’s and Prometheus’s own shapes: only what we read is described, and nothing but the size of the whole is bounded.
+// Alertmanager’s and Prometheus’s own shapes: only what we read is described. The handler bounds it: 10,000 alerts, 100 labels of each.
 // A refused delivery is a page that nobody gets, so what is odd is taken in as far as it goes.
 const words = Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } });
 const text = Type.Optional(Type.String());
@@ -46,6 +56,8 @@ const OncallIngest = named(
     accepted: Type.Integer({ minimum: 0, description: 'Alerts taken in, known ones included' }),
     firing: Type.Integer({ minimum: 0 }),
     resolved: Type.Integer({ minimum: 0 }),
+    rejected: Type.Optional(Type.Integer({ minimum: 1, description: 'Alerts that could not be taken in; the others were' })),
+    problems: Type.Optional(Type.Array(Type.String(), { description: 'What was wrong with the first ten of them' })),
   }),
 );
 
@@ -56,11 +68,12 @@ const ingest = {
   bodyLimit: 8_388_608,
   responses: { 200: OncallIngest },
   errors: {
-    400: 'the body is not what the protocol says; the sentence names the field',
+    400: 'the body is not what the protocol says, or no alert in it is; the sentence names the field',
     401: 'unauthenticated: no such alert source, or not its token',
     503: 'not stored, temporarily unavailable: deliver it again',
   },
   foreign: true,
+  sliced: true,
   unlimited: true,
   extension: true,
 } as const;

@@ -509,12 +509,18 @@ export interface OncallApi {
   /** Delete an escalation policy */
   deleteEscalationPolicy: (id: string, options?: CallOptions) => Promise<void>;
 
-  /** List incidents. Newest first, at most 100. Without a status: the working set, open and acknowledged ones. */
-  listIncidents: (input?: {
+  /** List incidents. Newest first, at most 100 at once. Without a status: the working set, open and acknowledged ones. */
+  listIncidents: Paged<(input?: {
     status?: 'open' | 'acknowledged' | 'resolved';
+    /** At most this many; 100 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
   }, options?: CallOptions) => Promise<{
     incidents: OncallIncident[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Open an incident by hand. Pages like one that an alert opened. While no alert attaches to it, it never resolves by itself. */
   openIncident: (input: {
@@ -653,9 +659,16 @@ export interface OncallApi {
   }>;
 
   /** List services and their escalation policies. The catalog is shared with uptime: both areas show the same services. */
-  listOncallServices: (options?: CallOptions) => Promise<{
+  listOncallServices: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
     services: OncallService[];
-  }>;
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
 
   /** Create a service. Makes the same row as creating it under /uptime/services, without needing the Uptime entitlement. */
   createOncallService: (input: {
@@ -1055,6 +1068,15 @@ export type OncallAlertSource = {
   createdAt: string;
   /** null until the first delivery */
   lastEventAt: string | null;
+  /** The last delivery with alerts that could not be taken in; absent while there was none */
+  lastProblem?: {
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+    /** What was wrong with the first of them */
+    message: string;
+    /** Alerts of that delivery that were not taken in */
+    rejected: number;
+  };
 };
 
 export type OncallCalendarLink = {
@@ -1187,6 +1209,8 @@ export type OncallIncidentDetail = {
   escalation: OncallEscalation;
   /** Every page that was due, and how it ended */
   pages: OncallPage[];
+  /** Which of alerts, timeline and pages show only their newest 1,000; always present */
+  cut?: string[];
 };
 
 export type OncallIngest = {
@@ -1194,6 +1218,10 @@ export type OncallIngest = {
   accepted: number;
   firing: number;
   resolved: number;
+  /** Alerts that could not be taken in; the others were */
+  rejected?: number;
+  /** What was wrong with the first ten of them */
+  problems?: string[];
 };
 
 export type OncallNotificationRule = {
@@ -1361,7 +1389,7 @@ export type OncallTimelineEntry = {
   id: string;
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated */
+  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, walk_restarted, acknowledger_told */
   kind: string;
   /** One sentence for people */
   message: string;

@@ -1,7 +1,9 @@
 import type { Host, Opened } from '../area.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
 import { makeSigners } from './engine/provider.ts';
+import type { WalkOn } from './engine/step.ts';
 import { makeTurns, type Turns } from './engine/turns.ts';
+import { walkOn } from './engine/walk/walk-on.ts';
 import { measure } from './metrics.ts';
 import { ackPage } from './planes/ack-page.ts';
 import { calendarFeed } from './planes/calendar-feed.ts';
@@ -13,12 +15,14 @@ export interface OpenOncall {
   channels: Channels;
   /** One delivery for a service at a time. */
   inTurn: Turns;
+  /** What the job of a step does. */
+  walkOn: WalkOn;
 }
 
 export function openOncall({ app }: Host): Opened<OpenOncall> {
   const signers = makeSigners(app);
   return {
-    own: { channels: makeChannels(app), inTurn: makeTurns() },
+    own: { channels: makeChannels(app), inTurn: makeTurns(), walkOn },
     routes: (server) => {
       ackPage(server, app);
       calendarFeed(server, app);

@@ -1,6 +1,6 @@
 import { task } from '../../kernel/jobs/index.ts';
 import { examineWhoeverIsDue } from './engine/doctor/report.ts';
-import { beatHeart, forgetOldEnds, requeueLostWork, tellStaleAlerts } from './engine/watch.ts';
+import { beatHeart, forgetOldThings, requeueLostWork, tellStaleAlerts } from './engine/watch.ts';
 
 /** Senders that renew their alerts and have fallen silent: said once each, and the incident stays for somebody to look at. */
 export const staleAlerts = task('oncall.stale-alerts', { everySeconds: 15, deadlineSeconds: 60 }, async ({ app }) => {
@@ -13,9 +13,9 @@ export const findLostWork = task('oncall.find-lost-work', { everySeconds: 30, de
   if (walks || pages) log.error({ walks, pages }, 'steps or pages were due and had no job; they have one now');
 });
 
-/** What was kept in case that something late arrives. */
+/** What is of no use any more. */
 export const forgetOld = task('oncall.forget-old', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app }) => {
-  await app.db.write(forgetOldEnds);
+  await app.db.write(forgetOldThings);
 });
 
 /** Once a day for each organization that uses on-call: would somebody be paged? Looked at every hour, since days begin at different times. */

@@ -19,7 +19,7 @@ export interface Checks {
 export const checksOf = (spec: Op): Checks => ({
   ...(spec.params ? { params: checker(spec.params, 'path') } : {}),
   query: checker(spec.query ?? ({ type: 'object', additionalProperties: false, properties: {} } as never), 'query'),
-  ...(spec.body ? { body: checker(spec.body, 'body') } : {}),
+  ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
 /** Validate → entitlement → permission → handler; at the cost of the caller's organization. */

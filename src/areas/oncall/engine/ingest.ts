@@ -1,12 +1,13 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
-import { type Attachment, attach, type Known } from '../rules/attach.ts';
+import { type Attachment, attach, type CountChange, countChanges, type Known } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
-import { type Entry, noteAll } from '../store/timeline.ts';
+import { type Entry, note, noteAll } from '../store/timeline.ts';
 import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
+import { hearNewAlerts } from './walk/again.ts';
 
 export interface Receiving extends alerts.Origin {
   serviceName: string;
@@ -19,27 +20,35 @@ export interface Receiving extends alerts.Origin {
 
 /** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
 export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<{ firing: number; resolved: number }> {
-  const known = await alerts.knownAlerts(tx, org, from, delivery.alerts);
+  const found = await inPortions(delivery.alerts, (some) => alerts.knownAlerts(tx, org, from, some));
+  const known = [...new Map(found.map((k) => [k.id, k])).values()]; // occurrences of one alert may lie in several portions
   const result = await settled(tx, org, known, delivery.alerts, from.now);
 
-  await alerts.hearAgain(tx, org, [
-    ...result.touched.map(({ id, alert }) => ({ id, alert, status: 'firing' as const })),
-    ...result.refired.map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
+  const heard = [
+    ...[...result.touched, ...result.refired].map(({ known: { id }, alert }) => ({ id, alert, status: 'firing' as const })),
     ...result.ended.map(({ known: { id }, alert }) => ({ id, alert, status: 'resolved' as const })),
-  ]);
+  ];
+  await inPortions(heard, (some) => alerts.hearAgain(tx, org, some));
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
-  const changed = new Set([
-    ...(target && !target.begun ? [target.id] : []),
-    ...[...result.refired, ...result.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])),
-  ]);
-  await Promise.all([
-    target && alerts.insertAlerts(tx, org, target.id, from, result.fresh),
+  const [inserted] = await Promise.all([
+    target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
     target?.begun?.startWalk(),
     tell(tx, org, from, delivery, result, target),
   ]);
-  if (changed.size) await settleQuiet(tx, org, [...changed]);
+  // One that opens with this delivery was counted when it was made.
+  const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
+  await react(tx, org, changes, result, target);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   return { firing, resolved: delivery.alerts.length - firing };
+}
+
+/** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
+const portion = 1_000;
+
+async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < list.length; i += portion) results.push(...((await act(list.slice(i, i + portion))) ?? []));
+  return results;
 }
 
 /** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
@@ -124,6 +133,14 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       actor: sourceActor(from),
       data: { truncated: delivery.truncated },
     });
+  if (delivery.rejected?.count && at)
+    entries.push({
+      incidentId: at,
+      kind: 'alert_rejected',
+      message: `${delivery.rejected.count} alerts of this delivery could not be taken in: ${delivery.rejected.problems[0]}`,
+      actor: sourceActor(from),
+      data: { rejected: delivery.rejected.count, problems: delivery.rejected.problems },
+    });
   await noteAll(tx, org, entries);
 }
 
@@ -148,10 +165,33 @@ function lines(
   return [...counts].map(([incidentId, n]) => ({ incidentId, kind, message: many(n), actor, data: { count: n } }));
 }
 
-/** An incident with alerts of which none fires any more is over. One without alerts never is by itself. */
-async function settleQuiet(tx: Tx, org: string, ids: string[]) {
-  for (const incident of await incidents.countAlerts(tx, org, ids)) {
-    if (incident.status === 'resolved' || incident.alert_count === 0 || incident.firing_alerts > 0) continue;
+/** What the new numbers of incidents lead to. One with alerts of which none fires any more is over; one without alerts, or opened by hand, never is by itself. */
+async function react(
+  tx: Tx,
+  org: string,
+  changes: ReadonlyMap<string, CountChange>,
+  { fresh, refired }: Attachment,
+  target: Goal | undefined,
+) {
+  const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing ? [{ incidentId, ...c }] : []));
+  if (!changed.length) return;
+  for (const incident of await incidents.changeCounts(tx, org, changed)) {
+    const { firing, alerts: more } = changes.get(incident.id)!;
+    if (incident.status === 'resolved') continue;
+    if (firing > 0) {
+      const titles = [
+        ...(incident.id === target?.id ? fresh : []).map(({ alert }) => alert.title),
+        ...refired.flatMap(({ known, alert }) => (known.incidentId === incident.id ? [alert.title] : [])),
+      ];
+      const about = titles.length > 1 ? `${titles.length} more alerts fire: ${titles.slice(0, 3).join(', ')}` : `${titles[0]} fires`;
+      await hearNewAlerts(tx, org, incident, about, more > 0);
+    }
+    if (incident.alert_count === 0 || incident.firing_alerts > 0) continue;
+    if (incident.origin === 'manual') {
+      const message = 'Every alert has ended; the incident was opened by hand, so it stays until somebody resolves it';
+      await note(tx, org, incident.id, { kind: 'alerts_ended', message });
+      continue;
+    }
     await resolve(tx, org, incident.id, { kind: 'auto', label: 'Quarterdeck' }, 'Every alert has ended, so the incident is resolved');
   }
 }

@@ -57,6 +57,7 @@ export async function receiveMonitorAlert(tx: Tx, org: string, alert: MonitorAle
           generatorUrl: undefined,
           startsAt,
           endsAt: status === 'resolved' ? (alert.endsAt ?? at) : undefined,
+          isOneOccurrence: true,
           leaseUntil: undefined,
         },
       ],

@@ -1,6 +1,7 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
 import type { Policy } from '../rules/walk.ts';
+import { countResponse } from '../store/figures.ts';
 import { type Actor, type IncidentRow, insertIncident, type NewIncident } from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
 import { type Entry, note } from '../store/timeline.ts';
@@ -29,6 +30,7 @@ export interface Begun {
 /** The same, but the rest is left to the caller, who has more to write with it. */
 export async function begin(tx: Tx, org: string, { actor, requestId, ...opening }: Opening, policy: Policy | undefined): Promise<Begun> {
   const incident = await insertIncident(tx, org, { ...opening, policy });
+  await countResponse(tx, org, incident, 'opened');
   const entries: Entry[] = [{ kind: 'opened', message: `${actor.label} opened the incident`, actor }];
   if (!policy)
     entries.push({ kind: 'no_policy', message: `${incident.service_name} has no escalation policy, so nobody is paged; attach one` });

@@ -3,10 +3,10 @@ import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
-import { retryAfter } from '../rules/walk.ts';
+import { mostHandedOver, retryAfter } from '../rules/walk.ts';
 import { shareStatus } from '../store/incidents.ts';
 import * as pages from '../store/pages.ts';
-import { note } from '../store/timeline.ts';
+import { type Entry, note } from '../store/timeline.ts';
 import { findSent, sendPage, Unsure } from './send-page.ts';
 
 /**
@@ -16,7 +16,7 @@ import { findSent, sendPage, Unsure } from './send-page.ts';
  */
 export const pageJob: Job<unknown, { channels: Channels }> = job(
   'oncall.page',
-  { lane: 'page', maxAttempts: 10_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
+  { lane: 'page', maxAttempts: 1_000_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
   async (run, { channels }: { channels: Channels }) => {
     const org = run.org!;
     const page = await run.db.write(async (tx) => {
@@ -51,42 +51,61 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
   },
 );
 
+/** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */
+const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice: number }): Promise<boolean> =>
+  (await shareStatus(tx, org, page.incident_id)) === (page.notice ? 'acknowledged' : 'open');
+
 /** Its first attempt was cut off before it went out, and meanwhile nobody needs it any more. */
 const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
   run.db.write(async (tx) => {
     await run.fence(tx);
-    if ((await shareStatus(tx, org, page.incident_id)) === 'open') return false;
+    if (await isNeeded(tx, org, page)) return false;
     await pages.cancelPage(tx, org, page.id);
     return true;
   });
 
-/** Tried again while that may help and the incident is open; else failed, and the person's next rule fires at once. */
+/** Tried again for as long as it is needed, unless that cannot help: then it has failed, and the person's next rule fires at once. */
 async function endAttempt(run: JobRun<unknown>, org: string, page: pages.SendingRow, error: unknown): Promise<void> {
   const sentence = error instanceof Error ? error.message : String(error);
-  const seconds = error instanceof PageFailed && error.permanent ? undefined : retryAfter(page.attempts);
-  if (seconds === undefined) {
+  if (error instanceof PageFailed && error.permanent) {
     await run.finishWith((tx) => failPage(tx, org, page.id, sentence));
     return;
   }
-  const open = await run.db.write(async (tx) => {
+  const seconds = retryAfter(page.attempts);
+  const isUnsure = error instanceof Unsure;
+  const goesOn = await run.db.write(async (tx) => {
     await run.fence(tx);
-    if ((await shareStatus(tx, org, page.incident_id)) !== 'open' && !(error instanceof Unsure)) {
-      await pages.cancelPage(tx, org, page.id);
+    const needed = await isNeeded(tx, org, page);
+    // Nobody needs it any more; whether it went out is asked a few times more, for the record.
+    if (!needed && !(isUnsure && page.attempts < mostDoubts)) {
+      if (isUnsure) await failPage(tx, org, page.id, sentence);
+      else await pages.cancelPage(tx, org, page.id);
       return false;
     }
-    if (error instanceof Unsure) await pages.recordDoubt(tx, org, page.id, sentence);
+    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
+    if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence));
     return true;
   });
-  if (open) throw new RetryIn(seconds, sentence, { cause: error });
+  if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
 }
+
+/** Attempts after which nobody asks any more what became of a page that nobody needs. */
+const mostDoubts = 6;
+/** A line for the first attempt that failed for now, and then about every half hour. */
+const toldEvery = 30;
+
+const tellDelay = (page: pages.SendingRow, sentence: string): Entry => ({
+  kind: 'page_delayed',
+  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute`,
+  data: { pageId: page.id, channel: page.channel, userId: page.user_id, attempts: page.attempts, error: sentence },
+});
 
 /** The end of a page that reached nobody. Nothing is dropped in silence: the timeline says so, and the next rule takes over. */
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  const open = (await shareStatus(tx, org, page.incident_id)) === 'open';
-  const next = open ? await pages.nextRule(tx, org, page) : undefined;
+  const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
   // The job before its page, as everywhere: whoever runs the next one holds them in this order too.
   if (next) (await reschedule(tx, pageJob, next.id)) || (await enqueue(tx, pageJob, { key: next.id, org }));
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
@@ -103,8 +122,7 @@ export async function retryPage(tx: Tx, org: string, pageId: string, sentence: s
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);
-  const open = (await shareStatus(tx, org, page.incident_id)) === 'open';
-  if (seconds === undefined || !open) return failPage(tx, org, pageId, sentence);
+  if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });
 }

@@ -1,9 +1,10 @@
 import type { OpenCtx } from '../../../identity/context.ts';
-import { Refusal, unavailable } from '../../../kernel/errors.ts';
+import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
-import { delivering } from '../store/sources.ts';
+import { delivering, recordProblem } from '../store/sources.ts';
 import { ingest } from './ingest.ts';
+import type { Judged } from './read-delivery.ts';
 import type { SourceAccess } from './sources.ts';
 import type { Turns } from './turns.ts';
 
@@ -12,11 +13,26 @@ const unknown = (): never => {
   throw new Refusal(401, 'unauthenticated', 'unauthenticated: there is no such alert source, or this is not its token');
 };
 
-/** Both protocols end here: everything of the delivery is stored before it is answered, or nothing is and the sender tries again. */
-export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: string, read: (now: string) => Delivery) {
+/** How a protocol's body is understood: first each alert by itself, then, once the time is known, the whole. */
+export interface Protocol {
+  judge(): Promise<Judged>;
+  read(judged: Judged, now: string): Delivery;
+}
+
+/**
+ * Both protocols end here: every alert that can be taken in is stored before the delivery is answered, or none is and the sender
+ * tries again. The others are told in the answer, at the source, and in the incident; a delivery of nothing else is refused.
+ */
+export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: string, { judge, read }: Protocol) {
   const access = ctx.principal?.access as SourceAccess | undefined;
   const org = ctx.principal?.org.id;
   if (!access || !org || access.sourceId !== sourceId) return unknown();
+  const judged = await judge();
+  const { rejected, problems } = judged;
+  if (rejected && !judged.alerts.length) {
+    await ctx.write((tx) => recordProblem(tx, org, sourceId, problems[0]!, rejected));
+    invalid(problems[0]!);
+  }
   const store = () =>
     ctx.write(async (tx) => {
       // unaudited: machines deliver; what their alerts do stands in the incident's timeline.
@@ -26,7 +42,8 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
       ]);
       const source = taking ?? unknown();
       const service = shared ?? unavailable('the service of this alert source is gone');
-      const delivery = read(source.now);
+      if (rejected) await recordProblem(tx, org, sourceId, problems[0]!, rejected);
+      const delivery = { ...read(judged, source.now), rejected: { count: rejected, problems } };
       const { firing, resolved } = await ingest(
         tx,
         org,
@@ -41,7 +58,7 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
         },
         delivery,
       );
-      return { accepted: delivery.alerts.length, firing, resolved };
+      return { accepted: delivery.alerts.length, firing, resolved, ...(rejected ? { rejected, problems } : {}) };
     });
   return inTurn(access.serviceId, store);
 }

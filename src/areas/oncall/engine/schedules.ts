@@ -16,7 +16,7 @@ export async function createSchedule(tx: Tx, org: string, wanted: Wanted, at: st
   return store.insertSchedule(tx, org, { name, ...rotation, anchor_date: anchorDate, anchor_index: anchorIndex });
 }
 
-/** `schedule` is locked by this transaction. Who is on call at `at` stays so, unless the participants change. */
+/** `schedule` is locked by this transaction. Who is on call at `at` stays so, unless they leave it or the order changes. */
 export async function updateSchedule(
   tx: Tx,
   org: string,

@@ -21,6 +21,8 @@ const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
   channel: page.channel,
   address: page.address ?? '',
   code: page.code,
+  heldBack: page.held_back,
+  ...(page.about ? { about: page.about } : {}),
   attempt: page.attempts,
   sendingAt: page.sending_at,
   ackUrl: ackUrl(app, org, page.id),

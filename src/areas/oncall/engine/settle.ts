@@ -1,4 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { countResponse } from '../store/figures.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
@@ -23,6 +24,7 @@ export async function acknowledge(tx: Tx, org: string, incidentId: string, actor
   }
   const acknowledged = await incidents.acknowledgeIncident(tx, org, incidentId, actor);
   await settle(tx, org, incidentId, { kind: 'acknowledged', message: `${actor.label} acknowledged`, actor });
+  await countResponse(tx, org, acknowledged, 'acknowledged');
   return { is: 'acknowledged', incident: acknowledged };
 }
 
@@ -31,6 +33,7 @@ export async function resolve(tx: Tx, org: string, incidentId: string, actor: in
   if (!incident || incident.status === 'resolved') return incident && { is: 'already', incident };
   const resolved = await incidents.resolveIncident(tx, org, incidentId, actor);
   await settle(tx, org, incidentId, { kind: 'resolved', message: why || `${actor.label} resolved the incident`, actor });
+  await countResponse(tx, org, resolved, 'resolved');
   return { is: 'resolved', incident: resolved };
 }
 

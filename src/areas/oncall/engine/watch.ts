@@ -4,7 +4,7 @@ import { enqueueMany, failingFor } from '../../../kernel/jobs/index.ts';
 import { tellHeartbeat } from '../clients/heartbeat.ts';
 import { takeStale } from '../store/alerts.ts';
 import { forgetEarlyEnds } from '../store/early-ends.ts';
-import { type Lag, lag } from '../store/figures.ts';
+import { forgetResponses, type Lag, lag } from '../store/figures.ts';
 import { overdueWalks } from '../store/incidents.ts';
 import { overduePages } from '../store/pages.ts';
 import { noteAll } from '../store/timeline.ts';
@@ -27,8 +27,11 @@ export async function tellStaleAlerts(tx: Tx): Promise<void> {
     );
 }
 
-/** What was kept in case that something late arrives. */
-export const forgetOldEnds = (tx: Tx): Promise<number> => forgetEarlyEnds(tx);
+/** What was kept in case that something late arrives, and days that no figure is made of any more. */
+export async function forgetOldThings(tx: Tx): Promise<void> {
+  await forgetEarlyEnds(tx);
+  await forgetResponses(tx);
+}
 
 const overdueSeconds = 30;
 

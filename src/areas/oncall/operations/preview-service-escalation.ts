@@ -5,7 +5,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { findService } from '../engine/find-service.ts';
 import { reachOfMembers } from '../engine/reach.ts';
-import { type Responder, responderOf } from '../engine/responder.ts';
+import { type Responder, responderOf } from '../engine/walk/responder.ts';
 import { askedInstant } from '../rules/asked-instant.ts';
 import { warningOf } from '../rules/channels.ts';
 import { type Foreseen, preview } from '../rules/preview.ts';

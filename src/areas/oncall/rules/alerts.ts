@@ -15,6 +15,8 @@ export interface Delivered {
   /** Absent when the sender did not say, or said nonsense. */
   startsAt: string | undefined;
   endsAt: string | undefined;
+  /** From a monitor, which gives every outage one beginning: an end is of the outage that it names, and of earlier ones. */
+  isOneOccurrence?: true;
   /** From Prometheus itself: without a word until then, the alert is stale. */
   leaseUntil: string | undefined;
 }
@@ -26,10 +28,15 @@ export interface Delivery {
   /** Of the group, for the title of an incident that it opens. */
   summary: string | undefined;
   description: string | undefined;
+  /** Alerts that could not be taken in, with the first reasons. */
+  rejected?: { count: number; problems: readonly string[] };
 }
 
-interface Sent {
+/** One alert as it was sent, once it was looked at. */
+export interface Sent {
   labels: Words;
+  /** The labels in full, where `labels` was shortened. */
+  fingerprintLabels?: Words;
   annotations?: Words;
   startsAt?: string;
   endsAt?: string;
@@ -43,46 +50,42 @@ export const mostAlerts = 10_000;
 /** Alertmanager's own `resolve_timeout`: how long an alert lives whose sender does not say. */
 const defaultLeaseMs = 300_000;
 
-export function fromAlertmanager(
-  body: { alerts: readonly Sent[]; status?: string; truncatedAlerts?: number; commonAnnotations?: Words },
-  now: string,
-): Delivery {
-  const { kept, left } = cut(body.alerts);
+/** What of the group is used beside its alerts, whatever else it says. */
+export interface Group {
+  status?: unknown;
+  truncatedAlerts?: unknown;
+  commonAnnotations?: unknown;
+}
+
+export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: number, now: string): Delivery {
+  const truncated = Number.isSafeInteger(group.truncatedAlerts) ? (group.truncatedAlerts as number) : 0;
+  const annotations = (group.commonAnnotations ?? {}) as Record<string, unknown>;
   return {
-    alerts: kept.map((alert) => {
+    alerts: alerts.map((alert) => {
       const endsAt = time(alert.endsAt);
-      const word = alert.status ?? (endsAt !== undefined && endsAt <= now ? 'resolved' : (body.status ?? 'firing'));
+      const word: unknown = alert.status ?? (endsAt !== undefined && endsAt <= now ? 'resolved' : (group.status ?? 'firing'));
       const status = word === 'resolved' ? 'resolved' : 'firing';
       return { ...common(alert), status, endsAt: status === 'resolved' ? (endsAt ?? now) : undefined, leaseUntil: undefined };
     }),
-    truncated: left + Math.max(0, body.truncatedAlerts ?? 0),
-    summary: text(body.commonAnnotations?.summary),
-    description: text(body.commonAnnotations?.description),
+    truncated: left + Math.min(Math.max(0, truncated), 2_000_000_000),
+    summary: text(annotations.summary),
+    description: text(annotations.description),
   };
 }
 
 /** Here an alert that fires brings the end of its lease as `endsAt`, and one that is over its real end. */
-export function fromPrometheus(body: readonly Sent[], now: string): Delivery {
-  const { kept, left } = cut(body);
+export function fromPrometheus(alerts: readonly Sent[], left: number, now: string): Delivery {
   return {
-    alerts: kept.map((alert) => {
+    alerts: alerts.map((alert) => {
       const endsAt = time(alert.endsAt);
       const resolved = endsAt !== undefined && endsAt <= now;
       const leaseUntil = resolved ? undefined : (endsAt ?? new Date(Date.parse(now) + defaultLeaseMs).toISOString());
       return { ...common(alert), status: resolved ? 'resolved' : 'firing', endsAt: resolved ? endsAt : undefined, leaseUntil };
     }),
     truncated: left,
-    summary: shared(kept, 'summary'),
-    description: shared(kept, 'description'),
+    summary: shared(alerts, 'summary'),
+    description: shared(alerts, 'description'),
   };
-}
-
-/** When there are too many, those that fire come first: they are the ones to page for. */
-function cut(alerts: readonly Sent[]): { kept: readonly Sent[]; left: number } {
-  if (alerts.length <= mostAlerts) return { kept: alerts, left: 0 };
-  const firing = alerts.filter((a) => a.status !== 'resolved');
-  const kept = [...firing, ...alerts.filter((a) => a.status === 'resolved')].slice(0, mostAlerts);
-  return { kept, left: alerts.length - kept.length };
 }
 
 const shared = (alerts: readonly Sent[], name: string): string | undefined => {
@@ -103,9 +106,13 @@ const titleOf = ({ labels, annotations = {} }: Sent) =>
   clip(text(annotations.summary) ?? text(labels.alertname) ?? (text(Object.values(labels).join(' ')) || 'an alert without labels'), 200);
 
 /** The sender's own where there is a usable one, else a hash of the labels: stable across groups, restarts and replicas. */
-export function fingerprintOf({ fingerprint, labels }: Pick<Sent, 'fingerprint' | 'labels'>): string {
+export function fingerprintOf({
+  fingerprint,
+  labels,
+  fingerprintLabels,
+}: Pick<Sent, 'fingerprint' | 'labels' | 'fingerprintLabels'>): string {
   if (fingerprint && fingerprint.length <= 128) return fingerprint;
-  const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = Object.entries(fingerprintLabels ?? labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
     .update(JSON.stringify([fingerprint ?? null, sorted]))
     .digest('hex')
@@ -119,7 +126,9 @@ function time(given: string | undefined): string | undefined {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
-const text = (given: string | undefined): string | undefined => given?.trim() || undefined;
+/** Of whatever was sent: what is not text is nothing, and nobody reads more than a page of it. */
+const text = (given: unknown): string | undefined =>
+  typeof given === 'string' ? clip(given.trim(), 10_000).replaceAll('\0', '\ufffd').toWellFormed() || undefined : undefined;
 /** Never half of a surrogate pair at the end. */
 export const clip = (given: string, most: number) => (given.length <= most ? given : `${given.slice(0, most - 1)}…`.toWellFormed());
 

@@ -12,13 +12,18 @@ export interface Known {
   closed: boolean;
 }
 
+export interface Fresh {
+  alert: Delivered;
+  startsAt: string;
+}
+
 export interface Attachment {
   /** Heard of again, nothing new. */
-  touched: { id: string; alert: Delivered }[];
+  touched: { known: Known; alert: Delivered }[];
   /** Fire again on the incident where they fired before. */
   refired: { known: Known; alert: Delivered }[];
   /** Belong to the newest unresolved incident of the service, or open one. */
-  fresh: { alert: Delivered; startsAt: string }[];
+  fresh: Fresh[];
   ended: { known: Known; alert: Delivered }[];
 }
 
@@ -27,25 +32,84 @@ export interface Attachment {
  * incident is left there as long as it goes on firing; a new one, or one that ended and fires again, is somebody's work again.
  */
 export function attach(known: readonly Known[], delivered: readonly Delivered[], now: string): Attachment {
-  const state = new Map<string, Known[]>();
-  for (const k of known) state.set(k.fingerprint, [...(state.get(k.fingerprint) ?? []), k]);
-  const result: Attachment = { touched: [], refired: [], fresh: [], ended: [] };
+  const rowsOf = Map.groupBy(known, (k) => k.fingerprint);
+  const freshOf = new Map<string, Fresh[]>();
+  const heard = new Map<Known, { status: Known['status']; alert: Delivered }>();
+  const statusOf = (k: Known) => heard.get(k)?.status ?? k.status;
   for (const alert of lastOfEach(delivered)) {
-    const rows = state.get(alert.fingerprint) ?? [];
+    const rows = rowsOf.get(alert.fingerprint) ?? [];
+    const fresh = freshOf.get(alert.fingerprint) ?? [];
     if (alert.status === 'resolved') {
-      // What began later than the one that ended is another occurrence, and goes on.
-      const over = rows.filter((k) => k.status === 'firing' && (alert.startsAt === undefined || k.startsAt <= alert.startsAt));
-      for (const k of over) result.ended.push({ known: k, alert });
+      for (const k of rows) if (statusOf(k) === 'firing' && isOver(k, alert)) heard.set(k, { status: 'resolved', alert });
+      freshOf.set(
+        alert.fingerprint,
+        fresh.filter((f) => !isOver(f, alert)),
+      );
       continue;
     }
-    const startsAt = alert.startsAt ?? rows.find((k) => k.status === 'firing')?.startsAt ?? now;
+    const startsAt = alert.startsAt ?? rows.find((k) => statusOf(k) === 'firing')?.startsAt ?? now;
     // An occurrence may have ended on one incident and fired again on a later one: ids sort by time.
-    const same = rows.filter((k) => k.startsAt === startsAt).sort((a, b) => (a.id < b.id ? 1 : -1))[0];
-    if (same?.status === 'firing') result.touched.push({ id: same.id, alert });
-    else if (same && !same.closed) result.refired.push({ known: same, alert });
-    else result.fresh.push({ alert, startsAt });
+    const same = rows.filter((k) => k.startsAt === startsAt).reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
+    if (same && (statusOf(same) === 'firing' || !same.closed)) heard.set(same, { status: 'firing', alert });
+    else freshOf.set(alert.fingerprint, [...fresh, { alert, startsAt }]);
+  }
+  const result: Attachment = { touched: [], refired: [], fresh: [...freshOf.values()].flat(), ended: [] };
+  for (const [k, { status, alert }] of heard) {
+    if (status === 'firing' && k.status === 'firing') result.touched.push({ known: k, alert });
+    else if (status !== k.status) (status === 'firing' ? result.refired : result.ended).push({ known: k, alert });
   }
   return result;
+}
+
+/**
+ * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
+ * and each gives its own. What began later is another occurrence, and goes on.
+ */
+const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, isOneOccurrence }: Delivered): boolean =>
+  (named === undefined ? endsAt === undefined : startsAt <= named) || (!isOneOccurrence && endsAt !== undefined && startsAt < endsAt);
+
+/** By how much an incident's numbers change. */
+export interface CountChange {
+  /** Occurrences. */
+  alerts: number;
+  /** Fingerprints of which something fires. */
+  firing: number;
+}
+
+/**
+ * What a delivery does to the numbers of incidents, without counting anything but the delivery: `known` holds every firing occurrence
+ * of the fingerprints in it, and deliveries for one service come one at a time. `inserted` went to the incident `targetId`.
+ */
+export function countChanges(
+  known: readonly Known[],
+  { refired, ended }: Attachment,
+  inserted: readonly { fingerprint: string }[],
+  targetId: string | undefined,
+): Map<string, CountChange> {
+  const changes = new Map<string, CountChange>();
+  const firing = new Map<string, { incidentId: string; before: number; after: number }>();
+  const at = (incidentId: string, fingerprint: string) => {
+    const key = `${incidentId} ${fingerprint}`;
+    const here = firing.get(key) ?? { incidentId, before: 0, after: 0 };
+    firing.set(key, here);
+    return here;
+  };
+  for (const k of known) {
+    if (k.status !== 'firing') continue;
+    const here = at(k.incidentId, k.fingerprint);
+    here.before++;
+    here.after++;
+  }
+  for (const { known: k } of ended) at(k.incidentId, k.fingerprint).after--;
+  for (const { known: k } of refired) at(k.incidentId, k.fingerprint).after++;
+  for (const { fingerprint } of inserted) at(targetId!, fingerprint).after++;
+  for (const { incidentId, before, after } of firing.values()) {
+    const change = changes.get(incidentId) ?? { alerts: 0, firing: 0 };
+    change.firing += Number(after > 0) - Number(before > 0);
+    changes.set(incidentId, change);
+  }
+  if (inserted.length) changes.get(targetId!)!.alerts += inserted.length;
+  return changes;
 }
 
 /** One delivery that names an occurrence twice means what it says last. */

@@ -17,6 +17,10 @@ export interface PageWords {
   /** How many more fire. */
   moreAlerts: number;
   ackUrl: string;
+  /** What it tells beyond the incident itself: what is new, and what was held back. */
+  further: readonly string[];
+  /** Whether the reader has acknowledged it already. */
+  isAcknowledged: boolean;
 }
 
 /** A page tells of so much; the incident has the rest. */
@@ -42,13 +46,14 @@ export function asLink(given: string | null): string | undefined {
 export const pageSubject = ({ incident }: Pick<PageWords, 'incident'>): string =>
   asLine(`[${asLine(incident.serviceName, 100)}] ${incident.title}`, 250);
 
-export function pageText({ incident, alerts, moreAlerts, ackUrl }: PageWords): string {
+export function pageText({ incident, alerts, moreAlerts, ackUrl, further, isAcknowledged }: PageWords): string {
   const { id, title, serviceName, description } = incident;
   return [
     asLine(`${serviceName}: ${title}`, 400),
+    ...further.flatMap((words) => ['', cut(words, mostOfDescription)]),
     ...(description ? ['', cut(description, mostOfDescription)] : []),
     '',
-    'You are paged. Acknowledge, and nobody else is:',
+    isAcknowledged ? 'You acknowledged this incident. It is here:' : 'You are paged. Acknowledge, and nobody else is:',
     ackUrl,
     ...alerts.flatMap((alert) => ['', ...alertLines(alert, alerts.length + moreAlerts > 1)]),
     ...(moreAlerts ? ['', `${moreAlerts} more ${moreAlerts === 1 ? 'alert fires' : 'alerts fire'}.`] : []),

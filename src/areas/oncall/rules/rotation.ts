@@ -120,16 +120,27 @@ export function turnAt(rotation: Rotation, at: string): number | undefined {
   return rotation.participants.length ? turn(rotation, shiftDate(rotation, instant(at).epochMilliseconds)) : undefined;
 }
 
+/** Everybody in the order of their turns, beginning with whose turn it is. */
+export function turnsFrom(rotation: Rotation, at: string): Person[] {
+  const first = turnAt(rotation, at) ?? 0;
+  return [...rotation.participants.slice(first), ...rotation.participants.slice(0, first)];
+}
+
+const namesOf = (people: readonly Person[]) => people.map((p) => p.userId);
+
 /**
- * A rotation after a change. Other people or another order keep the anchor, so reordering shifts the rotation; another zone or
- * handoff moves it, so that the person now on call keeps the shift they have.
+ * A rotation after a change. Another order of the same people keeps the anchor, so reordering shifts the rotation. Whoever joins or
+ * leaves, and another zone or handoff, move it, so that the person now on call keeps the shift they have; when that is the one who
+ * leaves, the next in line has it.
  */
 export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' | 'anchorIndex'>, at: string): Rotation {
-  const same = before.timezone === after.timezone && JSON.stringify(before.handoff) === JSON.stringify(after.handoff);
-  return {
-    ...after,
-    ...(same ? { anchorDate: before.anchorDate, anchorIndex: before.anchorIndex } : anchorAt(after, at, turnAt(before, at) ?? 0)),
-  };
+  const sameClock = before.timezone === after.timezone && JSON.stringify(before.handoff) === JSON.stringify(after.handoff);
+  const samePeople = namesOf(before.participants).sort().join(' ') === namesOf(after.participants).sort().join(' ');
+  if (sameClock && samePeople) return { ...after, anchorDate: before.anchorDate, anchorIndex: before.anchorIndex };
+  if (samePeople) return { ...after, ...anchorAt(after, at, turnAt(before, at) ?? 0) };
+  const staying = new Set(namesOf(after.participants));
+  const next = turnsFrom(before, at).find((p) => staying.has(p.userId));
+  return { ...after, ...anchorAt(after, at, next ? namesOf(after.participants).indexOf(next.userId) : 0) };
 }
 
 /** Who is on call at an instant and until when: by the newest override that covers it, else by the rotation. */

@@ -62,7 +62,11 @@ const totalWait = (steps: readonly Step[]) => steps.reduce((sum, step) => sum + 
 export const neverWaits = (repeat: number, steps: readonly Pick<Step, 'waitSeconds'>[]): boolean =>
   repeat > 0 && steps.every((step) => step.waitSeconds === 0);
 
-const retrySeconds = [5, 15, 45, 120];
+const retrySeconds = [5, 15, 30];
+const longestPause = 60;
 
-/** How long a page waits after its nth attempt failed for now; undefined: it has failed. */
-export const retryAfter = (attempt: number): number | undefined => retrySeconds[attempt - 1];
+/** How long a page waits after its nth attempt failed for now. It is tried for as long as it is needed: an hour's absence costs an hour. */
+export const retryAfter = (attempt: number): number => retrySeconds[attempt - 1] ?? longestPause;
+
+/** So often a page is handed to a provider that takes it and then cannot bring it: each time costs money. */
+export const mostHandedOver = 5;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Delivered } from '../rules/alerts.ts';
-import type { Known } from '../rules/attach.ts';
+import type { Fresh, Known } from '../rules/attach.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const words = Type.Unsafe<Record<string, string>>({ type: 'object' });
@@ -47,12 +47,10 @@ export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin
     select ${shown} from oncall.alert a where ${ours} and a.starts_at = any(${starts}::timestamptz[]) and a.status <> 'firing'`;
 };
 
-export interface Fresh {
-  alert: Delivered;
-  startsAt: string;
-}
+const InsertedRow = Type.Object({ fingerprint: Type.String() });
 
-export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin, fresh: readonly Fresh[]) => run(tx)`
+/** Those that are new to the incident. */
+export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin, fresh: readonly Fresh[]) => rows(tx, InsertedRow)`
   insert into oncall.alert (org_id, id, incident_id, service_id, source_id, source_name, fingerprint, status, title, labels, annotations,
                             generator_url, starts_at, lease_until, first_at, last_at)
   select ${org}, kernel.new_id('alr'), ${incidentId}, ${from.serviceId}, ${from.sourceId}, ${from.sourceName}, a.fingerprint, 'firing', a.title,
@@ -60,15 +58,15 @@ export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Orig
     from jsonb_to_recordset(${JSON.stringify(fresh.map(({ alert, startsAt }) => ({ ...alert, startsAt })))}::jsonb)
            as a(fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz),
          (select kernel.now() as now offset 0) c
-  on conflict do nothing`;
+  on conflict do nothing
+  returning fingerprint`;
 
 /** Heard of once more: as it was, fired again, or ended. Labels stay, for they make the fingerprint; the rest is the newest word. */
 export async function hearAgain(
   tx: Tx,
   org: string,
   heard: readonly { id: string; alert: Delivered; status: 'firing' | 'resolved' }[],
-): Promise<void> {
-  if (!heard.length) return;
+): Promise<undefined> {
   const told = heard.map(({ id, alert, status: now }) => ({
     id,
     status: now,
@@ -85,6 +83,7 @@ export async function hearAgain(
              as h(id text, status text, title text, annotations jsonb, "endsAt" timestamptz, "leaseUntil" timestamptz),
            (select kernel.now() as now offset 0) c
      where a.org_id = ${org} and a.id = h.id`;
+  return undefined;
 }
 
 const AlertRow = Type.Object({
@@ -105,10 +104,10 @@ const AlertRow = Type.Object({
 });
 export type AlertRow = Static<typeof AlertRow>;
 
-/** Those that fire first, then the newest; a storm is shown by its first thousand. */
-export const alertsOf = (tx: Tx, org: string, incidentId: string) => rows(tx, AlertRow)`
+/** Those that fire first, then the newest. */
+export const alertsOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, AlertRow)`
   select id, source_id, source_name, fingerprint, status, title, labels, annotations, generator_url, starts_at, ends_at, first_at, last_at, deliveries
-    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit 1000`;
+    from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${most}`;
 
 const StaleRow = Type.Object({
   org_id: Type.String(),

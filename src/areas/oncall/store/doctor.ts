@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 import type { Step } from '../rules/walk.ts';
-import { Rules } from './settings.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -12,7 +11,7 @@ export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string
   select s.service_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
 
-const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Rules, stopped: Type.Boolean() });
+const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Type.Unknown(), stopped: Type.Boolean() });
 /** How these people want to be paged, those who said so. */
 export const wishesOf = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, WishesRow)`
   select user_id, phone, rules, phone_stopped_at is not null as stopped from oncall.paging_settings

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const LagRow = Type.Object({ escalation: Type.Number(), page: Type.Number() });
 export type Lag = Static<typeof LagRow>;
@@ -19,8 +19,29 @@ const ResponseRow = Type.Object({
   mttr: Type.Union([Type.Number(), Type.Null()]),
 });
 
-/** How long it took people to acknowledge and incidents to end, by service, over the last 30 days. */
+/** How long it took people to acknowledge and incidents to end, by service, over the last 30 days: a row a day is read, not every incident. */
 export const responseTimes = (tx: Tx) => rows(tx, ResponseRow)`
-  select service_id, count(*)::int as incidents, avg(extract(epoch from acknowledged_at - opened_at))::float8 as mtta,
-         avg(extract(epoch from resolved_at - opened_at))::float8 as mttr
-    from oncall.incident where opened_at > (select kernel.now()) - interval '30 days' group by service_id`;
+  select service_id, sum(incidents)::int as incidents, (sum(seconds_to_acknowledge) / nullif(sum(acknowledged), 0))::float8 as mtta,
+         (sum(seconds_to_resolve) / nullif(sum(resolved), 0))::float8 as mttr
+    from oncall.response_day where day > ((select kernel.now()) at time zone 'UTC')::date - 30 group by service_id`;
+
+/** What an incident adds to the day on which it opened. */
+export const countResponse = (
+  tx: Tx,
+  org: string,
+  { service_id, opened_at }: { service_id: string; opened_at: string },
+  deed: 'opened' | 'acknowledged' | 'resolved',
+) => run(tx)`
+  insert into oncall.response_day as d
+    (org_id, service_id, day, incidents, acknowledged, seconds_to_acknowledge, resolved, seconds_to_resolve)
+  select ${org}, ${service_id}, (o.at at time zone 'UTC')::date,
+         (${deed} = 'opened')::int, (${deed} = 'acknowledged')::int, case when ${deed} = 'acknowledged' then o.took else 0 end,
+         (${deed} = 'resolved')::int, case when ${deed} = 'resolved' then o.took else 0 end
+    from (select ${opened_at}::timestamptz as at, extract(epoch from kernel.now() - ${opened_at}::timestamptz)::float8 as took) o
+  on conflict (org_id, service_id, day) do update
+     set incidents = d.incidents + excluded.incidents, acknowledged = d.acknowledged + excluded.acknowledged,
+         seconds_to_acknowledge = d.seconds_to_acknowledge + excluded.seconds_to_acknowledge, resolved = d.resolved + excluded.resolved,
+         seconds_to_resolve = d.seconds_to_resolve + excluded.seconds_to_resolve`;
+
+export const forgetResponses = (tx: Tx) => run(tx)`
+  delete from oncall.response_day where day < (kernel.now() at time zone 'UTC')::date - 60`;

@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
+import type { Slice } from '../../../kernel/slice.ts';
+import { sql, type Visible } from '../../../kernel/sql.ts';
+import type { CountChange } from '../rules/attach.ts';
 import type { Policy, Walk } from '../rules/walk.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -33,19 +35,37 @@ const IncidentRow = Type.Object({
   next_step: nullable(Type.Integer()),
   next_at: nullable(Type.String()),
   pass_waited: Type.Integer(),
+  round: Type.Integer(),
+  notices: Type.Integer(),
 });
 export type IncidentRow = Static<typeof IncidentRow>;
 
 const columns = sql`id, service_id, service_name, title, description, origin, status, opened_at, acknowledged_at, acknowledged_by, resolved_at,
-  resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited`;
+  resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited, round,
+  notices`;
+
+/** The same where other tables stand beside it. */
+const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.origin, i.status, i.opened_at, i.acknowledged_at, i.acknowledged_by,
+  i.resolved_at, i.resolved_by, i.firing_alerts, i.alert_count, i.policy, i.walk_state, i.pass, i.step, i.next_pass, i.next_step, i.next_at,
+  i.pass_waited, i.round, i.notices`;
 
 export type Status = IncidentRow['status'];
 
-/** Newest first, at most 100; without a status, those that are not resolved. */
-export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined) => rows(tx, IncidentRow)`
-  select ${columns} from oncall.incident
-   where org_id = ${org} and status = any(${status ? [status] : ['open', 'acknowledged']}::text[]) and ${isVisible(visible, sql`service_id`)}
-   order by id desc limit 100`;
+/**
+ * Newest first; without a status, those that are not resolved. Of each status, and of each service for whoever sees only some, the
+ * newest are read by an index of their own: it costs what is shown, however many there are.
+ */
+export const incidentsOf = (tx: Tx, org: string, visible: Visible, status: Status | undefined, { limit, after }: Slice) => {
+  const services = visible === '*' ? sql`(select null) v(id)` : sql`unnest(${[...visible]}::text[]) v(id)`;
+  const ofService = visible === '*' ? sql`true` : sql`i.service_id = v.id`;
+  return rows(tx, IncidentRow)`
+    select ${shown}
+      from unnest(${status ? [status] : ['open', 'acknowledged']}::text[]) s(status), ${services},
+           lateral (select i.* from oncall.incident i
+                     where i.org_id = ${org} and i.status = s.status and ${ofService} and i.id < ${after ?? 'inc~'}
+                     order by i.id desc limit ${limit + 1}) i
+     order by i.id desc limit ${limit + 1}`;
+};
 
 export const incidentById = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id}`;
@@ -114,6 +134,21 @@ export const saveWalk = (tx: Tx, org: string, id: string, fired: { pass: number;
            walk_state = ${walk ? 'walking' : 'exhausted'}
      where org_id = ${org} and id = ${id}`;
 
+/** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
+export const restartWalk = async (tx: Tx, org: string, id: string): Promise<IncidentRow> =>
+  (await row(tx, IncidentRow)`
+    update oncall.incident
+       set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
+           walk_state = case when policy is null then 'none' else 'walking' end, next_pass = case when policy is not null then 0 end,
+           next_step = case when policy is not null then 0 end, next_at = case when policy is not null then kernel.now() end
+     where org_id = ${org} and id = ${id}
+    returning ${columns}`)!;
+
+/** Another page to whoever acknowledged is about to be made: its number. */
+export const countNotice = async (tx: Tx, org: string, id: string): Promise<number> =>
+  (await row(tx, Type.Object({ notices: Type.Integer() }))`
+    update oncall.incident set notices = notices + 1 where org_id = ${org} and id = ${id} returning notices`)!.notices;
+
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The newest incident of a service that still takes alerts; nobody can resolve it before they are attached. */
@@ -121,13 +156,12 @@ export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(
   select ${columns} from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'
    order by id desc limit 1 for no key update`;
 
-/** Counted anew from the alerts, so that no delivery can make the numbers drift. */
-export const countAlerts = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+/** Adds to the numbers of incidents; never counts their alerts, of which there may be very many. */
+export const changeCounts = (tx: Tx, org: string, changes: readonly (CountChange & { incidentId: string })[]) => rows(tx, IncidentRow)`
   update oncall.incident i
-     set alert_count = (select count(*) from oncall.alert a where a.org_id = ${org} and a.incident_id = i.id),
-         firing_alerts = (select count(distinct (a.source_id, a.fingerprint)) from oncall.alert a
-                           where a.org_id = ${org} and a.incident_id = i.id and a.status = 'firing')
-   where i.org_id = ${org} and i.id = any(${ids}::text[])
+     set alert_count = i.alert_count + c.alerts, firing_alerts = greatest(0, i.firing_alerts + c.firing)
+    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as c("incidentId" text, alerts int, firing int)
+   where i.org_id = ${org} and i.id = c."incidentId"
   returning ${columns}`;
 
 const UnresolvedRow = Type.Object({ title: Type.String() });

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { codeOf, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -10,8 +10,13 @@ const pageState = Type.Unsafe<'queued' | 'sending' | 'sent' | 'delivered' | 'con
 });
 
 export interface NewPage {
+  round: number;
   pass: number;
   step: number;
+  /** 0, or which of the pages to whoever acknowledged. */
+  notice: number;
+  /** What it tells beyond the incident itself. */
+  about: string | null;
   userId: string;
   label: string;
   channel: ChannelName;
@@ -20,6 +25,8 @@ export interface NewPage {
   delaySeconds: number;
   /** Four digits that a reply names. */
   code: string;
+  /** How many this person did not get since the last one about the incident. */
+  heldBack: number;
 }
 
 const CodeRow = Type.Object({ code: Type.String() });
@@ -35,16 +42,52 @@ export const takenCodes = async (tx: Tx, org: string, userId: string, codes: rea
 
 const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel });
 
-/** One for each rule of the responder; what a step that ran before has made already is left as it is. */
-export const insertPages = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
-  insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, address, code, state, due_at)
-  select ${org}, kernel.new_id('page'), ${incidentId}, p.pass, p.step, p."userId", p.label, p.channel, p."ruleIndex", p.address,
+const insertTogether = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
+  insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
+  select ${org}, kernel.new_id('page'), ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code,
-         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds")
+         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds"), p."heldBack"
     from jsonb_to_recordset(${JSON.stringify(pages)}::jsonb)
-           as p(pass int, step int, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text)
+           as p(round int, pass int, step int, notice int, about text, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text, "heldBack" int)
   on conflict do nothing
   returning id, due_at, channel`;
+
+export interface Inserted {
+  made: Static<typeof MadeRow>[];
+  /** What the database would not take, and its reason. */
+  unwritten: { page: NewPage; why: string }[];
+}
+
+/**
+ * One for each rule of the responder; what a step that ran before has made already is left as it is. One that the database refuses,
+ * such as a channel that it does not know yet, never takes the others along.
+ */
+export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]): Promise<Inserted> {
+  const attempt = async (some: readonly NewPage[]) => {
+    const [, made] = await Promise.all([run(tx)`savepoint pages`, insertTogether(tx, org, incidentId, firedAt, some)]);
+    return made;
+  };
+  const inserted: Inserted = { made: [], unwritten: [] };
+  try {
+    inserted.made = await attempt(pages);
+  } catch (error) {
+    await undoRefused(tx, error);
+    for (const page of pages)
+      await attempt([page])
+        .then((made) => inserted.made.push(...made))
+        .catch(async (refused) => {
+          await undoRefused(tx, refused);
+          inserted.unwritten.push({ page, why: refused instanceof Error ? refused.message : String(refused) });
+        });
+  }
+  return inserted;
+}
+
+/** Back to before the statement, when the database refused its data; whatever else went wrong is the whole transaction's. */
+async function undoRefused(tx: Tx, error: unknown): Promise<void> {
+  if (!/^2[23]/.test(codeOf(error))) throw error;
+  await run(tx)`rollback to savepoint pages`;
+}
 
 const SendingRow = Type.Object({
   id: Type.String(),
@@ -54,6 +97,9 @@ const SendingRow = Type.Object({
   channel,
   address: nullable(Type.String()),
   code: Type.String(),
+  held_back: Type.Integer(),
+  notice: Type.Integer(),
+  about: nullable(Type.String()),
   attempts: Type.Integer(),
   sending_at: Type.String(),
   was: pageState,
@@ -69,12 +115,14 @@ export const beginSending = (tx: Tx, org: string, id: string) => row(tx, Sending
   update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, kernel.now())
     from was, oncall.incident i
    where p.org_id = ${org} and p.id = ${id} and was.state in ('queued', 'sending') and i.org_id = p.org_id and i.id = p.incident_id
-  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.attempts, p.sending_at, was.state as was,
+  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.held_back, p.notice, p.about, p.attempts, p.sending_at, was.state as was,
             i.title, i.service_name, i.description`;
 
 const PageRow = Type.Object({
   id: Type.String(),
   incident_id: Type.String(),
+  round: Type.Integer(),
+  notice: Type.Integer(),
   pass: Type.Integer(),
   step: Type.Integer(),
   user_id: Type.String(),
@@ -89,12 +137,13 @@ const PageRow = Type.Object({
 });
 export type PageRow = Static<typeof PageRow>;
 
-export const pagesOf = (tx: Tx, org: string, incidentId: string) => rows(tx, PageRow)`
-  select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
-    from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by due_at, id`;
+/** The newest of them, in the order in which they are due. */
+export const pagesOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, PageRow)`
+  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+    from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${most}) p order by due_at, id`;
 
 export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
-  select id, incident_id, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
     from oncall.page where org_id = ${org} and id = ${id}`;
 
 /** The provider may have told of its delivery before its first answer was on record: then that stays. */
@@ -134,11 +183,15 @@ export const cancelQueued = (tx: Tx, org: string, incidentIds: readonly string[]
   returning incident_id`;
 
 /** The same person's next page of the same step, which need not wait any more. */
-export const nextRule = (tx: Tx, org: string, page: Pick<PageRow, 'incident_id' | 'pass' | 'step' | 'user_id' | 'id'>) =>
+export const nextRule = (
+  tx: Tx,
+  org: string,
+  page: Pick<PageRow, 'incident_id' | 'round' | 'notice' | 'pass' | 'step' | 'user_id' | 'id'>,
+) =>
   row(tx, Type.Object({ id: Type.String() }))`
     select id from oncall.page
-     where org_id = ${org} and incident_id = ${page.incident_id} and pass = ${page.pass} and step = ${page.step}
-       and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
+     where org_id = ${org} and incident_id = ${page.incident_id} and round = ${page.round} and notice = ${page.notice}
+       and pass = ${page.pass} and step = ${page.step} and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
      order by due_at, rule_index limit 1`;
 
 export const hasten = (tx: Tx, org: string, id: string) => run(tx)`

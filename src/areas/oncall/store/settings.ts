@@ -1,32 +1,28 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
-import { type ChannelName, channelNames } from '../rules/channels.ts';
+import { defaultRules, type Rule, readRules } from '../rules/wishes.ts';
 
-export const Rules = Type.Array(
-  Type.Object({
-    channel: Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] }),
-    delaySeconds: Type.Integer(),
-  }),
-);
-const SettingsRow = Type.Object({ phone: Type.Union([Type.String(), Type.Null()]), rules: Rules });
-export type Wishes = Static<typeof SettingsRow>;
+const SettingsRow = Type.Object({ phone: Type.Union([Type.String(), Type.Null()]), rules: Type.Unknown() });
+export interface Wishes {
+  phone: string | null;
+  rules: Rule[];
+}
 
-/** Of somebody who has not said how they want to be paged: an email at once. */
-export const unsaidWishes: Wishes = { phone: null, rules: [{ channel: 'email', delaySeconds: 0 }] };
-
-/** How a person wants to be paged. */
-export const rulesOf = async (tx: Tx, org: string, userId: string): Promise<Wishes> =>
-  (await row(tx, SettingsRow)`select phone, rules from oncall.paging_settings where org_id = ${org} and user_id = ${userId}`) ??
-  unsaidWishes;
+/** How a person wants to be paged: an email at once until they say otherwise. `broken`: what of it cannot be read. */
+export async function wishesOf(tx: Tx, org: string, userId: string): Promise<Wishes & { broken: string[] }> {
+  const found = await row(tx, SettingsRow)`select phone, rules from oncall.paging_settings where org_id = ${org} and user_id = ${userId}`;
+  return found ? { phone: found.phone, ...readRules(found.rules) } : { phone: null, rules: [...defaultRules], broken: [] };
+}
 
 /** Saving again lifts an earlier STOP: the person asks for messages anew. */
-export const saveSettings = async (tx: Tx, org: string, userId: string, { phone, rules }: Wishes): Promise<Wishes> =>
-  (await row(tx, SettingsRow)`
+export async function saveSettings(tx: Tx, org: string, userId: string, { phone, rules }: Wishes): Promise<Wishes> {
+  await run(tx)`
     insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
     values (${org}, ${userId}, ${phone}, ${JSON.stringify(rules)}, kernel.now())
     on conflict (org_id, user_id) do update
-       set phone = excluded.phone, rules = excluded.rules, phone_stopped_at = null, updated_at = excluded.updated_at
-    returning phone, rules`)!;
+       set phone = excluded.phone, rules = excluded.rules, phone_stopped_at = null, updated_at = excluded.updated_at`;
+  return { phone, rules };
+}
 
 /** The person texted STOP (or START): the provider holds back SMS to this phone, and so do we. */
 export const setStopped = (tx: Tx, org: string, phone: string, stopped: boolean) => run(tx)`

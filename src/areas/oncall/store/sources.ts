@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
 import { deliveryLock } from './alerts.ts';
 
@@ -9,10 +9,13 @@ const SourceRow = Type.Object({
   service_id: Type.String(),
   created_at: Type.String(),
   last_event_at: Type.Union([Type.String(), Type.Null()]),
+  problem: Type.Union([Type.String(), Type.Null()]),
+  problem_at: Type.Union([Type.String(), Type.Null()]),
+  rejected: Type.Integer(),
 });
 export type SourceRow = Static<typeof SourceRow>;
 
-const columns = sql`id, name, service_id, created_at, last_event_at`;
+const columns = sql`id, name, service_id, created_at, last_event_at, problem, problem_at, rejected`;
 
 export const sourcesOf = (tx: Tx, org: string, visible: Visible) => rows(tx, SourceRow)`
   select ${columns} from oncall.alert_source
@@ -49,6 +52,11 @@ export const delivering = (tx: Tx, org: string, id: string, serviceId: string) =
   with turn as materialized (select ${deliveryLock(org, serviceId)})
   update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
    where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now`;
+
+/** Alerts of its last delivery that could not be taken in, for whoever looks at the source. */
+export const recordProblem = (tx: Tx, org: string, id: string, problem: string, rejected: number) => run(tx)`
+  update oncall.alert_source set problem = ${problem}, problem_at = kernel.now(), rejected = ${rejected}
+   where org_id = ${org} and id = ${id} and revoked_at is null`;
 
 export const liveSourcesOf = (tx: Tx, org: string, serviceId: string) => rows(tx, Type.Object({ name: Type.String() }))`
   select name from oncall.alert_source where org_id = ${org} and service_id = ${serviceId} and revoked_at is null order by id limit 5`;

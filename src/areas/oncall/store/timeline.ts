@@ -37,5 +37,7 @@ const EntryRow = Type.Object({
 });
 export type EntryRow = Static<typeof EntryRow>;
 
-export const timelineOf = (tx: Tx, org: string, incidentId: string) => rows(tx, EntryRow)`
-  select id, at, kind, message, actor, data from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq`;
+/** The newest of it, oldest first. */
+export const timelineOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, EntryRow)`
+  select id, at, kind, message, actor, data
+    from (select * from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit ${most}) t order by seq`;

@@ -28,12 +28,18 @@ export interface Details {
   pages: PageRow[];
 }
 
+/** So many alerts, pages and lines of the timeline are shown: an incident that stays open for months gathers more. */
+export const mostShown = 1_000;
+
+/** One row more than is shown of a list says that the list is longer. */
 export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, pages }: Details) => ({
   ...incidentView(i),
   ...present({ description: i.description, acknowledgedBy: i.acknowledged_by, resolvedBy: i.resolved_by }),
   origin: i.origin as string,
-  alerts: alerts.map(alertView),
-  timeline: timeline.map(({ id, at, kind, message, actor, data }) => ({ id, at, kind, message, ...present({ actor, data }) })),
+  alerts: alerts.slice(0, mostShown).map(alertView),
+  timeline: timeline
+    .slice(-mostShown)
+    .map(({ id, at, kind, message, actor, data }) => ({ id, at, kind, message, ...present({ actor, data }) })),
   updates: updates.map(updateView),
   escalation: {
     ...present({ policyId: i.policy?.id, policyName: i.policy?.name, nextAt: i.next_at }),
@@ -41,7 +47,8 @@ export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, page
     pass: i.pass,
     step: i.step,
   },
-  pages: pages.map(pageView),
+  pages: pages.slice(-mostShown).map(pageView),
+  cut: Object.entries({ alerts, timeline, pages }).flatMap(([name, list]) => (list.length > mostShown ? [name] : [])),
 });
 
 const alertView = (a: AlertRow) => ({

@@ -6,4 +6,5 @@ export const sourceView = (s: SourceRow) => ({
   serviceId: s.service_id,
   createdAt: s.created_at,
   lastEventAt: s.last_event_at,
+  ...(s.problem_at ? { lastProblem: { at: s.problem_at, message: s.problem ?? '', rejected: s.rejected } } : {}),
 });

@@ -12,11 +12,6 @@ export const listServices = (tx: Tx, org: string, visible: Visible, slice?: Slic
    where org_id = ${org} and ${isVisible(visible, sql`id`)} ${slice?.after ? sql`and id < ${slice.after}` : sql``}
    order by id desc limit ${slice ? slice.limit + 1 : null}`;
 
-/** The newest first, some at a time. */
-export const sliceServices = (tx: Tx, org: string, visible: Visible, { limit, after }: Slice) => rows(tx, ServiceRow)`
-  select id, name, created_at from services.service
-   where org_id = ${org} and ${isVisible(visible, sql`id`)} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
-
 /** The names of those of these services that still exist, by id. */
 export const namedServices = async (tx: Tx, org: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   new Map((await listServices(tx, org, new Set(ids))).map((s) => [s.id, s.name]));

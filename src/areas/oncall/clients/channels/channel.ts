@@ -13,6 +13,10 @@ export interface PageToSend {
   address: string;
   /** Four digits that a reply names. */
   code: string;
+  /** Pages about this incident that the person did not get since the last one, because they were too many. */
+  heldBack: number;
+  /** What it tells beyond the incident itself; present in a page to whoever acknowledged. */
+  about?: string;
   /** 1 the first time. */
   attempt: number;
   /** When it was first handed to the channel. */
@@ -55,6 +59,14 @@ export class PageFailed extends Error {
     this.accountRefused = accountRefused;
   }
 }
+
+/** What a page tells beyond its incident: what is new, and how many pages were held back. */
+export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 'about'>): string[] => [
+  ...(about ? [`${about}.`] : []),
+  ...(heldBack
+    ? [`${heldBack} further ${heldBack > 1 ? 'pages' : 'page'} about this incident ${heldBack > 1 ? 'were' : 'was'} held back.`]
+    : []),
+];
 
 /** How one channel sends. It is asked only once nothing is missing that rules/channels.ts says it needs. */
 export interface Channel {

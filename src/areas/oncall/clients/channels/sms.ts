@@ -1,5 +1,5 @@
 import { messagesTo, sendMessage } from '../twilio/client.ts';
-import type { Channel, PageToSend } from './channel.ts';
+import { type Channel, furtherWords, type PageToSend } from './channel.ts';
 import { accountOf, handOver } from './phone.ts';
 
 /** Reply codes stand in every message: they say which incident is meant, and by them we find it again at the provider. */
@@ -7,7 +7,9 @@ const replyWords = (page: PageToSend) => `Reply ${page.code}a to acknowledge, ${
 
 const body = (page: PageToSend) => {
   const what = `[${page.incident.serviceName}] ${page.incident.title}`;
-  return `${what.length > 400 ? `${what.slice(0, 399)}…` : what}\n${replyWords(page)}`;
+  return `${what.length > 400 ? `${what.slice(0, 399)}…` : what}${furtherWords(page)
+    .map((words) => `\n${words}`)
+    .join('')}\n${replyWords(page)}`;
 };
 
 export const makeSms = (publicUrl: () => string): Channel => ({

@@ -1,7 +1,7 @@
 import { callbackUrl } from '../../rules/callback-url.ts';
 import { announce } from '../../rules/twiml.ts';
 import { callsTo, startCall } from '../twilio/client.ts';
-import type { Channel } from './channel.ts';
+import { type Channel, furtherWords } from './channel.ts';
 import { accountOf, handOver } from './phone.ts';
 
 /** The provider's clock and ours may differ a little. */
@@ -10,7 +10,7 @@ const skewMs = 10_000;
 export const makeVoice = (publicUrl: () => string): Channel => ({
   send: async (page, means) => {
     const account = accountOf(means);
-    const twiml = announce(page.incident, callbackUrl(publicUrl(), page, 'gather'));
+    const twiml = announce(page.incident, callbackUrl(publicUrl(), page, 'gather'), furtherWords(page).join(' '));
     const providerId = await handOver(publicUrl(), page, (statusCallback) =>
       startCall(account, { to: page.address, from: account.fromNumber, twiml, ...(statusCallback ? { statusCallback } : {}) }),
     );

@@ -1,13 +1,11 @@
-import { ICalCalendarMethod, default as makeCalendar } from 'ical-generator';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { calendarEvents } from '../../rules/calendar.ts';
+import { formatCalendar } from '../../rules/icalendar.ts';
 import { shiftsBetween } from '../../rules/rotation.ts';
 import { rotaOf } from '../../store/schedules.ts';
 
 const dayMs = 86_400_000;
-/** How often a calendar is asked to come back. */
-const refreshSeconds = 3_600;
 
 /** The shifts of a schedule from 28 days ago for a year, in UTC, from the same function that pages. Undefined: no such schedule. */
 export async function writeCalendar(tx: Tx, org: string, scheduleId: string): Promise<string | undefined> {
@@ -16,20 +14,6 @@ export async function writeCalendar(tx: Tx, org: string, scheduleId: string): Pr
   const to = new Date(Date.parse(at) + 365 * dayMs).toISOString();
   const rota = await rotaOf(tx, org, scheduleId, from, to);
   if (!rota) return undefined;
-  const calendar = makeCalendar({
-    name: `On call: ${rota.name}`,
-    method: ICalCalendarMethod.PUBLISH,
-    prodId: { company: 'Quarterdeck', product: 'on-call' },
-    ttl: refreshSeconds,
-  });
-  for (const event of calendarEvents(scheduleId, shiftsBetween(rota.rotation, rota.overrides, from, to), rota.overrides, from)) {
-    calendar.createEvent({
-      id: event.uid,
-      start: new Date(event.startsAt),
-      end: new Date(event.endsAt),
-      summary: `${event.label} on call`,
-      stamp: new Date(at),
-    });
-  }
-  return calendar.toString();
+  const shifts = shiftsBetween(rota.rotation, rota.overrides, from, to);
+  return formatCalendar(rota, calendarEvents(scheduleId, shifts, rota.overrides, from), at);
 }

@@ -6,9 +6,9 @@ import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
 import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
 import { shiftsBetween } from '../../rules/rotation.ts';
+import { readRules } from '../../rules/wishes.ts';
 import { lastFailures, stepsOfServices, wishesOf } from '../../store/doctor.ts';
 import { rotasOf } from '../../store/schedules.ts';
-import { unsaidWishes } from '../../store/settings.ts';
 import { reachOfKnown } from '../reach.ts';
 
 export type Examined = { service: ServiceRow } & Diagnosis;
@@ -57,7 +57,8 @@ async function findPeople(tx: Tx, app: Pick<App, 'config'>, org: string, ids: re
     ids.flatMap((id) => {
       const member = members.get(id);
       if (!member) return [];
-      const { phone, rules, stopped } = wished.get(id) ?? { ...unsaidWishes, stopped: false };
+      const { phone, rules: stored, stopped } = wished.get(id) ?? { phone: null, rules: [], stopped: false };
+      const { rules } = readRules(stored);
       const reach = reachOf({ email: member.email, phone, stopped });
       const ways = rules.map(({ channel, delaySeconds }): Way => {
         const missing = missingFor(channel, reach);

@@ -7,7 +7,7 @@ import { enqueueMany, type Job, job } from '../../../../kernel/jobs/index.ts';
 import { NotDelivered } from '../../../../kernel/mail.ts';
 import { cutSlice } from '../../../../kernel/slice.ts';
 import { now } from '../../../../kernel/time.ts';
-import { sliceServices } from '../../../services/index.ts';
+import { listServices } from '../../../services/index.ts';
 import { whenToTell } from '../../rules/doctor.ts';
 import { asLine } from '../../rules/page-mail.ts';
 import { type Found, findReport, saveReport, sliceUsers } from '../../store/doctor.ts';
@@ -36,7 +36,7 @@ async function examineOrganization(db: Db, app: App, org: string, signal: AbortS
     signal.throwIfAborted();
     const slice: { limit: number; after: string | null } = { limit: sliceSize, after };
     const examined = await db.read(async (tx) => {
-      const { items, cursor } = cutSlice(await sliceServices(tx, org, '*', slice), slice, (s) => s.id);
+      const { items, cursor } = cutSlice(await listServices(tx, org, '*', slice), slice, (s) => s.id);
       after = cursor ? items.at(-1)!.id : null;
       return (await examineServices(tx, app, org, items)).examined;
     });

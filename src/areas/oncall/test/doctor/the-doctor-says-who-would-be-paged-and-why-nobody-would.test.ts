@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
 import { run, type Tx } from '../../../../kernel/db/index.ts';
-import { sliceServices } from '../../../services/index.ts';
+import { listServices } from '../../../services/index.ts';
 import { examineServices } from '../../engine/doctor/examine.ts';
 import { phoneWard } from '../phone-support.ts';
 import { covered, eventually, made, service, user, ward } from '../support.ts';
@@ -130,7 +130,7 @@ test('services are examined slice by slice, each caller’s own, in as many stat
 
   const statements = (limit: number) =>
     app.db.read(async (tx) => {
-      const services = (await sliceServices(tx, owner.orgId, '*', { limit, after: null })).slice(0, limit);
+      const services = (await listServices(tx, owner.orgId, '*', { limit, after: null })).slice(0, limit);
       let asked = 0;
       const count = (statement: Parameters<Tx['query']>[0]) => {
         asked++;

@@ -47,7 +47,7 @@ test('a group is taken apart: its incident resolves when the last alert has ende
   assert.equal(smtp.received.length, 1);
 });
 
-test('alerts attach while acknowledged and page nobody again; a manual incident that gathered alerts resolves with them', async (t) => {
+test('alerts attach while acknowledged and are told to whoever acknowledged; what was opened by hand is resolved by hand', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
   const { service } = await covered(owner, { steps: [[user(owner), 300]] });
@@ -61,10 +61,14 @@ test('alerts attach while acknowledged and page nobody again; a manual incident 
   assert.equal(attached.firingAlerts, 1);
   assert.equal(attached.status, 'acknowledged');
   assert.equal((await unresolved(owner)).length, 1);
+  await mails(smtp, owner.email, 2);
 
   await deliver(group([alert('a', { status: 'resolved' })]));
-  assert.equal((await detail(owner, manual.id)).status, 'resolved');
-  assert.equal(smtp.received.length, 1);
+  const quiet = await detail(owner, manual.id);
+  assert.deepEqual([quiet.status, quiet.firingAlerts], ['acknowledged', 0], 'somebody opened it, so somebody says that it is over');
+  assert.match(quiet.timeline.at(-1).message, /^Every alert has ended; the incident was opened by hand/);
+  await owner.post(`/oncall/incidents/${manual.id}/resolve`);
+  assert.equal(smtp.received.length, 2);
 
   const alone = (await owner.post('/oncall/incidents', { serviceId: service.id, title: 'alone' })).body;
   assert.equal((await deliver(group([alert('z', { status: 'resolved' })]))).status, 200, 'an end without a beginning opens nothing');

@@ -120,6 +120,6 @@ test('an absence of any length is made up for by one pass at most, not by all of
   );
 });
 
-test('a page is tried five times', () => {
-  assert.deepEqual([1, 2, 3, 4, 5, 6].map(retryAfter), [5, 15, 45, 120, undefined, undefined]);
+test('a page is tried again after a growing pause of at most a minute, however often', () => {
+  assert.deepEqual([1, 2, 3, 4, 5, 6, 100_000].map(retryAfter), [5, 15, 30, 60, 60, 60, 60]);
 });

@@ -1,11 +1,11 @@
-import { type Member, memberOf } from '../../../identity/store/members.ts';
-import type { Tx } from '../../../kernel/db/index.ts';
-import type { Target } from '../rules/walk.ts';
-import { personOnCall } from '../store/schedules.ts';
-import { rulesOf, type Wishes } from '../store/settings.ts';
+import { type Member, memberOf } from '../../../../identity/store/members.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import type { Target } from '../../rules/walk.ts';
+import { personOnCall } from '../../store/schedules.ts';
+import { type Wishes, wishesOf } from '../../store/settings.ts';
 
 /** Somebody whom a step reaches, and how they want to be paged. */
-export type Responder = { member: Member; label: string } & Wishes;
+export type Responder = { member: Member; label: string; broken: string[] } & Wishes;
 
 /** Whom a step reaches at an instant, or why nobody. */
 export type Reached = Responder | { nobody: string };
@@ -26,4 +26,4 @@ export async function responderOf(tx: Tx, org: string, target: Target, at: strin
     : { nobody: `${turn.label || turn.userId}, on call in the schedule ${target.label || target.id}, is no member any more` };
 }
 
-const wanted = (tx: Tx, org: string, userId: string) => Promise.all([memberOf(tx, org, userId), rulesOf(tx, org, userId)]);
+const wanted = (tx: Tx, org: string, userId: string) => Promise.all([memberOf(tx, org, userId), wishesOf(tx, org, userId)]);

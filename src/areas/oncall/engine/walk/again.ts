@@ -1,0 +1,68 @@
+// What happens to an incident after its walk has ended or was stopped, so that nobody is left unpaged in silence.
+import { memberOf } from '../../../../identity/store/members.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { enqueue, reschedule } from '../../../../kernel/jobs/index.ts';
+import { now } from '../../../../kernel/time.ts';
+import { clip } from '../../rules/alerts.ts';
+import * as incidents from '../../store/incidents.ts';
+import { wishesOf } from '../../store/settings.ts';
+import { note } from '../../store/timeline.ts';
+import { tellPublic } from '../public-incidents.ts';
+import { stepJob } from '../step.ts';
+import { makePages, tellHeld } from './make-pages.ts';
+
+/** The step's job runs now, whether or not there is one that waits. */
+export const wakeWalk = async (tx: Tx, org: string, incidentId: string): Promise<unknown> =>
+  (await reschedule(tx, stepJob, incidentId)) || (await enqueue(tx, stepJob, { key: incidentId, org }));
+
+/** Pages from the first step on, whether nobody has acknowledged or somebody who is not there any more. The incident is locked. */
+export async function walkAgain(tx: Tx, org: string, incident: incidents.IncidentRow, why: string): Promise<void> {
+  const restarted = await incidents.restartWalk(tx, org, incident.id);
+  if (incident.status === 'acknowledged') await tellPublic(tx, org, incident.id);
+  if (restarted.policy) await wakeWalk(tx, org, incident.id);
+  await note(tx, org, incident.id, {
+    kind: 'walk_restarted',
+    message: restarted.policy
+      ? `${why}; the policy ${restarted.policy.name} is walked again from its first step`
+      : `${why}; the incident has no escalation policy, so nobody is paged`,
+    data: { round: restarted.round },
+  });
+}
+
+/** Pages whoever acknowledged, by their first rule; when they are gone, the walk begins again. The incident is locked. */
+export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.IncidentRow, about: string): Promise<void> {
+  const by = incident.acknowledged_by;
+  const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
+  if (!by || !member) return walkAgain(tx, org, incident, `${about}, and ${by?.label ?? 'whoever acknowledged'} is no member any more`);
+  const { phone, rules, broken } = await wishesOf(tx, org, member.id);
+  const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
+  const number = await incidents.countNotice(tx, org, incident.id);
+  const { lines, held } = await makePages(
+    tx,
+    org,
+    {
+      incidentId: incident.id,
+      round: incident.round,
+      pass: incident.pass,
+      step: incident.step,
+      notice: { number, about: clip(about, 500) },
+      now: await now(tx),
+      requestId: undefined,
+    },
+    { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0 }] },
+  );
+  await note(
+    tx,
+    org,
+    incident.id,
+    { kind: 'acknowledger_told', message: `${by.label}, who acknowledged, is told: ${about}`, data: { userId: member.id } },
+    ...lines,
+    ...tellHeld(held),
+  );
+}
+
+/** Something new fires on an incident that is not resolved. A walk under way goes on as it is. */
+export async function hearNewAlerts(tx: Tx, org: string, incident: incidents.IncidentRow, about: string, isNew: boolean): Promise<void> {
+  if (incident.status === 'open' && incident.walk_state === 'exhausted') await walkAgain(tx, org, incident, about);
+  if (incident.status === 'acknowledged' && isNew) await tellAcknowledger(tx, org, incident, about);
+}

@@ -1,0 +1,129 @@
+import { randomInt } from 'node:crypto';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { enqueueMany } from '../../../../kernel/jobs/index.ts';
+import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rules/channels.ts';
+import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
+import * as limits from '../../store/page-limits.ts';
+import { insertPages, takenCodes } from '../../store/pages.ts';
+import type { Entry } from '../../store/timeline.ts';
+import { pageJob } from '../page.ts';
+import type { Responder } from './responder.ts';
+
+/** Where in an incident's walk pages are made, and when. */
+export interface Occasion {
+  incidentId: string;
+  round: number;
+  pass: number;
+  step: number;
+  /** Which of the pages to whoever acknowledged, and what it tells; absent in a walk. */
+  notice?: { number: number; about: string };
+  now: string;
+  requestId: string | undefined;
+}
+
+/** What a person did not get, because it would have been too much in a minute. */
+export interface Held {
+  label: string;
+  because: HeldBecause;
+  pages: number;
+}
+
+/** The pages that somebody's rules ask for, with their jobs, as far as the limits allow. Lines for the timeline are left to the caller. */
+export async function makePages(
+  tx: Tx,
+  org: string,
+  occasion: Occasion,
+  { member, label, phone, rules, broken }: Responder,
+): Promise<{ lines: Entry[]; held: Held[] }> {
+  const { incidentId, round, pass, step, notice, now, requestId } = occasion;
+  const whose = { incidentId, userId: member.id };
+  const wanted = rules.map((rule, ruleIndex) => ({ ...rule, ruleIndex }));
+  const [near, isPaged, codes] = await Promise.all([
+    limits.countNear(
+      tx,
+      org,
+      whose,
+      now,
+      wanted.map((w) => w.delaySeconds),
+    ),
+    limits.isPaged(tx, org, whose),
+    freeCodes(tx, org, member.id, rules),
+  ]);
+  const { made, held } = limitPages(wanted, near, !isPaged);
+  const told = made.length ? await limits.takeHeldBack(tx, org, whose) : 0;
+  const { made: inserted, unwritten } = await insertPages(
+    tx,
+    org,
+    incidentId,
+    now,
+    made.map(({ channel, delaySeconds, ruleIndex }, i) => ({
+      round,
+      pass,
+      step,
+      notice: notice?.number ?? 0,
+      about: notice?.about ?? null,
+      userId: member.id,
+      label,
+      channel,
+      ruleIndex,
+      address: addressOf(channel, { email: member.email, phone }),
+      delaySeconds,
+      code: codes[ruleIndex]!,
+      heldBack: i === 0 ? told : 0,
+    })),
+  );
+  const back = [...held.values()].reduce((sum, n) => sum + n, 0);
+  await Promise.all([
+    enqueueMany(
+      tx,
+      pageJob,
+      inserted.map(({ id, due_at }) => ({ key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
+    ),
+    back ? limits.addHeldBack(tx, org, whose, back) : undefined,
+  ]);
+  return {
+    lines: [
+      ...inserted
+        .filter(({ due_at }) => due_at > now)
+        .map(({ id, channel, due_at }) => ({
+          kind: 'page_queued',
+          message: `${label} gets ${channels[channel].page} at ${due_at} unless somebody acknowledges`,
+          data: { pageId: id, channel, dueAt: due_at },
+        })),
+      ...unwritten.map(({ page: { channel }, why }) => ({
+        kind: 'page_failed',
+        message: `${pageAsSubject(channel)} to ${label} could not be put on record, so it does not go out: ${why}`,
+        data: { channel, userId: member.id, error: why },
+      })),
+      ...broken.map((why) => ({
+        kind: 'page_failed',
+        message: `A rule of ${label} cannot be followed: ${why}; they must save their paging settings again`,
+        data: { userId: member.id, error: why },
+      })),
+    ],
+    held: [...held].map(([because, pages]) => ({ label, because, pages })),
+  };
+}
+
+/** One line for each person and reason, however many steps held something back. */
+export function tellHeld(held: readonly Held[]): Entry[] {
+  const groups = Map.groupBy(held, ({ label, because }) => `${because} ${label}`);
+  return [...groups.values()].map((group) => {
+    const { label, because } = group[0]!;
+    const pages = group.reduce((sum, h) => sum + h.pages, 0);
+    return {
+      kind: 'page_held_back',
+      message: `${pages} ${pages > 1 ? 'pages' : 'page'} to ${label} ${pages > 1 ? 'are' : 'is'} held back: ${heldReasons[because]}; the next one says how many`,
+      data: { count: pages, because },
+    };
+  });
+}
+
+/** A code of four digits for each rule, naming nothing else of theirs as far as a few guesses find it. */
+async function freeCodes(tx: Tx, org: string, userId: string, rules: readonly { channel: ChannelName }[]): Promise<string[]> {
+  const guesses = new Set<string>();
+  while (guesses.size < rules.length + 8) guesses.add(String(randomInt(10_000)).padStart(4, '0'));
+  if (!rules.some((r) => channels[r.channel].coded)) return [...guesses];
+  const taken = await takenCodes(tx, org, userId, [...guesses]);
+  return [...guesses].sort((a, b) => Number(taken.has(a)) - Number(taken.has(b)));
+}

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { minuteMs, mostOfIncident, mostOfPerson, type Near } from '../rules/page-limits.ts';
+
+const NearRow = Type.Object({ ofIncident: Type.Integer(), ofPerson: Type.Integer() });
+
+/** What of a person's pages lies within a minute of each of these times; counted no further than the limits, so that it costs no more. */
+export const countNear = (
+  tx: Tx,
+  org: string,
+  page: { incidentId: string; userId: string },
+  firedAt: string,
+  delays: readonly number[],
+): Promise<Near[]> => rows(tx, NearRow)`
+  select (select count(*) from (select from oncall.page p
+                                 where p.org_id = ${org} and p.user_id = ${page.userId} and p.incident_id = ${page.incidentId}
+                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and p.state not in ('failed', 'canceled')
+                                 limit ${mostOfIncident}) a)::int as "ofIncident",
+         (select count(*) from (select from oncall.page p
+                                 where p.org_id = ${org} and p.user_id = ${page.userId}
+                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and p.state not in ('failed', 'canceled')
+                                 limit ${mostOfPerson}) b)::int as "ofPerson"
+    from (select ${firedAt}::timestamptz + make_interval(secs => d.delay) as at, make_interval(secs => ${minuteMs / 1000}) as minute, d.n
+            from unnest(${delays}::float8[]) with ordinality as d(delay, n)) w
+   order by w.n`;
+
+/** Whether the person has a page about the incident that went out or still will. */
+export const isPaged = async (tx: Tx, org: string, page: { incidentId: string; userId: string }): Promise<boolean> =>
+  (await run(tx)`
+    select 1 from oncall.page
+     where org_id = ${org} and incident_id = ${page.incidentId} and user_id = ${page.userId} and state not in ('failed', 'canceled') limit 1`) >
+  0;
+
+/** For the next page about the incident to tell. */
+export const addHeldBack = (tx: Tx, org: string, page: { incidentId: string; userId: string }, pages: number) => run(tx)`
+  insert into oncall.held_back as h (org_id, incident_id, user_id, pages) values (${org}, ${page.incidentId}, ${page.userId}, ${pages})
+  on conflict (org_id, incident_id, user_id) do update set pages = h.pages + excluded.pages`;
+
+/** How many were held back since the last page told of it; from now on none. */
+export const takeHeldBack = async (tx: Tx, org: string, page: { incidentId: string; userId: string }): Promise<number> =>
+  (
+    await row(tx, Type.Object({ pages: Type.Integer() }))`
+      delete from oncall.held_back where org_id = ${org} and incident_id = ${page.incidentId} and user_id = ${page.userId} returning pages`
+  )?.pages ?? 0;
