@@ -8,6 +8,7 @@ import { makeGuard, parseAllow } from '../../src/kernel/guard/index.ts';
 import { makeLog } from '../../src/kernel/log.ts';
 import { startAgent } from '../../src/programs/prober/agent.ts';
 import { systemClock } from '../../src/programs/prober/clock.ts';
+import { keepNothing } from '../../src/programs/prober/delivery/known.ts';
 import type { Link } from '../../src/programs/prober/delivery/link.ts';
 import type { Assignment } from '../../src/protocols/agent.ts';
 
@@ -45,6 +46,7 @@ await startAgent({
   log: makeLog('warn'),
   bufferDir: dir,
   canaries: [],
+  keeper: keepNothing,
   version: 'bench',
   onStart: (lateMs) => seen.late.push(lateMs),
 });

@@ -1,11 +1,12 @@
 import type { Guard, TlsOptions } from '../../kernel/guard/index.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { type Assignment, bufferBytes, bufferHours, type SessionResponse } from '../../protocols/agent.ts';
+import { type Assignment, type AssignmentsResponse, bufferBytes, bufferHours, type SessionResponse } from '../../protocols/agent.ts';
 import { makeChecker } from './checks/checker.ts';
 import type { Observation } from './checks/observation.ts';
 import type { Clock } from './clock.ts';
 import { bootId, stampBy } from './delivery/boot.ts';
 import { type Instance, readInstance, renewInstance, writeInstance } from './delivery/instance.ts';
+import type { Keeper, Known } from './delivery/known.ts';
 import { type Link, ServerRefusal } from './delivery/link.ts';
 import { makeOutbox, type Outbox } from './delivery/outbox.ts';
 import { retryDelayMs } from './delivery/retry.ts';
@@ -24,6 +25,8 @@ export interface AgentOptions {
   readonly bufferDir: string;
   readonly canaries: readonly Canary[];
   readonly version: string;
+  /** Where what it knows outlives it. */
+  readonly keeper: Keeper;
   readonly tls?: TlsOptions;
   /** How late each check started. */
   readonly onStart?: (lateMs: number) => void;
@@ -46,13 +49,20 @@ interface Working extends AgentOptions {
   instance: Instance;
   session: SessionResponse | undefined;
   wheel: Wheel | undefined;
+  /** As the server calls us to those who are checked. */
+  userAgent: string;
+  /** Everything that is assigned. */
+  readonly assigned: Map<string, Assignment>;
+  /** By the clock that goes forward only: when all of that was last written down; and whether it has changed since. */
+  savedAt: number;
+  isUnsaved: boolean;
   wasDegraded: boolean;
 }
 
 /** A prober at work: asks what to check, checks it, and tells what it saw, whether or not anybody listens at the moment. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const agent = await makeAgent(options);
-  void converse(agent);
+  void converse(agent).catch((err) => options.log.error({ err }, 'the conversation with the server ended; start this prober again'));
   return { stop: (patienceMs) => stopAgent(agent, patienceMs) };
 }
 
@@ -66,12 +76,14 @@ async function makeAgent(options: AgentOptions): Promise<Working> {
     mostBytes: bufferBytes,
     mostAgeMs: oldestMs,
   });
+  const known = await knownAt(options, instance);
   const agent: Working = {
     ...options,
     outbox: makeOutbox({
       clock,
       log,
       spool,
+      after: known ? known.seq + numbersInADay : 0,
       isDegraded: () => isDegraded(agent),
       send: (batch) => link.results(onTheWire(batch, agent.instance, clock)),
       onUnknown: () => agent.polling.abort(),
@@ -84,9 +96,31 @@ async function makeAgent(options: AgentOptions): Promise<Working> {
     instance,
     session: undefined,
     wheel: undefined,
+    userAgent: known?.userAgent ?? 'Quarterdeck-uptime/1',
+    assigned: new Map(),
+    savedAt: Number.NEGATIVE_INFINITY,
+    isUnsaved: false,
     wasDegraded: false,
   };
+  if (known) goOn(agent, known);
   return agent;
+}
+
+/** More batches than any prober makes in the time for which it goes on with what it knew: their numbers were given out since that was written. */
+const numbersInADay = 10_000_000;
+
+async function knownAt({ keeper, clock }: AgentOptions, { vantage }: Instance): Promise<Known | undefined> {
+  const known = await keeper.read(clock.wall());
+  return known && known.vantage === vantage && known.assignments.length > 0 ? known : undefined;
+}
+
+/** Checks what it knew to check when it last heard, until the server says otherwise. */
+function goOn(agent: Working, { vantage, assignments, savedAt }: Known): void {
+  const { clock, log } = agent;
+  for (const each of assignments) agent.assigned.set(each.id, each);
+  agent.wheel = wheelFor(agent, vantage);
+  agent.wheel.assign(assignments, { removed: [], full: true });
+  log.info({ vantage, monitors: assignments.length, ageMs: Math.round(clock.wall() - savedAt) }, 'checks go on with what was known');
 }
 
 function isDegraded(agent: Working): boolean {
@@ -115,6 +149,7 @@ async function converse(agent: Working): Promise<void> {
       if (stopping.signal.aborted) return;
       const status = err instanceof ServerRefusal ? err.status : 0;
       if (++failures === 1 || isRefusedToken(status)) complain(agent, err, status);
+      if (isRefusedToken(status)) await forgetKnown(agent);
       await pause(agent, retryDelayMs(failures, status));
     }
   }
@@ -130,6 +165,7 @@ async function openSession(agent: Working): Promise<void> {
   if (agent.instance.vantage === '')
     agent.instance = await writeInstance(agent.bufferDir, { id: agent.instance.id, vantage: answer.vantage });
   agent.session = answer;
+  agent.userAgent = answer.userAgent;
   agent.wheel ??= wheelFor(agent, answer.vantage);
   await outbox.begin(answer.seq);
   log.info({ vantage: answer.vantage, instance: agent.instance.id, skewMs: Math.round(clock.wall() - answer.now) }, 'connected');
@@ -140,13 +176,15 @@ async function changeVantage(agent: Working, vantage: string): Promise<void> {
   agent.log.warn({ was: agent.instance.vantage, is: vantage }, 'this prober has another vantage now; undelivered results are given up');
   await agent.wheel?.stop();
   agent.wheel = undefined;
+  agent.assigned.clear();
+  await agent.keeper.forget();
   await agent.outbox.forget();
   agent.instance = await renewInstance(agent.bufferDir, vantage);
 }
 
 function wheelFor(agent: Working, vantage: string): Wheel {
   const { guard, clock, loop, log, tls, onStart } = agent;
-  const userAgent = () => agent.session?.userAgent ?? 'Quarterdeck-uptime/1';
+  const userAgent = () => agent.userAgent;
   const run = makeChecker({ guard, clock, loop, log, userAgent, ...(tls && { tls }) });
   const report = (assignment: Assignment, observation: Observation, at: number) => {
     agent.selfFault.saw(assignment, observation);
@@ -167,11 +205,40 @@ async function followAssignments(agent: Working): Promise<void> {
     const wheel = agent.wheel!;
     wheel.assign(answer.assignments, answer);
     selfFault.keepOnly(wheel.has);
+    await remember(agent, answer);
     cursor = answer.cursor;
     // A server that answers at once with nothing is not asked in a circle.
     const hadNews = answer.full || answer.assignments.length + answer.removed.length > 0;
     if (!hadNews && clock.now() - asked < 1_000) await pause(agent, 1_000);
   }
+}
+
+const saveEveryMs = { changed: 10_000, unchanged: 3_600_000 };
+
+/** Written down when it has changed, not all the time; and once an hour, so that it shows how old it is. */
+async function remember(agent: Working, { full, assignments, removed }: AssignmentsResponse): Promise<void> {
+  const { assigned, keeper, clock, log } = agent;
+  if (full) assigned.clear();
+  for (const id of removed) assigned.delete(id);
+  for (const each of assignments) assigned.set(each.id, each);
+  agent.isUnsaved ||= full || assignments.length + removed.length > 0;
+  if (clock.now() - agent.savedAt < (agent.isUnsaved ? saveEveryMs.changed : saveEveryMs.unchanged)) return;
+  agent.savedAt = clock.now();
+  agent.isUnsaved = false;
+  const { vantage } = agent.instance;
+  await keeper
+    .write({ vantage, userAgent: agent.userAgent, seq: agent.outbox.seq, savedAt: clock.wall(), assignments: [...assigned.values()] })
+    .catch((err) => log.warn({ err }, 'what this prober knows cannot be written to its directory'));
+}
+
+/** Its token is refused: it has no business with what it knew, neither on the disk nor, if that is all it has, in its checks. */
+async function forgetKnown(agent: Working): Promise<void> {
+  await agent.keeper.forget().catch((err) => agent.log.warn({ err }, 'what this prober knew cannot be deleted'));
+  agent.isUnsaved = true;
+  if (agent.session !== undefined) return;
+  await agent.wheel?.stop();
+  agent.wheel = undefined;
+  agent.assigned.clear();
 }
 
 const isRefusedToken = (status: number) => status === 401 || status === 403;

@@ -8,6 +8,7 @@ import { type Agent, startAgent } from './agent.ts';
 import { proberGuard } from './checks/guard.ts';
 import { systemClock } from './clock.ts';
 import { holdDirectory } from './delivery/instance.ts';
+import { keepKnown, keepNothing } from './delivery/known.ts';
 import { isOverheard, openLink } from './delivery/link.ts';
 import { parseCanary } from './health/canaries.ts';
 import { readSettings } from './settings.ts';
@@ -25,9 +26,19 @@ async function start(settings: ProberSettings): Promise<{ stop(): Promise<void> 
   if ('server' in settings && isOverheard(settings.server))
     log.warn('the token, what checks are made with, and the results travel in the clear; use an https:// server');
   const directory = await holdDirectory(settings.bufferDir);
+  const keeper = 'token' in settings ? keepKnown({ dir: settings.bufferDir, token: settings.token, log }) : keepNothing;
   let agent: Agent;
   try {
-    agent = await startAgent({ link, guard, clock: systemClock, log, bufferDir: settings.bufferDir, canaries, version: settings.version });
+    agent = await startAgent({
+      link,
+      guard,
+      clock: systemClock,
+      log,
+      bufferDir: settings.bufferDir,
+      canaries,
+      version: settings.version,
+      keeper,
+    });
   } catch (error) {
     await directory.release();
     throw error;

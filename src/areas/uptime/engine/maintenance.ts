@@ -1,11 +1,13 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { now } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as store from '../store/maintenance.ts';
 import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
 import { lockWindows, nextBoundary } from '../store/windows.ts';
 import { settleAlerts } from './alerts.ts';
+import { giveBack } from './give-back.ts';
 
 /** Of one service: whoever checks it looks at every one of them. */
 const mostPlanned = 100;
@@ -20,9 +22,11 @@ export async function planMaintenance(tx: Tx, org: string, planned: store.NewMai
 }
 
 /** Planned, under way or over: it was never planned, as far as anybody is shown from now on. */
-export async function callOffMaintenance(tx: Tx, org: string, { id, service_id }: store.MaintenanceRow): Promise<void> {
+export async function callOffMaintenance(tx: Tx, org: string, gone: store.MaintenanceRow): Promise<void> {
+  const { id, service_id: serviceId, starts_at: startsAt, ends_at: endsAt } = gone;
   await store.deleteMaintenance(tx, org, id);
-  await maintenanceChanged(tx, org, service_id);
+  await maintenanceChanged(tx, org, serviceId);
+  if (startsAt < (await now(tx))) await enqueue(tx, giveBack, { key: id, org, payload: { serviceId, startsAt, endsAt } });
 }
 
 /** Planned work on a service began, ended, was planned or called off: alerts fire or are held accordingly, now and when it changes next. */

@@ -72,7 +72,7 @@ async function store(
     insertResults(
       tx,
       vantageNo,
-      monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => stored(r, m, r.degraded || isExcluded(m, r.at)))),
+      monitors.flatMap((m) => byMonitor.get(m.id)!.map((r) => stored(r, m, isExcluded(m, r.at)))),
     ),
   ]);
   const opinions = Map.groupBy(known, (o) => o.monitor_id);
@@ -128,11 +128,12 @@ async function exclusion(tx: Tx, monitors: readonly MonitorRow[], told: readonly
   return (m: MonitorRow, at: number) => windows.some((w) => w.service === m.service_id && w.from <= at && at < w.until);
 }
 
-const stored = (r: Timed, m: MonitorRow, excluded: boolean): StoredResult => ({
+const stored = (r: Timed, m: MonitorRow, isPlanned: boolean): StoredResult => ({
   at: iso(r.at),
   monitorNo: m.no,
   outcome: outcomes.indexOf(r.outcome),
-  excluded,
+  excluded: r.degraded || isPlanned,
+  degraded: r.degraded,
   latency: r.latencyMs ?? null,
   resolve: r.phases?.resolve ?? null,
   connect: r.phases?.connect ?? null,

@@ -12,3 +12,16 @@ export function windowComplaint({ startsAt, endsAt, now }: { startsAt: string; e
   if (to - from > mostDays * 86_400_000) return `maintenance lasts ${mostDays} days at most; send an earlier end`;
   return undefined;
 }
+
+/** Metrics look seven days back and a step more; older checks are in no figure. */
+const shownMs = (7 * 24 + 2) * 3_600_000;
+const sliceMs = 6 * 3_600_000;
+
+/** What of a window anybody can still see, in pieces of a few hours: in order, and never many. */
+export function slicesOf({ startsAt, endsAt, now }: { startsAt: string; endsAt: string; now: string }): [from: string, to: string][] {
+  const end = Math.min(Date.parse(endsAt), Date.parse(now));
+  const slices: [string, string][] = [];
+  for (let from = Math.max(Date.parse(startsAt), Date.parse(now) - shownMs); from < end; from += sliceMs)
+    slices.push([new Date(from).toISOString(), new Date(Math.min(end, from + sliceMs)).toISOString()]);
+  return slices;
+}

@@ -41,7 +41,7 @@ const fromChecks = (tx: Tx, monitorNo: number, span: Span) =>
          coalesce(sum(latency::float8) filter (where outcome = 0), 0) as ok_ms,
          coalesce(sum(latency::float8) filter (where outcome in (1, 2)), 0) as bad_ms, (count(*) filter (where outcome = 3))::int as missed
     from uptime.check_result
-   where monitor_no = ${monitorNo} and at >= ${from(span)} and not excluded
+   where monitor_no = ${monitorNo} and at >= ${from(span)} and (not excluded or outcome = 3)
    group by 1, 2`)}`;
 
 const fromRollup = (tx: Tx, monitorNo: number, span: Span) =>

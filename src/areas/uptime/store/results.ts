@@ -1,4 +1,5 @@
 import { run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 export interface StoredResult {
   at: string;
@@ -6,6 +7,8 @@ export interface StoredResult {
   /** As in the migration: 0 pass, 1 fail, 2 error, 3 missed. */
   outcome: number;
   excluded: boolean;
+  /** Its prober took itself for the culprit; then it is excluded whatever was planned. */
+  degraded: boolean;
   latency: number | null;
   resolve: number | null;
   connect: number | null;
@@ -15,6 +18,14 @@ export interface StoredResult {
   status: number | null;
 }
 
+/** The step of five minutes that a check belongs to, and what it holds of its checks. */
+const bucketOf = sql`date_bin('5 minutes', at, timestamptz '2000-01-01 00:00:00+00')`;
+const rolledUp = sql`
+  count(*) filter (where outcome < 3 and not excluded), count(*) filter (where outcome = 0 and not excluded),
+  count(*) filter (where outcome = 3), count(*) filter (where outcome < 3 and excluded),
+  coalesce(sum(latency::float8) filter (where outcome = 0 and not excluded), 0),
+  coalesce(sum(latency::float8) filter (where outcome in (1, 2) and not excluded), 0)`;
+
 /** Every check and its step of five minutes in one statement: neither is there without the other. */
 export const insertResults = (tx: Tx, vantageNo: number, results: readonly StoredResult[]) => {
   const column = <K extends keyof StoredResult>(key: K) => results.map((r) => r[key]);
@@ -22,21 +33,43 @@ export const insertResults = (tx: Tx, vantageNo: number, results: readonly Store
     with r as materialized (
       select * from unnest(${column('at')}::timestamptz[], ${column('monitorNo')}::bigint[], ${column('outcome')}::smallint[], ${column('excluded')}::boolean[],
                            ${column('latency')}::real[], ${column('resolve')}::real[], ${column('connect')}::real[], ${column('tls')}::real[],
-                           ${column('firstByte')}::real[], ${column('transfer')}::real[], ${column('status')}::smallint[])
-                      as r(at, monitor_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status)),
+                           ${column('firstByte')}::real[], ${column('transfer')}::real[], ${column('status')}::smallint[], ${column('degraded')}::boolean[])
+                      as r(at, monitor_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded)),
     stored as (
-      insert into uptime.check_result (at, monitor_no, vantage_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status)
-      select at, monitor_no, ${vantageNo}, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status from r)
+      insert into uptime.check_result (at, monitor_no, vantage_no, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded)
+      select at, monitor_no, ${vantageNo}, outcome, excluded, latency, resolve, connect, tls, first_byte, transfer, status, degraded from r)
     insert into uptime.check_rollup as u (bucket, monitor_no, vantage_no, n, ok, missed, excluded, ok_ms, bad_ms)
-    select date_bin('5 minutes', at, timestamptz '2000-01-01 00:00:00+00'), monitor_no, ${vantageNo},
-           count(*) filter (where outcome < 3 and not excluded), count(*) filter (where outcome = 0 and not excluded),
-           count(*) filter (where outcome = 3), count(*) filter (where outcome < 3 and excluded),
-           coalesce(sum(latency::float8) filter (where outcome = 0 and not excluded), 0), coalesce(sum(latency::float8) filter (where outcome in (1, 2) and not excluded), 0)
+    select ${bucketOf}, monitor_no, ${vantageNo}, ${rolledUp}
       from r group by 1, 2 order by 2, 1
     on conflict (monitor_no, bucket, vantage_no) do update
        set n = u.n + excluded.n, ok = u.ok + excluded.ok, missed = u.missed + excluded.missed, excluded = u.excluded + excluded.excluded,
            ok_ms = u.ok_ms + excluded.ok_ms, bad_ms = u.bad_ms + excluded.bad_ms`;
 };
+
+/** A monitor's checks between two times. */
+export interface Stretch {
+  org: string;
+  serviceId: string;
+  monitorNo: number;
+  from: string;
+  to: string;
+}
+
+/** Checks that no planned work stands in the way of any more count again; how many those were. With the monitor's state locked. */
+export const includeChecks = (tx: Tx, { org, serviceId, monitorNo, from, to }: Stretch) => run(tx)`
+  update uptime.check_result r set excluded = false
+   where r.monitor_no = ${monitorNo} and r.at >= ${from} and r.at < ${to} and r.excluded and not r.degraded
+     and not exists (select from uptime.maintenance w
+                      where w.org_id = ${org} and w.service_id = ${serviceId} and w.starts_at <= r.at and r.at < w.ends_at)`;
+
+/** Their steps of five minutes once more from the checks, whole ones. With the monitor's state locked: nobody adds to them meanwhile. */
+export const rebuildSteps = (tx: Tx, { monitorNo, from, to }: Stretch) => run(tx)`
+  update uptime.check_rollup u set n = c.n, ok = c.ok, missed = c.missed, excluded = c.excluded, ok_ms = c.ok_ms, bad_ms = c.bad_ms
+    from (select ${bucketOf}, vantage_no, ${rolledUp} from uptime.check_result
+           where monitor_no = ${monitorNo} and at >= date_bin('5 minutes', ${from}::timestamptz, timestamptz '2000-01-01 00:00:00+00')
+             and at < date_bin('5 minutes', ${to}::timestamptz, timestamptz '2000-01-01 00:00:00+00') + interval '5 minutes'
+           group by 1, 2) as c(bucket, vantage_no, n, ok, missed, excluded, ok_ms, bad_ms)
+   where u.monitor_no = ${monitorNo} and u.bucket = c.bucket and u.vantage_no = c.vantage_no`;
 
 export interface StoredFailure {
   org: string;

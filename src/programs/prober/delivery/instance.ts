@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
+import { replaceFile } from './known.ts';
 
 /** The name under which batches are numbered. It stays with the buffer: the numbers in there are its. */
 export interface Instance {
@@ -28,14 +29,7 @@ export async function renewInstance(dir: string, vantage: string): Promise<Insta
 }
 
 export async function writeInstance(dir: string, instance: Instance): Promise<Instance> {
-  const file = await open(`${fileIn(dir)}.new`, 'w', 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(instance)}\n`);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${fileIn(dir)}.new`, fileIn(dir));
+  await replaceFile(fileIn(dir), `${JSON.stringify(instance)}\n`);
   return instance;
 }
 

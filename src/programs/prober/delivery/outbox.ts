@@ -18,6 +18,8 @@ export interface OutboxOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly spool: Spool;
+  /** Numbers go on after this one, and after whatever is on the disk. */
+  readonly after: number;
   readonly isDegraded: () => boolean;
   /** Resolves once the batch is stored for good. */
   readonly send: (batch: TimedBatch) => Promise<void>;
@@ -30,6 +32,8 @@ export interface OutboxOptions {
  * are only in memory, so a prober that is killed loses what it saw in the last second or so; when it does not, they go to the disk.
  */
 export interface Outbox {
+  /** The newest number that a batch was given. */
+  readonly seq: number;
   /** `at` by the clock that goes forward only. */
   add(result: Omit<Result, 'ageMs'>, at: number): void;
   /** The server has everything up to this number. */
@@ -67,7 +71,7 @@ export function makeOutbox(options: OutboxOptions): Outbox {
     ...options,
     collected: [],
     collectedBytes: 0,
-    seq: options.spool.lastSeq,
+    seq: Math.max(options.spool.lastSeq, options.after),
     inMemory: [],
     beingWritten: 0,
     hasBegun: false,
@@ -80,6 +84,9 @@ export function makeOutbox(options: OutboxOptions): Outbox {
   scheduleBeat(outbox);
   void sendAll(outbox);
   return {
+    get seq() {
+      return outbox.seq;
+    },
     add: (result, at) => collect(outbox, result, at),
     begin: (stored) => begin(outbox, stored),
     forget: () => forget(outbox),

@@ -8,6 +8,7 @@ import { authority } from '../../../kernel/guard/test/certificates.ts';
 import { httpServer, tcpServer } from '../../../kernel/guard/test/servers.ts';
 import { type AgentOptions, startAgent } from '../agent.ts';
 import { systemClock } from '../clock.ts';
+import { keepNothing } from '../delivery/known.ts';
 import { openLink } from '../delivery/link.ts';
 import { bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
 import { httpMonitor, httpTarget, quiet } from './support.ts';
@@ -22,6 +23,7 @@ async function agent(t: TestContext, server: FakeServer, more: Partial<AgentOpti
     bufferDir: dir,
     canaries: [],
     version: '1',
+    keeper: keepNothing,
     ...more,
   });
   t.after(() => started.stop(0));

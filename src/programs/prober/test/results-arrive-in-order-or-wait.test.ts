@@ -18,6 +18,7 @@ async function bench(t: TestContext, dir?: string) {
     clock,
     log: quiet,
     spool,
+    after: 0,
     isDegraded: () => server.degraded,
     send: async (batch) => {
       server.asked++;

@@ -26,7 +26,7 @@ const outside = async (t: Parameters<typeof desk>[0]) => {
         tx,
         numbers[vantage],
         list.map(({ ago, outcome = 0, latency = 100, excluded = false }): StoredResult => {
-          const none = { resolve: null, connect: null, tls: null, firstByte: null, transfer: null, status: null };
+          const none = { degraded: false, resolve: null, connect: null, tls: null, firstByte: null, transfer: null, status: null };
           return { at: at(ago), monitorNo: numbers.monitor, outcome, excluded, latency: outcome === 3 ? null : latency, ...none };
         }),
       );
