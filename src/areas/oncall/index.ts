@@ -41,6 +41,7 @@ export { type MonitorAlert, receiveMonitorAlert } from './engine/monitor-alerts.
 export { type PublicIncident, type PublicState, publicIncidents, publicUpdate, recentlyPublished } from './engine/public-incidents.ts';
 export { serviceReferences } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
+export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';
 
 export const oncall = defineArea({

@@ -37,6 +37,7 @@ const mailbox: Need = {
 const relay: Need = {
   isMet: (reach) => reach.relay,
   warning: 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
+  failure: () => 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
 };
 
 const provider: Need = {
