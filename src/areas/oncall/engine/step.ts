@@ -14,6 +14,8 @@ export const stepJob: Job<unknown, { walkOn: WalkOn }> = job(
   (run, { walkOn }: { walkOn: WalkOn }) => run.finishWith((tx) => walkOn(tx, run.org!, run.key, run.requestId)),
 );
 
-/** The step's job runs now, whether or not there is one that waits. It fires nothing that is not due. */
-export const wakeWalk = async (tx: Tx, org: string, incidentId: string): Promise<unknown> =>
-  (await reschedule(tx, stepJob, incidentId)) || (await enqueue(tx, stepJob, { key: incidentId, org }));
+/** The step's job runs now, or at a time, whether or not there is one that waits. It fires nothing that is not due. */
+export const wakeWalk = async (tx: Tx, org: string, incidentId: string, runAt?: string): Promise<unknown> => {
+  const when = runAt ? { runAt } : {};
+  return (await reschedule(tx, stepJob, incidentId, when)) || (await enqueue(tx, stepJob, { key: incidentId, org, ...when }));
+};

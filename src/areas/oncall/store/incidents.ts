@@ -114,10 +114,21 @@ export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Pr
       from (select kernel.now() as now offset 0) c
     returning ${columns}`)!;
 
+/** By the copy of the policy; null without a policy, or when it asks for none. */
+const nextReminder = sql`kernel.now() + make_interval(secs => nullif((policy->>'remindAfterSeconds')::float8, 0))`;
+
+/** When whoever acknowledged is reminded again; undefined once the incident is not theirs any more. */
+export const putOffReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
+  (
+    await row(tx, Type.Object({ next_at: nullable(Type.String()) }))`
+      update oncall.incident set next_at = ${nextReminder} where org_id = ${org} and id = ${id} and status = 'acknowledged' returning next_at`
+  )?.next_at ?? undefined;
+
 export const acknowledgeIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     update oncall.incident set status = 'acknowledged', acknowledged_at = kernel.now(), acknowledged_by = ${JSON.stringify(by)},
-           walk_state = case when walk_state = 'none' then 'none' else 'acknowledged' end, next_pass = null, next_step = null, next_at = null
+           walk_state = case when walk_state = 'none' then 'none' else 'acknowledged' end, next_pass = null, next_step = null,
+           next_at = ${nextReminder}
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
 export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
@@ -191,7 +202,11 @@ export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx,
   select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Walks whose step should have fired a while ago. */
+/** Walks whose step, or reminder, should have come a while ago. */
 export const overdueWalks = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
-  select org_id, id from oncall.incident
-   where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000`;
+  (select org_id, id from oncall.incident
+    where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000)
+  union all
+  (select org_id, id from oncall.incident
+    where walk_state = 'acknowledged' and next_at is not null and next_at < kernel.now() - make_interval(secs => ${seconds})
+    order by next_at limit 1000)`;

@@ -5,7 +5,7 @@ import * as incidents from '../../store/incidents.ts';
 import { pagedIn } from '../../store/pages.ts';
 import { note } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
-import { walkAgain } from './again.ts';
+import { tellAcknowledger, walkAgain } from './again.ts';
 import { findUnreached, followNextRule } from './hand-on.ts';
 import { type Held, makePages, tellHeld } from './make-pages.ts';
 import { responderOf } from './responder.ts';
@@ -51,11 +51,21 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
   ]);
 }
 
-/** Whoever acknowledged must be reached when there is something to tell them; else the incident is nobody's, and is walked again. */
+/**
+ * Whoever acknowledged is reminded when their time has come, and must be reached when there is something to tell them: else the
+ * incident is nobody's, and is walked again.
+ */
 async function lookAfterAcknowledged(tx: Tx, org: string, incident: WalkRow): Promise<void> {
   const unreached = incident.notices ? await findUnreached(tx, org, incident) : undefined;
-  if (unreached === undefined || (await followNextRule(tx, org, incident, unreached))) return;
-  await walkAgain(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
+  if (unreached !== undefined && !(await followNextRule(tx, org, incident, unreached)))
+    return walkAgain(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
+  if (!incident.next_at) return;
+  let next: string | undefined = incident.next_at;
+  if (Date.parse(next) <= Date.parse(incident.now)) {
+    await tellAcknowledger(tx, org, incident, `acknowledged at ${incident.acknowledged_at} and not resolved yet`);
+    next = await incidents.putOffReminder(tx, org, incident.id);
+  }
+  if (next) await enqueue(tx, stepJob, { key: incident.id, org, runAt: next });
 }
 
 const standing = (incident: incidents.IncidentRow): Walk => ({
