@@ -85,6 +85,10 @@ const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.propertie
 export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
   select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
+/** The same, with all that is known of them. */
+export const lockWhole = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+  select ${columns} from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
+
 /** Nobody can acknowledge or resolve it until this transaction ends. */
 export const shareStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
   (
