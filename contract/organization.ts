@@ -114,7 +114,8 @@ export const organization = area(
       method: 'DELETE',
       path: '/organization/members/{userId}',
       summary: 'Remove a member, or leave',
-      description: 'Their grants and tokens of this organization end at once. Any member may remove themselves.',
+      description:
+        'Their grants and tokens of this organization end at once. Any member may remove themselves. They are taken off call: rotations go on with the next in line, and the audit log says what that changed.',
       permission: 'member',
       responses: { 204: null },
       errors: { 403: 'only owners and admins remove others', 409: 'the last owner cannot leave' },

@@ -68,7 +68,7 @@ const OncallTimelineEntry = named(
     at: DateTime,
     kind: Type.String({
       description:
-        'opened, alert_firing, alert_resolved, alert_stale, alerts_ended, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, page_delayed, walk_restarted, acknowledger_told',
+        'opened, alert_firing, alert_resolved, alert_stale, alerts_ended, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, page_delayed, walk_restarted, responder_left, acknowledger_told',
     }),
     message: Type.String({ description: 'One sentence for people' }),
     actor: Type.Optional(OncallActor),

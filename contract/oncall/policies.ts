@@ -21,6 +21,9 @@ const OncallEscalationPolicy = named(
     name: Type.String(),
     repeat: Type.Integer(),
     steps: Type.Array(OncallEscalationStep),
+    remindAfterSeconds: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'When whoever acknowledged is reminded of what is not resolved; 0: never; always present' }),
+    ),
     services: Type.Integer({ minimum: 0, description: 'How many services have it attached' }),
     createdAt: DateTime,
   }),
@@ -32,6 +35,14 @@ const steps = Type.Array(OncallEscalationStepInput, {
   maxItems: 20,
   description: 'In order, until somebody acknowledges; a step that reaches nobody goes on at once',
 });
+const remindAfterSeconds = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 604_800,
+    description:
+      'Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default',
+  }),
+);
 const errors = {
   400: 'a user who is no member, waits of 0 in every step of a repeated policy, or an invalid field',
   404: 'unknown policy or schedule, or not of this organization; the sentence names which',
@@ -50,7 +61,7 @@ export const policyOps = {
     path: '/oncall/escalation-policies',
     summary: 'Create an escalation policy',
     permission: 'oncall.policy.write',
-    body: input({ name: Name, repeat, steps }),
+    body: input({ name: Name, repeat, steps, remindAfterSeconds }),
     responses: { 201: OncallEscalationPolicy },
     errors,
   }),
@@ -60,7 +71,7 @@ export const policyOps = {
     summary: 'Change an escalation policy',
     description: 'Steps are replaced whole. Incidents under way keep the copy of the policy they opened with.',
     permission: 'oncall.policy.write',
-    body: input({ name: Type.Optional(Name), repeat: Type.Optional(repeat), steps: Type.Optional(steps) }),
+    body: input({ name: Type.Optional(Name), repeat: Type.Optional(repeat), steps: Type.Optional(steps), remindAfterSeconds }),
     responses: { 200: OncallEscalationPolicy },
     errors,
   }),

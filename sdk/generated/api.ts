@@ -213,7 +213,7 @@ export interface OrganizationApi {
     role?: 'owner' | 'admin' | 'member';
   }, options?: CallOptions) => Promise<Member>;
 
-  /** Remove a member, or leave. Their grants and tokens of this organization end at once. Any member may remove themselves. */
+  /** Remove a member, or leave. Their grants and tokens of this organization end at once. Any member may remove themselves. They are taken off call: rotations go on with the next in line, and the audit log says what that changed. */
   removeMember: (userId: string, options?: CallOptions) => Promise<void>;
 }
 
@@ -494,6 +494,8 @@ export interface OncallApi {
     repeat: number;
     /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
     steps: OncallEscalationStepInput[];
+    /** Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default */
+    remindAfterSeconds?: number;
   }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
 
   /** Change an escalation policy. Steps are replaced whole. Incidents under way keep the copy of the policy they opened with. */
@@ -504,6 +506,8 @@ export interface OncallApi {
     repeat?: number;
     /** In order, until somebody acknowledges; a step that reaches nobody goes on at once */
     steps?: OncallEscalationStepInput[];
+    /** Whoever acknowledged is paged so long after when the incident is not resolved, and then again; at least 300, or 0: never, which is the default */
+    remindAfterSeconds?: number;
   }, options?: CallOptions) => Promise<OncallEscalationPolicy>;
 
   /** Delete an escalation policy */
@@ -522,7 +526,7 @@ export interface OncallApi {
     cursor?: string;
   }>>;
 
-  /** Open an incident by hand. Pages like one that an alert opened. While no alert attaches to it, it never resolves by itself. */
+  /** Open an incident by hand. Pages like one that an alert opened. It never resolves by itself, not even when alerts that joined it have ended. */
   openIncident: (input: {
     /** The service that is affected */
     serviceId: string;
@@ -596,7 +600,7 @@ export interface OncallApi {
     handoff: OncallHandoffInput;
   }, options?: CallOptions) => Promise<OncallSchedule>;
 
-  /** Change a schedule. Participants and handoff are replaced whole. With another time zone or handoff the person now on call keeps the current shift. */
+  /** Change a schedule. Participants and handoff are replaced whole. Whoever is added or removed, and another time zone or handoff, leave the current shift to the person now on call; another order of the same people shifts the rotation. */
   updateSchedule: (id: string, input?: {
     /** Trimmed; 1 to 100 characters */
     name?: string;
@@ -1123,6 +1127,8 @@ export type OncallEscalationPolicy = {
   name: string;
   repeat: number;
   steps: OncallEscalationStep[];
+  /** When whoever acknowledged is reminded of what is not resolved; 0: never; always present */
+  remindAfterSeconds?: number;
   /** How many services have it attached */
   services: number;
   /** ISO 8601, UTC, with milliseconds */
@@ -1389,7 +1395,7 @@ export type OncallTimelineEntry = {
   id: string;
   /** ISO 8601, UTC, with milliseconds */
   at: string;
-  /** opened, alert_firing, alert_resolved, alert_stale, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, walk_restarted, acknowledger_told */
+  /** opened, alert_firing, alert_resolved, alert_stale, alerts_ended, step_fired, nobody_on_call, no_policy, escalation_exhausted, page_queued, page_sent, page_delivered, page_confirmed, page_failed, page_canceled, acknowledged, resolved, update_published, update_retracted, payload_truncated, alert_rejected, page_held_back, page_delayed, walk_restarted, responder_left, acknowledger_told */
   kind: string;
   /** One sentence for people */
   message: string;

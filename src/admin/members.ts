@@ -1,4 +1,5 @@
 import type { OrganizationRole } from '../../contract/permissions.ts';
+import { leaveOncall } from '../areas/oncall/index.ts';
 import { actingOperator } from '../identity/engine/acting.ts';
 import { invite } from '../identity/engine/invitations.ts';
 import { addMember as addToOrganization, changeMemberRole, endMembership } from '../identity/engine/membership.ts';
@@ -51,12 +52,15 @@ export async function setRole({ db }: Session, who: string, role: OrganizationRo
 }
 
 export async function removeMember({ db }: Session, who: string, o: Where) {
-  const { slug } = await db.write(async (tx) => {
+  const { slug, oncall } = await db.write(async (tx) => {
     const org = await lockOrganization(tx, o);
-    await endMembership(tx, actingOperator(org.id), await memberNamed(tx, org, who), 'be removed');
-    return org;
+    const [by, member] = [actingOperator(org.id), await memberNamed(tx, org, who)];
+    const changed = await leaveOncall(tx, by, member);
+    await endMembership(tx, by, member, 'be removed', changed.length ? { oncall: changed } : {});
+    return { slug: org.slug, oncall: changed };
   });
   console.log(`${who} does not belong to ${slug} any more`);
+  for (const sentence of oncall) console.log(`on-call: ${sentence}`);
 }
 
 async function lockOrganization(tx: Tx, o: Where): Promise<OrgOverview> {

@@ -54,6 +54,7 @@ export {
 } from './engine/public-incidents.ts';
 export { serviceReferences } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
+export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';
 
 export const oncall = defineArea({

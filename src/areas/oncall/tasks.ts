@@ -1,10 +1,11 @@
 import { task } from '../../kernel/jobs/index.ts';
 import { examineWhoeverIsDue } from './engine/doctor/report.ts';
-import { beatHeart, forgetOldThings, requeueLostWork, tellStaleAlerts } from './engine/watch.ts';
+import { tellStaleAlerts } from './engine/walk/silent-senders.ts';
+import { beatHeart, forgetOldThings, requeueLostWork } from './engine/watch.ts';
 
 /** Senders that renew their alerts and have fallen silent: said once each, and the incident stays for somebody to look at. */
 export const staleAlerts = task('oncall.stale-alerts', { everySeconds: 15, deadlineSeconds: 60 }, async ({ app }) => {
-  await app.db.write(tellStaleAlerts);
+  await tellStaleAlerts(app.db);
 });
 
 /** Every queued page and every walk has its job. Should one be gone all the same (an operator dropped it, a defect killed it), it is made again. */

@@ -40,13 +40,20 @@ export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role:
   return { ...member, role };
 }
 
-/** Ends a membership of a locked organization, with its grants and tokens. The account stays: whoever was removed can be invited again. */
-export async function endMembership(tx: Tx, by: Acting, member: Member, deed: 'leave' | 'be removed'): Promise<void> {
+/** Ends a membership of a locked organization, with its grants and tokens. The account stays: whoever was removed can be invited again.
+ *  `changed`: what else that changed, for the audit log. */
+export async function endMembership(
+  tx: Tx,
+  by: Acting,
+  member: Member,
+  deed: 'leave' | 'be removed',
+  changed: Record<string, unknown> = {},
+): Promise<void> {
   await requireAnotherOwner(tx, by.org, member, deed);
   await deleteMember(tx, by.org, member.id);
   await lockAccount(tx, member.id);
   await leaveAccount(tx, member.id, by.org);
-  await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role });
+  await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role, ...changed });
   await by.app.caches.drop(tx, topics.user(by.org, member.id));
 }
 

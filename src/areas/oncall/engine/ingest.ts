@@ -18,8 +18,16 @@ export interface Receiving extends alerts.Origin {
   endedBecause?: string;
 }
 
+/** What a delivery came to. */
+export interface Taken {
+  firing: number;
+  resolved: number;
+  /** How long ago the sender had last spoken of an alert that goes on firing. */
+  repeatSeconds: number;
+}
+
 /** Takes one delivery in, with the service's deliveries locked: every alert finds its incident, and incidents without a firing alert are resolved. One transaction. */
-export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<{ firing: number; resolved: number }> {
+export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Delivery): Promise<Taken> {
   const found = await inPortions(delivery.alerts, (some) => alerts.knownAlerts(tx, org, from, some));
   const known = [...new Map(found.map((k) => [k.id, k])).values()]; // occurrences of one alert may lie in several portions
   const result = await settled(tx, org, known, delivery.alerts, from.now);
@@ -39,7 +47,8 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
   await react(tx, org, changes, result, target);
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
-  return { firing, resolved: delivery.alerts.length - firing };
+  const gaps = result.touched.map(({ known: k }) => Math.floor((Date.parse(from.now) - Date.parse(k.lastAt)) / 1000));
+  return { firing, resolved: delivery.alerts.length - firing, repeatSeconds: gaps.reduce((a, b) => Math.max(a, b), 0) };
 }
 
 /** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */

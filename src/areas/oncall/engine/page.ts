@@ -8,6 +8,7 @@ import { shareStatus } from '../store/incidents.ts';
 import * as pages from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
 import { findSent, sendPage, Unsure } from './send-page.ts';
+import { wakeWalk } from './step.ts';
 
 /**
  * One page to one person by one channel. Safe to run twice: the ledger says `sending` before the provider is called, and a page
@@ -105,8 +106,11 @@ const tellDelay = (page: pages.SendingRow, sentence: string): Entry => ({
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
+  // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
+  const last = !(await pages.nextRule(tx, org, page));
+  // With no rule left, the walk sees whether anybody was reached, and hands on at once.
+  if (last) await wakeWalk(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
-  // The job before its page, as everywhere: whoever runs the next one holds them in this order too.
   if (next) (await reschedule(tx, pageJob, next.id)) || (await enqueue(tx, pageJob, { key: next.id, org }));
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
   if (next) await pages.hasten(tx, org, next.id);

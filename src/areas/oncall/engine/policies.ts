@@ -2,7 +2,7 @@ import { membersOf } from '../../../identity/store/members.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, invalid, notFound } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
-import { neverWaits, type Policy, type Step } from '../rules/walk.ts';
+import { neverWaits, type Policy, type Step, shortestReminder } from '../rules/walk.ts';
 import * as store from '../store/policies.ts';
 import { shareSchedules } from '../store/schedules.ts';
 
@@ -10,6 +10,7 @@ import { shareSchedules } from '../store/schedules.ts';
 
 export async function createPolicy(tx: Tx, org: string, wanted: Omit<Policy, 'id'>): Promise<store.PolicyRow> {
   checkWaits(wanted.repeat, wanted.steps);
+  checkReminder(wanted.remindAfterSeconds);
   await checkSteps(tx, org, wanted.steps);
   return store.insertPolicy(tx, org, wanted);
 }
@@ -19,12 +20,13 @@ export async function updatePolicy(
   tx: Tx,
   org: string,
   before: store.PolicyRow,
-  changes: { [K in 'name' | 'repeat' | 'steps']?: Policy[K] | undefined },
+  changes: { [K in 'name' | 'repeat' | 'steps' | 'remindAfterSeconds']?: Policy[K] | undefined },
 ): Promise<store.PolicyRow> {
-  const { name = before.name, repeat = before.repeat, steps = before.steps } = changes;
+  const { name = before.name, repeat = before.repeat, steps = before.steps, remindAfterSeconds = before.remind_seconds } = changes;
   checkWaits(repeat, steps);
+  checkReminder(remindAfterSeconds);
   if (changes.steps) await checkSteps(tx, org, changes.steps);
-  return store.updatePolicy(tx, org, before.id, { name, repeat, steps });
+  return store.updatePolicy(tx, org, before.id, { name, repeat, steps, remindAfterSeconds });
 }
 
 /** Not while services have it. */
@@ -51,6 +53,10 @@ async function checkSteps(tx: Tx, org: string, steps: readonly Step[]): Promise<
     if (target.kind === 'user' && !members?.has(target.id))
       invalid(`steps.${i}.target.id names a user who is no member of this organization; invite them first`);
   }
+}
+
+function checkReminder(seconds = 0): void {
+  if (seconds > 0 && seconds < shortestReminder) invalid(`remindAfterSeconds must be 0 (never) or at least ${shortestReminder}`);
 }
 
 function checkWaits(repeat: number, steps: readonly Step[]): void {

@@ -2,7 +2,8 @@ import type { OpenCtx } from '../../../identity/context.ts';
 import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
-import { delivering, recordProblem } from '../store/sources.ts';
+import { longestRepeat, silentAfter } from '../rules/silence.ts';
+import { delivering, recordProblem, recordRepeat } from '../store/sources.ts';
 import { ingest } from './ingest.ts';
 import type { Judged } from './read-delivery.ts';
 import type { SourceAccess } from './sources.ts';
@@ -16,7 +17,8 @@ const unknown = (): never => {
 /** How a protocol's body is understood: first each alert by itself, then, once the time is known, the whole. */
 export interface Protocol {
   judge(): Promise<Judged>;
-  read(judged: Judged, now: string): Delivery;
+  /** `silentAt`: when a sender that does not say so itself has fallen silent. */
+  read(judged: Judged, now: string, silentAt: string): Delivery;
 }
 
 /**
@@ -43,8 +45,11 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
       const source = taking ?? unknown();
       const service = shared ?? unavailable('the service of this alert source is gone');
       if (rejected) await recordProblem(tx, org, sourceId, problems[0]!, rejected);
-      const delivery = { ...read(judged, source.now), rejected: { count: rejected, problems } };
-      const { firing, resolved } = await ingest(
+      const delivery = {
+        ...read(judged, source.now, silentAfter(source.now, source.repeat_seconds)),
+        rejected: { count: rejected, problems },
+      };
+      const { firing, resolved, repeatSeconds } = await ingest(
         tx,
         org,
         {
@@ -58,6 +63,8 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
         },
         delivery,
       );
+      const repeat = Math.min(repeatSeconds, longestRepeat);
+      if (repeat > (source.repeat_seconds ?? 0)) await recordRepeat(tx, org, sourceId, repeat);
       return { accepted: delivery.alerts.length, firing, resolved, ...(rejected ? { rejected, problems } : {}) };
     });
   return inTurn(access.serviceId, store);

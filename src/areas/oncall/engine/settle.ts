@@ -4,6 +4,7 @@ import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
 import { type Entry, note } from '../store/timeline.ts';
 import { tellPublic } from './public-incidents.ts';
+import { wakeWalk } from './step.ts';
 
 export type Settled =
   | { is: 'acknowledged' | 'resolved'; incident: incidents.IncidentRow }
@@ -24,6 +25,7 @@ export async function acknowledge(tx: Tx, org: string, incidentId: string, actor
   }
   const acknowledged = await incidents.acknowledgeIncident(tx, org, incidentId, actor);
   await settle(tx, org, incidentId, { kind: 'acknowledged', message: `${actor.label} acknowledged`, actor });
+  if (acknowledged.next_at) await wakeWalk(tx, org, incidentId, acknowledged.next_at);
   await countResponse(tx, org, acknowledged, 'acknowledged');
   return { is: 'acknowledged', incident: acknowledged };
 }

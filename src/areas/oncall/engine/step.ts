@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { type Job, job } from '../../../kernel/jobs/index.ts';
+import { enqueue, type Job, job, reschedule } from '../../../kernel/jobs/index.ts';
 
 /** Lets one incident's walk go on. It is handed to the job, for what walks makes pages, and pages that fail need this job. */
 export type WalkOn = (tx: Tx, org: string, incidentId: string, requestId: string | undefined) => Promise<void>;
@@ -13,3 +13,9 @@ export const stepJob: Job<unknown, { walkOn: WalkOn }> = job(
   { lane: 'page', maxAttempts: 10_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
   (run, { walkOn }: { walkOn: WalkOn }) => run.finishWith((tx) => walkOn(tx, run.org!, run.key, run.requestId)),
 );
+
+/** The step's job runs now, or at a time, whether or not there is one that waits. It fires nothing that is not due. */
+export const wakeWalk = async (tx: Tx, org: string, incidentId: string, runAt?: string): Promise<unknown> => {
+  const when = runAt ? { runAt } : {};
+  return (await reschedule(tx, stepJob, incidentId, when)) || (await enqueue(tx, stepJob, { key: incidentId, org, ...when }));
+};

@@ -2,30 +2,12 @@
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, failingFor } from '../../../kernel/jobs/index.ts';
 import { tellHeartbeat } from '../clients/heartbeat.ts';
-import { takeStale } from '../store/alerts.ts';
 import { forgetEarlyEnds } from '../store/early-ends.ts';
 import { forgetResponses, type Lag, lag } from '../store/figures.ts';
 import { overdueWalks } from '../store/incidents.ts';
 import { overduePages } from '../store/pages.ts';
-import { noteAll } from '../store/timeline.ts';
 import { pageJob } from './page.ts';
 import { stepJob } from './step.ts';
-
-/** Alerts whose sender has fallen silent: said once each in the timeline of their incident, which stays as it is. */
-export async function tellStaleAlerts(tx: Tx): Promise<void> {
-  const stale = Map.groupBy(await takeStale(tx), (alert) => alert.org_id);
-  for (const [org, alerts] of stale)
-    await noteAll(
-      tx,
-      org,
-      alerts.map((alert) => ({
-        incidentId: alert.incident_id,
-        kind: 'alert_stale',
-        message: `${alert.source_name} no longer says that ${alert.title} fires, nor that it ended; look whether it still runs`,
-        data: { alertId: alert.id },
-      })),
-    );
-}
 
 /** What was kept in case that something late arrives, and days that no figure is made of any more. */
 export async function forgetOldThings(tx: Tx): Promise<void> {

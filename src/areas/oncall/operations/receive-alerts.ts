@@ -9,7 +9,7 @@ export const receiveAlerts = operation(oncall.receiveAlerts, async ({ ctx, param
   ok(
     await receiveDelivery(ctx, inTurn, params.id, {
       judge: () => judgeAlerts((body as { alerts?: unknown } | undefined)?.alerts, 'alerts'),
-      read: ({ alerts, left }, now) => fromAlertmanager(body, alerts, left, now),
+      read: ({ alerts, left }, now, silentAt) => fromAlertmanager(body, alerts, left, now, silentAt),
     }),
   ),
 );

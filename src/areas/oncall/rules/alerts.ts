@@ -17,7 +17,7 @@ export interface Delivered {
   endsAt: string | undefined;
   /** From a monitor, which gives every outage one beginning: an end is of the outage that it names, and of earlier ones. */
   isOneOccurrence?: true;
-  /** From Prometheus itself: without a word until then, the alert is stale. */
+  /** Without a word until then, the alert is stale: by Prometheus's own word, or by how often an Alertmanager repeats itself. */
   leaseUntil: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface Group {
   commonAnnotations?: unknown;
 }
 
-export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: number, now: string): Delivery {
+export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: number, now: string, silentAt: string): Delivery {
   const truncated = Number.isSafeInteger(group.truncatedAlerts) ? (group.truncatedAlerts as number) : 0;
   const annotations = (group.commonAnnotations ?? {}) as Record<string, unknown>;
   return {
@@ -65,7 +65,12 @@ export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: nu
       const endsAt = time(alert.endsAt);
       const word: unknown = alert.status ?? (endsAt !== undefined && endsAt <= now ? 'resolved' : (group.status ?? 'firing'));
       const status = word === 'resolved' ? 'resolved' : 'firing';
-      return { ...common(alert), status, endsAt: status === 'resolved' ? (endsAt ?? now) : undefined, leaseUntil: undefined };
+      return {
+        ...common(alert),
+        status,
+        endsAt: status === 'resolved' ? (endsAt ?? now) : undefined,
+        leaseUntil: status === 'firing' ? silentAt : undefined,
+      };
     }),
     truncated: left + Math.min(Math.max(0, truncated), 2_000_000_000),
     summary: text(annotations.summary),

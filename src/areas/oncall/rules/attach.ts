@@ -10,6 +10,8 @@ export interface Known {
   status: 'firing' | 'resolved';
   /** Its incident is resolved: nothing can be attached to that any more. */
   closed: boolean;
+  /** When it was last heard of. */
+  lastAt: string;
 }
 
 export interface Fresh {

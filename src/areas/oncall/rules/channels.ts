@@ -41,6 +41,7 @@ const relay: Need = {
   code: 'no-relay',
   isMet: (reach) => reach.relay,
   warning: 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
+  failure: () => 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
 };
 
 const provider: Need = {

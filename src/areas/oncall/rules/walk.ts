@@ -19,7 +19,12 @@ export interface Policy {
   /** Further passes after the first. */
   repeat: number;
   steps: readonly Step[];
+  /** Whoever acknowledged is reminded so long after, and then again; 0 or absent: never. */
+  remindAfterSeconds?: number;
 }
+
+/** More often would be another kind of noise. */
+export const shortestReminder = 300;
 
 export interface Walk {
   /** Without one, the walk ends at `at`. */

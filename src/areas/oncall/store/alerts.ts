@@ -32,13 +32,14 @@ const KnownRow = Type.Object({
   startsAt: Type.String(),
   status,
   closed: Type.Boolean(),
+  lastAt: Type.String(),
 });
 
 /** What fires of these fingerprints, and what ended of these occurrences: two index scans, however long a fingerprint's history. */
 export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
   const fingerprints = delivered.map((d) => d.fingerprint);
   const starts = delivered.map((d) => d.startsAt ?? null);
-  const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status,
+  const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, a.last_at as "lastAt",
     (select i.status = 'resolved' from oncall.incident i where i.org_id = a.org_id and i.id = a.incident_id) as closed`;
   const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId} and a.fingerprint = any(${fingerprints}::text[])`;
   return rows(tx, KnownRow)`
@@ -109,18 +110,21 @@ export const alertsOf = (tx: Tx, org: string, incidentId: string, most: number) 
   select id, source_id, source_name, fingerprint, status, title, labels, annotations, generator_url, starts_at, ends_at, first_at, last_at, deliveries
     from oncall.alert where org_id = ${org} and incident_id = ${incidentId} order by status, id desc limit ${most}`;
 
-const StaleRow = Type.Object({
-  org_id: Type.String(),
-  id: Type.String(),
-  incident_id: Type.String(),
-  title: Type.String(),
-  source_name: Type.String(),
-});
+const StaleServiceRow = Type.Object({ org_id: Type.String(), service_id: Type.String() });
+/** Services with an alert whose sender has fallen silent. */
+export const staleServices = (tx: Tx) => rows(tx, StaleServiceRow)`
+  select distinct org_id, service_id
+    from (select org_id, service_id from oncall.alert where status = 'firing' and lease_until < (select kernel.now())
+           order by lease_until limit 1000) s`;
 
-/** Those whose sender has fallen silent, each told once. */
-export const takeStale = (tx: Tx) => rows(tx, StaleRow)`
+const StaleRow = Type.Object({ id: Type.String(), incident_id: Type.String(), title: Type.String(), source_name: Type.String() });
+export type StaleRow = Static<typeof StaleRow>;
+
+/** Those of one service, whose deliveries are locked: each is taken once. */
+export const takeStale = (tx: Tx, org: string, serviceId: string) => rows(tx, StaleRow)`
   update oncall.alert a set lease_until = null
-    from (select org_id, id from oncall.alert where status = 'firing' and lease_until < (select kernel.now())
-           order by lease_until limit 1000 for update skip locked) s
-   where a.org_id = s.org_id and a.id = s.id
-  returning a.org_id, a.id, a.incident_id, a.title, a.source_name`;
+    from (select id from oncall.alert
+           where org_id = ${org} and service_id = ${serviceId} and status = 'firing' and lease_until < (select kernel.now())
+           order by id limit 1000) s
+   where a.org_id = ${org} and a.id = s.id
+  returning a.id, a.incident_id, a.title, a.source_name`;

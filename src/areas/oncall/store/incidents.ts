@@ -37,17 +37,18 @@ const IncidentRow = Type.Object({
   pass_waited: Type.Integer(),
   round: Type.Integer(),
   notices: Type.Integer(),
+  step_given_up: Type.Boolean(),
 });
 export type IncidentRow = Static<typeof IncidentRow>;
 
 const columns = sql`id, service_id, service_name, title, description, origin, status, opened_at, acknowledged_at, acknowledged_by, resolved_at,
   resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited, round,
-  notices`;
+  notices, step_given_up`;
 
 /** The same where other tables stand beside it. */
 const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.origin, i.status, i.opened_at, i.acknowledged_at, i.acknowledged_by,
   i.resolved_at, i.resolved_by, i.firing_alerts, i.alert_count, i.policy, i.walk_state, i.pass, i.step, i.next_pass, i.next_step, i.next_at,
-  i.pass_waited, i.round, i.notices`;
+  i.pass_waited, i.round, i.notices, i.step_given_up`;
 
 export type Status = IncidentRow['status'];
 
@@ -84,6 +85,10 @@ const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.propertie
 export const lockIncidents = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, LockedRow)`
   select id, status from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
 
+/** The same, with all that is known of them. */
+export const lockWhole = (tx: Tx, org: string, ids: readonly string[]) => rows(tx, IncidentRow)`
+  select ${columns} from oncall.incident where org_id = ${org} and id = any(${ids}::text[]) order by id for no key update`;
+
 /** Nobody can acknowledge or resolve it until this transaction ends. */
 export const shareStatus = async (tx: Tx, org: string, id: string): Promise<Status | undefined> =>
   (
@@ -113,10 +118,21 @@ export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Pr
       from (select kernel.now() as now offset 0) c
     returning ${columns}`)!;
 
+/** By the copy of the policy; null without a policy, or when it asks for none. */
+const nextReminder = sql`kernel.now() + make_interval(secs => nullif((policy->>'remindAfterSeconds')::float8, 0))`;
+
+/** When whoever acknowledged is reminded again; undefined once the incident is not theirs any more. */
+export const putOffReminder = async (tx: Tx, org: string, id: string): Promise<string | undefined> =>
+  (
+    await row(tx, Type.Object({ next_at: nullable(Type.String()) }))`
+      update oncall.incident set next_at = ${nextReminder} where org_id = ${org} and id = ${id} and status = 'acknowledged' returning next_at`
+  )?.next_at ?? undefined;
+
 export const acknowledgeIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     update oncall.incident set status = 'acknowledged', acknowledged_at = kernel.now(), acknowledged_by = ${JSON.stringify(by)},
-           walk_state = case when walk_state = 'none' then 'none' else 'acknowledged' end, next_pass = null, next_step = null, next_at = null
+           walk_state = case when walk_state = 'none' then 'none' else 'acknowledged' end, next_pass = null, next_step = null,
+           next_at = ${nextReminder}
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
 export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor): Promise<IncidentRow> =>
@@ -125,13 +141,20 @@ export const resolveIncident = async (tx: Tx, org: string, id: string, by: Actor
            walk_state = case when walk_state = 'none' then 'none' else 'resolved' end, next_pass = null, next_step = null, next_at = null
      where org_id = ${org} and id = ${id} returning ${columns}`)!;
 
+/** Which step fired last, and whether it has nobody left to page. */
+export interface Fired {
+  pass: number;
+  step: number;
+  givenUp: boolean;
+}
+
 /** Where the walk stands after a step: which one fired last, which one is next. */
-export const saveWalk = (tx: Tx, org: string, id: string, fired: { pass: number; step: number }, walk: Walk | undefined) =>
+export const saveWalk = (tx: Tx, org: string, id: string, fired: Fired, walk: Walk | undefined) =>
   run(tx)`
     update oncall.incident
        set pass = ${fired.pass}, step = ${fired.step}, next_pass = ${walk?.next?.pass ?? null}, next_step = ${walk?.next?.step ?? null},
            next_at = ${walk ? iso(walk.at) : null}::timestamptz, pass_waited = ${walk?.waited ?? 0},
-           walk_state = ${walk ? 'walking' : 'exhausted'}
+           walk_state = ${walk ? 'walking' : 'exhausted'}, step_given_up = ${fired.givenUp}
      where org_id = ${org} and id = ${id}`;
 
 /** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
@@ -139,10 +162,24 @@ export const restartWalk = async (tx: Tx, org: string, id: string): Promise<Inci
   (await row(tx, IncidentRow)`
     update oncall.incident
        set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
+           step_given_up = false,
            walk_state = case when policy is null then 'none' else 'walking' end, next_pass = case when policy is not null then 0 end,
            next_step = case when policy is not null then 0 end, next_at = case when policy is not null then kernel.now() end
      where org_id = ${org} and id = ${id}
     returning ${columns}`)!;
+
+/** The step that fired last fires once more, for somebody else than those whom it paged. */
+export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
+  update oncall.incident set walk_state = 'walking', next_pass = pass, next_step = step, next_at = kernel.now()
+   where org_id = ${org} and id = ${id} and status = 'open' and walk_state in ('walking', 'exhausted')`;
+
+/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them to. */
+export const incidentsOfPerson = (tx: Tx, org: string, userId: string, most: number) => rows(tx, IncidentRow)`
+  select ${shown} from oncall.incident i
+   where i.org_id = ${org} and ((i.status = 'acknowledged' and i.acknowledged_by->>'id' = ${userId})
+      or (i.status = 'open' and exists (select from oncall.page p where p.org_id = i.org_id and p.incident_id = i.id and p.user_id = ${userId}
+                                           and p.round = i.round and p.pass = i.pass and p.step = i.step)))
+   order by i.id limit ${most} for no key update`;
 
 /** Another page to whoever acknowledged is about to be made: its number. */
 export const countNotice = async (tx: Tx, org: string, id: string): Promise<number> =>
@@ -169,7 +206,11 @@ export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx,
   select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Walks whose step should have fired a while ago. */
+/** Walks whose step, or reminder, should have come a while ago. */
 export const overdueWalks = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
-  select org_id, id from oncall.incident
-   where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000`;
+  (select org_id, id from oncall.incident
+    where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000)
+  union all
+  (select org_id, id from oncall.incident
+    where walk_state = 'acknowledged' and next_at is not null and next_at < kernel.now() - make_interval(secs => ${seconds})
+    order by next_at limit 1000)`;

@@ -194,6 +194,36 @@ export const nextRule = (
        and pass = ${page.pass} and step = ${page.step} and user_id = ${page.user_id} and id <> ${page.id} and state = 'queued' and attempts = 0
      order by due_at, rule_index limit 1`;
 
+type Place = Pick<PageRow, 'incident_id' | 'round' | 'pass' | 'step'>;
+
+/** Who got a page when a step fired. */
+export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows(tx, Type.Object({ user_id: Type.String() }))`
+        select distinct user_id from oncall.page
+         where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step} and notice = 0`
+    ).map((p) => p.user_id),
+  );
+
+const MadeAtRow = Type.Object({
+  user_id: Type.String(),
+  label: Type.String(),
+  rule_index: Type.Integer(),
+  state: pageState,
+  about: nullable(Type.String()),
+});
+/** What was made when a step fired, or as one notice, in order. */
+export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
+  select user_id, label, rule_index, state, about from oncall.page
+   where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
+     and notice = ${at.notice} order by id`;
+
+/** What has not gone out yet of somebody's pages about an incident. */
+export const cancelQueuedTo = (tx: Tx, org: string, incidentId: string, userId: string) => run(tx)`
+  update oncall.page set state = 'canceled', ended_at = kernel.now()
+   where org_id = ${org} and incident_id = ${incidentId} and user_id = ${userId} and state = 'queued'`;
+
 export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
 

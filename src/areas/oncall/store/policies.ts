@@ -8,12 +8,13 @@ const PolicyRow = Type.Object({
   name: Type.String(),
   repeat: Type.Integer(),
   steps: Type.Unsafe<Step[]>({ type: 'array' }),
+  remind_seconds: Type.Integer(),
   services: Type.Integer(),
   created_at: Type.String(),
 });
 export type PolicyRow = Static<typeof PolicyRow>;
 
-const columns = sql`p.id, p.name, p.repeat, p.steps, p.created_at,
+const columns = sql`p.id, p.name, p.repeat, p.steps, p.remind_seconds, p.created_at,
   (select count(*) from oncall.service_policy s where s.org_id = p.org_id and s.policy_id = p.id)::int as services`;
 
 export const policies = (tx: Tx, org: string) => rows(tx, PolicyRow)`
@@ -24,13 +25,15 @@ export const lockPolicy = (tx: Tx, org: string, id: string) => row(tx, PolicyRow
 
 export const insertPolicy = async (tx: Tx, org: string, made: Omit<Policy, 'id'>): Promise<PolicyRow> =>
   (await row(tx, PolicyRow)`
-    insert into oncall.policy as p (org_id, id, name, repeat, steps, created_at)
-    values (${org}, kernel.new_id('pol'), ${made.name}, ${made.repeat}, ${JSON.stringify(made.steps)}, kernel.now())
+    insert into oncall.policy as p (org_id, id, name, repeat, steps, remind_seconds, created_at)
+    values (${org}, kernel.new_id('pol'), ${made.name}, ${made.repeat}, ${JSON.stringify(made.steps)}, ${made.remindAfterSeconds ?? 0},
+            kernel.now())
     returning ${columns}`)!;
 
 export const updatePolicy = async (tx: Tx, org: string, id: string, changed: Omit<Policy, 'id'>): Promise<PolicyRow> =>
   (await row(tx, PolicyRow)`
-    update oncall.policy p set name = ${changed.name}, repeat = ${changed.repeat}, steps = ${JSON.stringify(changed.steps)}
+    update oncall.policy p set name = ${changed.name}, repeat = ${changed.repeat}, steps = ${JSON.stringify(changed.steps)},
+           remind_seconds = ${changed.remindAfterSeconds ?? 0}
      where p.org_id = ${org} and p.id = ${id} returning ${columns}`)!;
 
 export const deletePolicy = (tx: Tx, org: string, id: string) => run(tx)`delete from oncall.policy where org_id = ${org} and id = ${id}`;
@@ -56,11 +59,12 @@ const SnapshotRow = Type.Object({
   name: Type.String(),
   repeat: Type.Integer(),
   steps: Type.Unsafe<Step[]>({ type: 'array' }),
+  remindAfterSeconds: Type.Integer(),
 });
 
 /** What an incident of the service would walk now. */
 export const policyOf = (tx: Tx, org: string, serviceId: string): Promise<Policy | undefined> => row(tx, SnapshotRow)`
-  select p.id, p.name, p.repeat, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
+  select p.id, p.name, p.repeat, p.steps, p.remind_seconds as "remindAfterSeconds" from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = ${serviceId}`;
 
 /** False: there is no such policy. The row of the policy is shared, so that it cannot be deleted meanwhile. */

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { type Override, onCallAt, type Person, type Rotation } from '../rules/rotation.ts';
+import { type Override, onCallAt, type Person, type Rotation, turnsFrom } from '../rules/rotation.ts';
 
 const ScheduleRow = Type.Object({
   id: Type.String(),
@@ -96,15 +96,20 @@ export async function rotasOf(
   return new Map(found.map((s) => [s.id, { name: s.name, rotation: rotationOf(s), overrides: (of.get(s.id) ?? []).map(overrideOf) }]));
 }
 
-/** Whom a page reaches. Only the override that counts is read, so that paging is as quick in a schedule that has many. */
-export async function personOnCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<Person | undefined> {
+/**
+ * Whom a page reaches: who is on call, then the others in the order of their turns, should that one not be reached. Only the override
+ * that counts is read, so that paging is as quick in a schedule that has many.
+ */
+export async function peopleOnCall(tx: Tx, org: string, scheduleId: string, at: string): Promise<Person[]> {
   const [schedule, newest] = await Promise.all([
     scheduleNamed(tx, org, scheduleId),
     rows(tx, OverrideRow)`
       select ${overrideColumns} from oncall.schedule_override
        where org_id = ${org} and schedule_id = ${scheduleId} and starts_at <= ${at} and ends_at > ${at} order by id desc limit 1`,
   ]);
-  return schedule && onCallAt(rotationOf(schedule), newest.map(overrideOf), at);
+  const first = schedule && onCallAt(rotationOf(schedule), newest.map(overrideOf), at);
+  if (!first) return [];
+  return [...new Map([first, ...turnsFrom(rotationOf(schedule), at)].map((person) => [person.userId, person])).values()];
 }
 
 const NameRow = Type.Object({ id: Type.String(), name: Type.String() });
@@ -150,6 +155,20 @@ export const deleteSchedule = (tx: Tx, org: string, id: string) =>
 export const policiesTargeting = (tx: Tx, org: string, scheduleId: string) => rows(tx, NameRow)`
   select id, name from oncall.policy
    where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'schedule', id: scheduleId } }])}::jsonb order by id`;
+
+/** Schedules in whose rotation somebody takes turns. */
+export const schedulesWith = (tx: Tx, org: string, userId: string) => rows(tx, ScheduleRow)`
+  select ${columns} from oncall.schedule where org_id = ${org} and participants @> ${JSON.stringify([{ userId }])}::jsonb order by id for update`;
+
+/** Policies with a step that pages somebody in person. */
+export const policiesNaming = (tx: Tx, org: string, userId: string) => rows(tx, NameRow)`
+  select id, name from oncall.policy
+   where org_id = ${org} and steps @> ${JSON.stringify([{ target: { kind: 'user', id: userId } }])}::jsonb order by id`;
+
+const LeftRow = Type.Object({ schedule_id: Type.String() });
+/** Takes somebody out of every schedule that they stand in for, now or later. */
+export const deleteOverridesOf = (tx: Tx, org: string, userId: string) => rows(tx, LeftRow)`
+  delete from oncall.schedule_override where org_id = ${org} and user_id = ${userId} and ends_at > kernel.now() returning schedule_id`;
 
 /** How many are not over yet. */
 export const countOverrides = async (tx: Tx, org: string, scheduleId: string): Promise<number> =>

@@ -42,7 +42,7 @@ const CredentialRow = Type.Object({
 export const sourceByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
   select org_id, id, name, service_id, revoked_at is not null as revoked from oncall.alert_source where hash = ${hash}`;
 
-const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String() });
+const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String(), repeat_seconds: Type.Union([Type.Integer(), Type.Null()]) });
 
 /**
  * Undefined: revoked, however shortly before. Until this transaction ends it cannot be, and no other delivery for the service is
@@ -51,7 +51,11 @@ const DeliveringRow = Type.Object({ name: Type.String(), now: Type.String() });
 export const delivering = (tx: Tx, org: string, id: string, serviceId: string) => row(tx, DeliveringRow)`
   with turn as materialized (select ${deliveryLock(org, serviceId)})
   update oncall.alert_source s set last_event_at = c.now from turn, (select kernel.now() as now offset 0) c
-   where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now`;
+   where s.org_id = ${org} and s.id = ${id} and s.revoked_at is null returning s.name, c.now, s.repeat_seconds`;
+
+/** How long this source took to repeat an alert: the longest time counts. */
+export const recordRepeat = (tx: Tx, org: string, id: string, seconds: number) => run(tx)`
+  update oncall.alert_source set repeat_seconds = ${seconds} where org_id = ${org} and id = ${id}`;
 
 /** Alerts of its last delivery that could not be taken in, for whoever looks at the source. */
 export const recordProblem = (tx: Tx, org: string, id: string, problem: string, rejected: number) => run(tx)`

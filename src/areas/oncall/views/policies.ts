@@ -23,6 +23,7 @@ export const policyView = (p: PolicyRow, labels: Labels) => ({
     target: { kind: target.kind, id: target.id, label: target.label || (labels(target) ?? target.id) },
     waitSeconds,
   })),
+  remindAfterSeconds: p.remind_seconds,
   services: p.services,
   createdAt: p.created_at,
 });

@@ -6,6 +6,7 @@ import { requireHolding } from '../../../identity/rules/roles.ts';
 import { memberOf } from '../../../identity/store/members.ts';
 import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { leaveOncall } from '../../oncall/index.ts';
 
 export const removeMember = operation(organization.removeMember, async ({ ctx, params }) =>
   ctx.write(async (tx) => {
@@ -15,7 +16,8 @@ export const removeMember = operation(organization.removeMember, async ({ ctx, p
     if (!leaving && ctx.reach('organization.member.admin') !== '*') throw lacking('organization.member.admin');
     const member = (await memberOf(tx, ctx.org, params.userId)) ?? notFound('member');
     if (!leaving) requireHolding(ctx.principal.grants, member.role);
-    await endMembership(tx, ctx, member, 'leave');
+    const oncall = await leaveOncall(tx, ctx, member);
+    await endMembership(tx, ctx, member, 'leave', oncall.length ? { oncall } : {});
     return noContent();
   }),
 );

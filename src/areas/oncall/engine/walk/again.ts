@@ -1,19 +1,14 @@
 // What happens to an incident after its walk has ended or was stopped, so that nobody is left unpaged in silence.
 import { memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueue, reschedule } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { clip } from '../../rules/alerts.ts';
 import * as incidents from '../../store/incidents.ts';
 import { wishesOf } from '../../store/settings.ts';
 import { note } from '../../store/timeline.ts';
 import { tellPublic } from '../public-incidents.ts';
-import { stepJob } from '../step.ts';
+import { wakeWalk } from '../step.ts';
 import { makePages, tellHeld } from './make-pages.ts';
-
-/** The step's job runs now, whether or not there is one that waits. */
-export const wakeWalk = async (tx: Tx, org: string, incidentId: string): Promise<unknown> =>
-  (await reschedule(tx, stepJob, incidentId)) || (await enqueue(tx, stepJob, { key: incidentId, org }));
 
 /** Pages from the first step on, whether nobody has acknowledged or somebody who is not there any more. The incident is locked. */
 export async function walkAgain(tx: Tx, org: string, incident: incidents.IncidentRow, why: string): Promise<void> {
@@ -49,7 +44,7 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
       now: await now(tx),
       requestId: undefined,
     },
-    { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0 }] },
+    { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0, ruleIndex: rules.indexOf(first) }] },
   );
   await note(
     tx,

@@ -3,6 +3,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueueMany } from '../../../../kernel/jobs/index.ts';
 import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rules/channels.ts';
 import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
+import type { Rule } from '../../rules/wishes.ts';
 import * as limits from '../../store/page-limits.ts';
 import { insertPages, takenCodes } from '../../store/pages.ts';
 import type { Entry } from '../../store/timeline.ts';
@@ -19,6 +20,8 @@ export interface Occasion {
   notice?: { number: number; about: string };
   now: string;
   requestId: string | undefined;
+  /** The page before it failed, so it is made whatever the limits say. */
+  regardless?: true;
 }
 
 /** What a person did not get, because it would have been too much in a minute. */
@@ -33,11 +36,11 @@ export async function makePages(
   tx: Tx,
   org: string,
   occasion: Occasion,
-  { member, label, phone, rules, broken }: Responder,
-): Promise<{ lines: Entry[]; held: Held[] }> {
+  { member, label, phone, rules, broken }: Responder & { rules: (Rule & { ruleIndex?: number })[] },
+): Promise<{ inserted: number; lines: Entry[]; held: Held[] }> {
   const { incidentId, round, pass, step, notice, now, requestId } = occasion;
   const whose = { incidentId, userId: member.id };
-  const wanted = rules.map((rule, ruleIndex) => ({ ...rule, ruleIndex }));
+  const wanted = rules.map((rule, i) => ({ ruleIndex: i, ...rule }));
   const [near, isPaged, codes] = await Promise.all([
     limits.countNear(
       tx,
@@ -49,7 +52,7 @@ export async function makePages(
     limits.isPaged(tx, org, whose),
     freeCodes(tx, org, member.id, rules),
   ]);
-  const { made, held } = limitPages(wanted, near, !isPaged);
+  const { made, held } = occasion.regardless ? { made: wanted, held: new Map() } : limitPages(wanted, near, !isPaged);
   const told = made.length ? await limits.takeHeldBack(tx, org, whose) : 0;
   const { made: inserted, unwritten } = await insertPages(
     tx,
@@ -68,7 +71,7 @@ export async function makePages(
       ruleIndex,
       address: addressOf(channel, { email: member.email, phone }),
       delaySeconds,
-      code: codes[ruleIndex]!,
+      code: codes[i]!,
       heldBack: i === 0 ? told : 0,
     })),
   );
@@ -82,6 +85,7 @@ export async function makePages(
     back ? limits.addHeldBack(tx, org, whose, back) : undefined,
   ]);
   return {
+    inserted: inserted.length,
     lines: [
       ...inserted
         .filter(({ due_at }) => due_at > now)

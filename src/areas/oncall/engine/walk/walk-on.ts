@@ -2,42 +2,71 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue } from '../../../../kernel/jobs/index.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../../rules/walk.ts';
 import * as incidents from '../../store/incidents.ts';
+import { pagedIn } from '../../store/pages.ts';
 import { note } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
+import { tellAcknowledger, walkAgain } from './again.ts';
+import { findUnreached, followNextRule } from './hand-on.ts';
 import { type Held, makePages, tellHeld } from './make-pages.ts';
 import { responderOf } from './responder.ts';
 
-/** Fires what is due of one incident's walk, and says when it goes on. */
+type WalkRow = incidents.IncidentRow & { now: string };
+
+/** Fires what is due of one incident's walk, hands on what reached nobody, and says when it goes on. */
 export const walkOn: WalkOn = async (tx, org, id, requestId) => {
   const incident = await incidents.lockWalk(tx, org, id);
-  if (incident?.status !== 'open' || incident.walk_state !== 'walking' || !incident.policy) return;
-  const { now } = incident;
+  if (incident?.status === 'acknowledged') return lookAfterAcknowledged(tx, org, incident);
+  if (incident?.status !== 'open' || !incident.policy) return;
+  const unreached = incident.step_given_up ? undefined : await findUnreached(tx, org, incident);
+  const handsOn = unreached !== undefined && !(await followNextRule(tx, org, incident, unreached));
+  const { pass, step, pass_waited: waited } = incident;
+  if (handsOn) await goWalk(tx, org, incident, { next: { pass, step }, at: Date.parse(incident.now), waited }, requestId);
+  else if (incident.walk_state === 'walking') await goWalk(tx, org, incident, standing(incident), requestId);
+};
+
+/** From where the walk stands on, as far as it is due. */
+async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, requestId: string | undefined): Promise<void> {
+  const { id, now } = incident;
+  const policy = incident.policy!;
   const at = Date.parse(now);
-  let fired = { pass: incident.pass, step: incident.step };
-  let walk: Walk = standing(incident);
+  let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up };
+  let walk = from;
   const held: Held[] = [];
-  const moveOn = stepByStep(incident.policy);
+  const moveOn = stepByStep(policy);
   while (walk.next && walk.at <= at) {
     moveOn(walk);
-    fired = walk.next;
-    const reached = await fire(tx, org, incident, incident.policy, walk, now, requestId, held);
-    walk = advance(incident.policy, walk, reached, at);
+    const reached = await fire(tx, org, incident, policy, walk, now, requestId, held);
+    fired = { ...walk.next, givenUp: !reached };
+    walk = advance(policy, walk, reached, at);
   }
   await note(tx, org, id, ...tellHeld(held));
   if (!walk.next && walk.at <= at) {
     await incidents.saveWalk(tx, org, id, fired, undefined);
-    await note(tx, org, id, {
-      kind: 'escalation_exhausted',
-      message: exhausted(incident.policy),
-      data: { passes: incident.policy.repeat + 1 },
-    });
+    await note(tx, org, id, { kind: 'escalation_exhausted', message: exhausted(policy), data: { passes: policy.repeat + 1 } });
     return;
   }
   await Promise.all([
     incidents.saveWalk(tx, org, id, fired, walk),
     enqueue(tx, stepJob, { key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) }),
   ]);
-};
+}
+
+/**
+ * Whoever acknowledged is reminded when their time has come, and must be reached when there is something to tell them: else the
+ * incident is nobody's, and is walked again.
+ */
+async function lookAfterAcknowledged(tx: Tx, org: string, incident: WalkRow): Promise<void> {
+  const unreached = incident.notices ? await findUnreached(tx, org, incident) : undefined;
+  if (unreached !== undefined && !(await followNextRule(tx, org, incident, unreached)))
+    return walkAgain(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
+  if (!incident.next_at) return;
+  let next: string | undefined = incident.next_at;
+  if (Date.parse(next) <= Date.parse(incident.now)) {
+    await tellAcknowledger(tx, org, incident, `acknowledged at ${incident.acknowledged_at} and not resolved yet`);
+    next = await incidents.putOffReminder(tx, org, incident.id);
+  }
+  if (next) await enqueue(tx, stepJob, { key: incident.id, org, runAt: next });
+}
 
 const standing = (incident: incidents.IncidentRow): Walk => ({
   next: incident.next_pass === null ? undefined : { pass: incident.next_pass, step: incident.next_step! },
@@ -67,29 +96,22 @@ async function fire(
   const lateness = Date.parse(now) - walk.at;
   const late = lateness > lateMs ? `, ${Math.round(lateness / 1000)} s late` : '';
   const data = { pass, step, target, ...(late ? { lateSeconds: lateness / 1000 } : {}) };
-  const reached = await responderOf(tx, org, target, now);
-  if ('nobody' in reached) {
-    await note(tx, org, incident.id, {
-      kind: 'nobody_on_call',
-      message: `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}; going on at once${late}`,
-      data,
-    });
-    return false;
+  const tried = new Set(await pagedIn(tx, org, { incident_id: incident.id, round: incident.round, pass, step }));
+  for (;;) {
+    const reached = await responderOf(tx, org, target, now, tried);
+    if ('nobody' in reached) {
+      const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}; going on at once${late}`;
+      await note(tx, org, incident.id, { kind: 'nobody_on_call', message, data });
+      return false;
+    }
+    const { member, label, because } = reached;
+    const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId };
+    const { inserted, lines, held: back } = await makePages(tx, org, occasion, reached);
+    held.push(...back);
+    const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}`;
+    const isPaged = inserted > 0 || back.length > 0;
+    await note(tx, org, incident.id, ...(isPaged ? [{ kind: 'step_fired', message, data: { ...data, userId: member.id } }] : []), ...lines);
+    if (isPaged) return true;
+    tried.add(member.id); // not one page could be put on record
   }
-  const { member, label } = reached;
-  const { lines, held: back } = await makePages(
-    tx,
-    org,
-    { incidentId: incident.id, round: incident.round, pass, step, now, requestId },
-    reached,
-  );
-  held.push(...back);
-  await note(
-    tx,
-    org,
-    incident.id,
-    { kind: 'step_fired', message: `Step ${step + 1} of ${policy.name} pages ${label}${late}`, data: { ...data, userId: member.id } },
-    ...lines,
-  );
-  return true;
 }

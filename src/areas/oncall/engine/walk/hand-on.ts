@@ -1,0 +1,55 @@
+// Pages that all failed: the person's next rule takes over, then the next person of the rotation, then the next step.
+import { memberOf } from '../../../../identity/store/members.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import type { IncidentRow } from '../../store/incidents.ts';
+import * as pages from '../../store/pages.ts';
+import { wishesOf } from '../../store/settings.ts';
+import { note } from '../../store/timeline.ts';
+import { makePages } from './make-pages.ts';
+
+/** Where pages were made: in the step that fired last, or as the newest notice to whoever acknowledged. */
+const placeOf = (incident: IncidentRow) => ({
+  incident_id: incident.id,
+  round: incident.round,
+  pass: incident.pass,
+  step: incident.step,
+  notice: incident.status === 'acknowledged' ? incident.notices : 0,
+});
+
+/** Who was paged in vain: every page made there has failed or was canceled, and there was one. Undefined while one may still reach somebody. */
+export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<string | undefined> {
+  const made = await pages.pagesAt(tx, org, placeOf(incident));
+  return made.some((p) => p.state !== 'failed' && p.state !== 'canceled') ? undefined : made.at(-1)?.user_id;
+}
+
+/** A rule of theirs that was not followed, because the limits held its page back or it was not the first: now it is. False: there is none. */
+export async function followNextRule(tx: Tx, org: string, incident: IncidentRow & { now: string }, userId: string): Promise<boolean> {
+  const [member, { phone, rules }] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, org, userId)]);
+  if (!member) return false;
+  const { notice, ...place } = placeOf(incident);
+  const made = (await pages.pagesAt(tx, org, { ...place, notice })).filter((p) => p.user_id === userId);
+  const used = new Set(made.map((p) => p.rule_index));
+  const { label, about } = made.at(-1)!;
+  for (const [ruleIndex, rule] of rules.entries()) {
+    if (used.has(ruleIndex)) continue;
+    const { round, pass, step } = place;
+    const { inserted, lines } = await makePages(
+      tx,
+      org,
+      {
+        incidentId: incident.id,
+        round,
+        pass,
+        step,
+        ...(notice ? { notice: { number: notice, about: about ?? '' } } : {}),
+        now: incident.now,
+        requestId: undefined,
+        regardless: true,
+      },
+      { member, label, phone, broken: [], rules: [{ ...rule, delaySeconds: 0, ruleIndex }] },
+    );
+    await note(tx, org, incident.id, ...lines);
+    if (inserted) return true;
+  }
+  return false;
+}
