@@ -9,7 +9,7 @@ import { runFiles } from './runner/pool.ts';
 
 const sets = {
   clients: ['test/clients/**/*.test.ts'],
-  faults: ['test/faults/**/*.ts'],
+  faults: ['test/faults/*.ts'],
   all: [
     'contract/**/*.test.ts',
     'src/**/*.test.ts',
@@ -22,7 +22,9 @@ const sets = {
 const args = process.argv.slice(2);
 const named = args.filter((a) => !a.startsWith('--'));
 const isLongSet = args.includes('--clients') || args.includes('--faults');
-const patterns = named.length ? named : args.includes('--clients') ? sets.clients : args.includes('--faults') ? sets.faults : sets.all;
+// `npm run test:faults -- neighbours` names a campaign by a part of its name.
+const paths = args.includes('--faults') ? named.map((name) => (name.includes('/') ? name : `test/faults/*${name}*.ts`)) : named;
+const patterns = paths.length ? paths : args.includes('--clients') ? sets.clients : args.includes('--faults') ? sets.faults : sets.all;
 const files = [...new Set(patterns.flatMap((p) => globSync(p)))].sort();
 if (!files.length) {
   console.error(`no test files match ${patterns.join(' ')}`);

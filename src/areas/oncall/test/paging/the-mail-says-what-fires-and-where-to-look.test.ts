@@ -113,7 +113,10 @@ test('whatever the words are, a line is one line, and a mail has an end', () => 
         const incident = { id: 'inc_1', title: words, serviceName: words, description: words };
         assert.doesNotMatch(pageSubject({ incident }), /[\r\n]/);
         const one = { title: words, labels, moreLabels: 0, runbook: undefined, source: undefined };
-        assert.ok(pageText({ incident, alerts: [one, one, one], moreAlerts: 0, further: [], isAcknowledged: false, ackUrl: 'https://a.example' }).length < 30_000);
+        assert.ok(
+          pageText({ incident, alerts: [one, one, one], moreAlerts: 0, further: [], isAcknowledged: false, ackUrl: 'https://a.example' })
+            .length < 30_000,
+        );
       },
     ),
   );

@@ -1,0 +1,84 @@
+// What B does, again and again, and how long each of it takes.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shows } from '../../../src/areas/status/test/support.ts';
+import { caller } from '../../harness/request.ts';
+import { delivery, pushBlob, type Scene } from './scene.ts';
+
+export interface Measured {
+  /** Milliseconds, by act. */
+  times: Record<string, number[]>;
+  failures: string[];
+}
+
+/** Works for so long: the acts beside each other, each once more as soon as it is done and has rested. */
+export async function work(scene: Scene, seconds: number): Promise<Measured> {
+  const measured: Measured = { times: {}, failures: [] };
+  const until = performance.now() + seconds * 1000;
+  await Promise.all(
+    Object.entries(acts).map(async ([name, { act, restMs }]) => {
+      const times: number[] = [];
+      measured.times[name] = times;
+      while (performance.now() < until) {
+        const began = performance.now();
+        try {
+          await act(scene);
+          times.push(performance.now() - began);
+        } catch (error) {
+          measured.failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
+        }
+        await sleep(restMs);
+      }
+    }),
+  );
+  return measured;
+}
+
+interface Act {
+  restMs: number;
+  act(scene: Scene): Promise<unknown>;
+}
+
+const good = async (answer: Promise<Response>): Promise<ArrayBuffer> => {
+  const { status, ...given } = await answer.then(async (a) => ({ status: a.status, bytes: await a.arrayBuffer() }));
+  if (status >= 300) throw new Error(`${status} ${Buffer.from(given.bytes).toString().slice(0, 200)}`);
+  return given.bytes;
+};
+
+const acts: Record<string, Act> = {
+  page: {
+    restMs: 400,
+    act: async ({ url, b, smtp }) => {
+      const name = randomUUID();
+      const { status } = await caller(url, b.sourceToken).post(`/oncall/alert-sources/${b.sourceId}/alerts`, delivery([name], name));
+      if (status !== 200) throw new Error(`an alert was answered ${status}`);
+      const end = performance.now() + 20_000;
+      while (!smtp.received.some((mail) => mail.to.includes(b.email) && mail.data.includes(name))) {
+        if (performance.now() > end) throw new Error('no page within 20 s');
+        await sleep(5);
+      }
+    },
+  },
+  push: { restMs: 150, act: ({ url, b }) => pushBlob(url, b.authorization, b.slug, Buffer.from(randomUUID().repeat(200))) },
+  pull: {
+    restMs: 100,
+    act: async ({ url, b }) => {
+      const headers = { authorization: b.authorization };
+      await good(fetch(`${url}/v2/${b.slug}/app/manifests/v1`, { headers }));
+      await good(fetch(`${url}/v2/${b.slug}/app/blobs/${b.layer}`, { headers: { ...headers, range: 'bytes=0-65535' } }));
+    },
+  },
+  list: {
+    restMs: 400,
+    act: ({ url, b }) => good(fetch(`${url}/api/v1/oncall/incidents`, { headers: { authorization: `Bearer ${b.key}` } })),
+  },
+  publish: {
+    restMs: 1_000,
+    act: async ({ url, b }) => {
+      const words = randomUUID();
+      const { status } = await caller(url, b.key).post(`/oncall/incidents/${b.incidentId}/updates`, { body: words });
+      if (status !== 201) throw new Error(`an update was answered ${status}`);
+      await shows(url, b.slug, (text) => text.includes(words));
+    },
+  },
+};
