@@ -26,7 +26,7 @@ test('one organization never costs another', { timeout: 1_800_000 }, async (t) =
   const scene = await makeScene(t);
   await work(scene, 2); // once warm
   const quiet = await work(scene, seconds * 2);
-  console.log(`quiet, p99 in ms: ${shown(quiet)}`);
+  console.error(`quiet, p99 in ms: ${shown(quiet)}`);
   assert.deepEqual(quiet.failures, []);
 
   const all = Object.keys(attacks);
@@ -37,7 +37,7 @@ test('one organization never costs another', { timeout: 1_800_000 }, async (t) =
       child.send({ which, target: { url: scene.url, a: scene.a } });
       const loud = await work(scene, which.length > 1 ? seconds * 3 : seconds).finally(() => child.kill('SIGKILL'));
       const memory = await memoryOf(scene.pid);
-      console.log(`${name}: ${shown(loud)}; ${Math.round(memory / 2 ** 20)} MiB`);
+      console.error(`${name}: ${shown(loud)}; ${Math.round(memory / 2 ** 20)} MiB`);
       assert.deepEqual(loud.failures, []);
       for (const [act, times] of Object.entries(loud.times)) {
         const most = 2 * Math.max(leastMs, p99(quiet.times[act]!));

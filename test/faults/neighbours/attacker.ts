@@ -34,8 +34,11 @@ const largeDelivery = JSON.stringify(
 
 /** One round of each; they are repeated for as long as the attack lasts, several at once. */
 export const attacks: Record<string, Attack> = {
-  'alerts that page for each of thousands of incidents': async ({ url, a }) =>
-    drained(await api(url, a.sourceToken, 'POST', `/oncall/alert-sources/${a.sourceId}/alerts`, delivery([randomUUID()], randomUUID()))),
+  'alerts that come and go, an incident and a page each': async ({ url, a }) => {
+    const name = randomUUID();
+    for (const status of ['firing', 'resolved'] as const)
+      await drained(await api(url, a.sourceToken, 'POST', `/oncall/alert-sources/${a.sourceId}/alerts`, delivery([name], status)));
+  },
   'bodies of very many short names, without a login': async ({ url }) =>
     drained(await fetch(`${url}/api/v1/organization/invitations/accept`, { method: 'POST', headers: json, body: shortNames })),
   'bodies of very many short names, with a token': async ({ url, a }) => drained(await api(url, a.key, 'POST', '/tokens', shortNames)),
@@ -67,8 +70,12 @@ export const attacks: Record<string, Attack> = {
   },
   'scrapes of all monitors': async ({ url, a }) => drained(await api(url, a.scrape, 'GET', '/uptime/export/metrics')),
   'the whole public history': async ({ url, a }) => drained(await fetch(`${url}/status/${a.slug}/history`)),
-  'updates in public': async ({ url, a }) =>
-    drained(await api(url, a.key, 'POST', `/oncall/incidents/${a.incidentId}/updates`, { body: 'more words '.repeat(400) })),
+  'incidents and updates in public': async ({ url, a }) => {
+    const { id } = (await (await api(url, a.key, 'POST', '/oncall/incidents', { serviceId: a.serviceId, title: 'x' })).json()) as {
+      id: string;
+    };
+    await drained(await api(url, a.key, 'POST', `/oncall/incidents/${id}/updates`, { body: 'more words '.repeat(400) }));
+  },
 };
 
 async function attack(which: string[], target: Target): Promise<never> {

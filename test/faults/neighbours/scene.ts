@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { alert, covered, group, made, service, source, user } from '../../../src/areas/oncall/test/support.ts';
 import { basic } from '../../../src/areas/registry/test/credentials.ts';
 import { page } from '../../../src/areas/status/test/support.ts';
+import { agent } from '../../../src/areas/uptime/test/support.ts';
 import { type FakeSmtp, fakeSmtp } from '../../fakes/smtp.ts';
 import { caller, type Quarterdeck, quarterdeck, type Someone } from '../../harness/index.ts';
 import { urlOf } from '../../harness/postgres.ts';
@@ -16,10 +17,10 @@ export interface Tenant {
   email: string;
   slug: string;
   authorization: string;
+  /** Shown in public, and pages nobody. */
   serviceId: string;
   sourceId: string;
   sourceToken: string;
-  incidentId: string;
   scrape: string;
   /** A layer of 4 MB. */
   layer: string;
@@ -35,14 +36,16 @@ export interface Scene {
 }
 
 /** So much of everything that A has is there before A begins. */
-const size = { monitors: 400, indexes: 120, updates: 300, untagged: 300 };
+const size = { monitors: 400, indexes: 120, incidents: 4, updates: 90, untagged: 300 };
 export const quotaBytes = 64 * 2 ** 20;
 
 /** Made by a server without limits, then served by a process of its own with those that everybody has. */
 export async function makeScene(t: TestContext): Promise<Scene> {
   const smtp = await fakeSmtp(t);
-  const quota = { QUARTERDECK_REGISTRY_QUOTA_BYTES: String(quotaBytes) };
-  const making = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api,registry', ...quota } });
+  const quota = { QUARTERDECK_REGISTRY_QUOTA_BYTES: String(quotaBytes), QUARTERDECK_UPTIME_MONITOR_QUOTA: '1000' };
+  const making = await quarterdeck(t, {
+    env: { QUARTERDECK_ROLES: 'api,registry', QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8', ...quota },
+  });
   const a = await makeTenant(making, await making.organization('aaa'));
   const b = await makeTenant(making, await making.organization('bbb'));
   await fill(making, a);
@@ -69,12 +72,12 @@ async function makeTenant(qd: Quarterdeck, owner: Someone): Promise<Tenant> {
   const authorization = basic(keyId, secret);
   const { service: its } = await covered(owner, { steps: [[user(owner), 3_600]] });
   const { id: sourceId, token: sourceToken } = await source(owner, qd.url, its.id);
-  const { id: incidentId } = await made(owner.post('/oncall/incidents', { serviceId: (await service(owner)).id, title: 'told in public' }));
-  await page(owner, slug, [its.id]);
+  const shownService = await service(owner);
+  await page(owner, slug, [shownService.id]);
   const scrape = (await made(owner.post('/uptime/export-tokens', { name: 'prometheus' }))).token;
   const layer = await pushBlob(qd.url, authorization, slug, randomBytes(4_000_000));
   await pushManifest(qd.url, authorization, slug, 'v1', [layer]);
-  return { key: owner.key, email: owner.email, slug, authorization, serviceId: its.id, sourceId, sourceToken, incidentId, scrape, layer };
+  return { key: owner.key, email: owner.email, slug, authorization, serviceId: shownService.id, sourceId, sourceToken, scrape, layer };
 }
 
 const digestOf = (bytes: Uint8Array | string) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
@@ -118,31 +121,38 @@ const indexType = 'application/vnd.oci.image.index.v1+json';
 async function fill(qd: Quarterdeck, a: Tenant): Promise<void> {
   const { url } = qd;
   const owner = caller(url, a.key);
-  for (let i = 0; i < size.monitors; i++)
-    await made(owner.post('/uptime/monitors', { name: `m${i}`, kind: 'http', intervalSeconds: 60, http: { url: 'http://127.0.0.1:9/' } }));
-  let children: { mediaType: string; digest: string; size: number }[] = [];
-  for (let i = 0; i < size.indexes; i++) {
-    const body = JSON.stringify({
-      schemaVersion: 2,
-      mediaType: indexType,
-      manifests: i % 4 ? children.slice(-40) : [],
-      annotations: { n: `${i}` },
-    });
-    children = [
-      ...children,
-      { mediaType: indexType, digest: await put(url, a.authorization, a.slug, `i${i}`, indexType, body), size: body.length },
-    ];
+  const target = { kind: 'http', intervalSeconds: 60, vantages: ['afar'], http: { url: 'http://127.0.0.1:9/' } };
+  await agent(qd, 'afar');
+  for (let i = 0; i < size.monitors; i++) await made(owner.post('/uptime/monitors', { name: `m${i}`, ...target }));
+  // Two levels, the upper of which lists all of the lower: as many as an index may lead to.
+  let below: { mediaType: string; digest: string; size: number }[] = [];
+  for (let level = 0; level < 2; level++) {
+    const these: typeof below = [];
+    for (let i = 0; i < size.indexes / 2; i++) {
+      const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: below, annotations: { n: `${level} ${i}` } });
+      const digest = await put(url, a.authorization, a.slug, `i${level}-${i}`, indexType, body);
+      these.push({ mediaType: indexType, digest, size: body.length });
+    }
+    below = these;
   }
   for (let i = 0; i < size.untagged; i++) {
     const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [], annotations: { loose: `${i}` } });
     await put(url, a.authorization, a.slug, digestOf(body), indexType, body);
   }
-  for (let i = 0; i < size.updates; i++)
-    await made(owner.post(`/oncall/incidents/${a.incidentId}/updates`, { body: `${i} `.padEnd(5_000, 'words ') }));
+  for (let n = 0; n < size.incidents; n++) {
+    const { id } = await made(owner.post('/oncall/incidents', { serviceId: a.serviceId, title: `incident ${n}` }));
+    for (let i = 0; i < size.updates; i++) await made(owner.post(`/oncall/incidents/${id}/updates`, { body: 'words '.repeat(800) }));
+  }
 }
 
-export const delivery = (names: string[], groupKey: string) =>
+/** Alerts of these names, firing or over. */
+export const delivery = (names: string[], status: 'firing' | 'resolved' = 'firing') =>
   group(
-    names.map((name) => alert(name)),
-    { groupKey },
+    names.map((name) =>
+      alert(name, {
+        status,
+        startsAt: new Date(Date.now() - 1_000).toISOString(),
+        ...(status === 'resolved' ? { endsAt: new Date().toISOString() } : {}),
+      }),
+    ),
   );
