@@ -16,7 +16,8 @@ export function ackPage(server: FastifyInstance, app: App) {
   server.get<Route>('/oncall/ack/:link', async (request, reply) => {
     const found = await incidentOf(app, request.params.link);
     if (!found) return unknown(reply);
-    const { incident, page, fires } = found;
+    const { org, incident, page } = found;
+    const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
     return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
   });
 
@@ -42,7 +43,7 @@ async function incidentOf(app: App, link: string) {
   return app.db.read(async (tx) => {
     const paged = await pageById(tx, named.org, named.pageId);
     const incident = paged && (await incidentById(tx, named.org, paged.incident_id));
-    return incident && { org: named.org, page: paged, incident, fires: await describeAlerts(tx, named.org, incident.id) };
+    return incident && { org: named.org, page: paged, incident };
   });
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import type { Options } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { examineDaily } from '../../tasks.ts';
 import { covered, eventually, made, service, user, type Ward, ward } from '../support.ts';
@@ -10,6 +11,15 @@ interface Report {
   services: number;
   toldAt?: string;
   notTold?: string;
+}
+
+/** The worker looks as soon as it starts: what a test sets up begins after that. */
+async function rested(t: TestContext, options: Options = {}): Promise<Ward> {
+  const qd = await ward(t, options);
+  const hasLooked = async () =>
+    (await qd.app.db.read((tx) => run(tx)`select 1 from kernel.task where name = ${examineDaily.name} and last_ok is not null`)) > 0;
+  await eventually(hasLooked);
+  return qd;
 }
 
 const seen = new WeakMap<Ward, string>();
@@ -37,7 +47,7 @@ const told = ({ smtp, owner }: Ward) => smtp.received.filter((m) => m.to.include
 const subjects = (qd: Ward) => told(qd).map((m) => /^Subject: (.*)$/m.exec(m.data)![1]);
 
 test('owners get one mail a day while somebody would not be paged, one when it is well again, and none then', async (t) => {
-  const qd = await ward(t);
+  const qd = await rested(t);
   const { owner, clock, member } = qd;
   await member(owner, 'member', 'clerk@example.com');
   await covered(owner, { steps: [[user(owner), 300]] });
@@ -78,7 +88,7 @@ test('owners get one mail a day while somebody would not be paged, one when it i
 });
 
 test('an organization in which nothing was ever wrong, or that does not use on-call, is never written to', async (t) => {
-  const qd = await ward(t);
+  const qd = await rested(t);
   await covered(qd.owner, { steps: [[user(qd.owner), 300]] });
   const idle = await qd.organization('idle');
   await service(idle);
@@ -89,7 +99,7 @@ test('an organization in which nothing was ever wrong, or that does not use on-c
 });
 
 test('what cannot be sent is visible with its reason, and tried again an hour later', async (t) => {
-  const qd = await ward(t);
+  const qd = await rested(t);
   const { owner, smtp, clock } = qd;
   await covered(owner, { steps: [[user(owner), 300]] });
   await service(owner);
@@ -108,7 +118,7 @@ test('what cannot be sent is visible with its reason, and tried again an hour la
 });
 
 test('without a relay the reason says what to set', async (t) => {
-  const qd = await ward(t, { env: { QUARTERDECK_SMTP_RELAY: '' } });
+  const qd = await rested(t, { env: { QUARTERDECK_SMTP_RELAY: '' } });
   await covered(qd.owner, { steps: [[user(qd.owner), 300]] });
   const { notTold, unpaged } = await examined(qd);
   assert.equal(unpaged, 1);
