@@ -1,9 +1,10 @@
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { hostOf, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
-import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
+import { countEmptyCaches, ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
 import { rememberNode } from '../node.ts';
 import type { Engine } from '../settings.ts';
@@ -45,7 +46,7 @@ export function makePullThrough(upstreams: Upstreams): PullThrough {
     // The row of a name that nobody has upstream stays empty, and goes with the sweep of empty repositories.
     repository: async (slug, registryId, name) => {
       const host = hostOf(catalog, name);
-      const made = host && (await app.db.write((tx) => ensureRepository(tx, { registryId, name, upstreamHost: host })));
+      const made = host && (await app.db.write((tx) => makeCache(tx, { registryId, name, upstreamHost: host })));
       if (!made) throw new RegistryError('NAME_UNKNOWN', `there is no repository ${slug}/${name}`);
       return made;
     },
@@ -78,6 +79,21 @@ export function makePullThrough(upstreams: Upstreams): PullThrough {
       return target && askForList(away, target, () => lists.referrers(repository, target, digest, query));
     },
   };
+}
+
+/** Names that the upstream does not have leave so many rows in a registry at most. */
+export const mostEmptyCaches = 1_000;
+
+async function makeCache(tx: Tx, place: { registryId: string; name: string; upstreamHost: string }): Promise<RepositoryRow | undefined> {
+  const known = await repositoryByName(tx, place.registryId, place.name);
+  if (known) return known;
+  if ((await countEmptyCaches(tx, place.registryId, mostEmptyCaches)) >= mostEmptyCaches)
+    throw new RegistryError(
+      'TOOMANYREQUESTS',
+      `${mostEmptyCaches} names were asked for that the upstream does not have; they are forgotten within two days, or delete those repositories`,
+      { retrySeconds: 3_600 },
+    );
+  return ensureRepository(tx, place);
 }
 
 /** A list that the upstream does not give is made of what is here. */

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { row, run } from '../../../../kernel/db/index.ts';
+import { mostEmptyCaches } from '../../engine/pull-through/index.ts';
+import { cached } from '../cached.ts';
+
+test('names and tags that nobody has upstream leave only so many rows', async (t) => {
+  const { upstream, pull, app } = await cached(t);
+  upstream.image('team/app', 'v1', []);
+  assert.equal((await pull('up.test/team/app/manifests/v1')).status, 200);
+  for (let n = 0; n < 5; n++) assert.equal((await pull(`up.test/team/app/manifests/none-${n}`)).status, 404);
+  const count = async () =>
+    (await app.db.read(
+      (tx) => row(tx, Type.Object({ tags: Type.Integer(), repositories: Type.Integer() }))`
+        select (select count(*) from registry.cache_entry) as tags, (select count(*) from registry.repository) as repositories`,
+    ))!;
+  assert.deepEqual(await count(), { tags: 1, repositories: 1 }, 'a tag that never was is not noted');
+
+  assert.equal((await pull('up.test/none/0/manifests/v1')).status, 404);
+  await app.db.write(
+    (tx) => run(tx)`
+      insert into registry.repository (org_id, registry_id, name, upstream_host, created_at)
+      select org_id, registry_id, 'up.test/made-up/' || i, upstream_host, kernel.now()
+        from registry.repository, generate_series(2, ${mostEmptyCaches}) i where name = 'up.test/none/0'`,
+  );
+  assert.equal((await pull('up.test/none/1/manifests/v1')).status, 429);
+  assert.equal((await count()).repositories, mostEmptyCaches + 1);
+  assert.equal((await pull('up.test/team/app/manifests/v1')).status, 200, 'what is there is still served');
+});
