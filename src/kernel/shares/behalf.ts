@@ -11,7 +11,7 @@ export interface Behalf {
 
 /**
  * Carried along by Node instead of being handed down: some hundred functions lead from a request to a statement, and one that forgot to
- * pass it on would be a hole that nobody sees (docs/decisions/0013).
+ * pass it on would be a hole that nobody sees (docs/decisions/0014).
  */
 const behalves = new AsyncLocalStorage<Behalf>();
 

@@ -206,6 +206,17 @@ export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlyS
     ).map((p) => p.user_id),
   );
 
+/** Steps of a pass that paged somebody, unless every page failed. */
+export const stepsReached = async (tx: Tx, org: string, at: Omit<Place, 'step'>): Promise<ReadonlySet<number>> =>
+  new Set(
+    (
+      await rows(tx, Type.Object({ step: Type.Integer() }))`
+        select distinct step from oncall.page
+         where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and notice = 0
+           and state not in ('failed', 'canceled')`
+    ).map((p) => p.step),
+  );
+
 const MadeAtRow = Type.Object({
   user_id: Type.String(),
   label: Type.String(),

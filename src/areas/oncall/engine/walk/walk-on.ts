@@ -2,7 +2,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue } from '../../../../kernel/jobs/index.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../../rules/walk.ts';
 import * as incidents from '../../store/incidents.ts';
-import { pagedIn } from '../../store/pages.ts';
+import { pagedIn, stepsReached } from '../../store/pages.ts';
 import { note } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
 import { tellAcknowledger, walkAgain } from './again.ts';
@@ -19,8 +19,7 @@ export const walkOn: WalkOn = async (tx, org, id, requestId) => {
   if (incident?.status !== 'open' || !incident.policy) return;
   const unreached = incident.step_given_up ? undefined : await findUnreached(tx, org, incident);
   const handsOn = unreached !== undefined && !(await followNextRule(tx, org, incident, unreached));
-  const { pass, step, pass_waited: waited } = incident;
-  if (handsOn) await goWalk(tx, org, incident, { next: { pass, step }, at: Date.parse(incident.now), waited }, requestId);
+  if (handsOn) await goWalk(tx, org, incident, await standingAgain(tx, org, incident), requestId);
   else if (incident.walk_state === 'walking') await goWalk(tx, org, incident, standing(incident), requestId);
 };
 
@@ -66,6 +65,13 @@ async function lookAfterAcknowledged(tx: Tx, org: string, incident: WalkRow): Pr
     next = await incidents.putOffReminder(tx, org, incident.id);
   }
   if (next) await enqueue(tx, stepJob, { key: incident.id, org, runAt: next });
+}
+
+/** At the step that fired last, which reached nobody: what the pass has waited is what its earlier steps waited for somebody. */
+async function standingAgain(tx: Tx, org: string, { id, round, pass, step, policy, now }: WalkRow): Promise<Walk> {
+  const reached = await stepsReached(tx, org, { incident_id: id, round, pass });
+  const waited = policy!.steps.reduce((sum, { waitSeconds }, i) => (i < step && reached.has(i) ? sum + waitSeconds : sum), 0);
+  return { next: { pass, step }, at: Date.parse(now), waited };
 }
 
 const standing = (incident: incidents.IncidentRow): Walk => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { covered, detail, made, mails, once, user, type Ward, ward } from '../support.ts';
+import { covered, made, mails, once, user, type Ward, ward } from '../support.ts';
 
 const rules = (qd: Ward, ...given: { channel: string; delaySeconds: number }[]) =>
   qd.app.db.write(
@@ -93,7 +93,7 @@ test('a rule that cannot be read and a channel that the database does not know a
   const { service } = await covered(owner, { steps: [[user(owner, 'Ada'), 300]] });
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
   await mails(smtp, owner.email, 1);
-  const found = await detail(owner, id);
+  const found = await once(owner, id, (i) => i.pages[0]?.state === 'sent');
   assert.deepEqual(states(found), ['email sent']);
   const told = found.timeline.filter((e: { kind: string }) => e.kind === 'page_failed').map((e: { message: string }) => e.message);
   assert.equal(told.length, 3);
