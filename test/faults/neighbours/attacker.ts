@@ -25,9 +25,7 @@ const drained = async (answer: Response) => void (await answer.arrayBuffer());
 
 const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [i.toString(36), 0]));
 const shortNames = JSON.stringify(names);
-const largeDelivery = JSON.stringify(
-  delivery(Array.from({ length: 16_000 }, (_, i) => `host-${i}`)),
-);
+const largeDelivery = JSON.stringify(delivery(Array.from({ length: 16_000 }, (_, i) => `host-${i}`)));
 
 /** One round of each; they are repeated for as long as the attack lasts, several at once. */
 export const attacks: Record<string, Attack> = {
