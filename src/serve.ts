@@ -32,7 +32,7 @@ import { relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
-import { makeByteBudget, makeLoopWatch } from './kernel/shares/index.ts';
+import { makeByteBudget, makeLoopWatch, makeTurnstile } from './kernel/shares/index.ts';
 import { version } from './kernel/version.ts';
 
 export interface Running {
@@ -179,6 +179,8 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
     peers: makePeers(config.trusted_proxies),
     watch,
+    requests: makeTurnstile(requestShares),
+    heavy: makeTurnstile(heavyShares),
     bodies: makeByteBudget(bodyShares(config.body_memory)),
     log,
     version,
@@ -187,8 +189,12 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   };
 }
 
-/** Of the connections, an organization may have all but a quarter, and the others always have two. */
-const shareOf = (connections: number) => Math.max(1, connections - Math.max(2, Math.floor(connections / 4)));
+/** Of the connections, an organization may have half. */
+const shareOf = (connections: number) => Math.max(1, Math.floor(connections / 2));
+
+/** As many organizations at once as there are, each with so many requests; and two bodies of megabytes at once, of different ones. */
+const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
+const heavyShares = { slots: 2, perOrg: 1, waitMs: 10_000 };
 
 /** Of the memory for bodies, an organization may fill half, and one of its credentials three quarters of that. */
 function bodyShares(mebibytes: number) {

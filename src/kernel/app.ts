@@ -8,7 +8,7 @@ import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { Mail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
-import type { ByteBudget, LoopWatch } from './shares/index.ts';
+import type { ByteBudget, LoopWatch, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
 
 /** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
@@ -30,6 +30,10 @@ export interface App {
   peers: Peers;
   /** Who holds the event loop, and for how long. */
   watch: LoopWatch;
+  /** Requests under way, by organization: those beyond its share wait for each other. */
+  requests: Turnstile;
+  /** The same for what holds the event loop long, such as a body of megabytes. */
+  heavy: Turnstile;
   /** Bytes in memory that callers make us hold, shared between them. */
   bodies: ByteBudget;
   log: Logger;

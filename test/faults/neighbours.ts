@@ -24,6 +24,7 @@ const shown = ({ times }: Measured) =>
 
 test('one organization never costs another', { timeout: 1_800_000 }, async (t) => {
   const scene = await makeScene(t);
+  t.after(() => console.error(scene.said().slice(-5_000)));
   await work(scene, 2); // once warm
   const quiet = await work(scene, seconds * 2);
   console.error(`quiet, p99 in ms: ${shown(quiet)}`);

@@ -24,11 +24,12 @@ export const checksOf = (spec: Op): Checks => ({
 
 /** Validate → entitlement → permission → handler; at the cost of the caller's organization. */
 export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> =>
-  onBehalf(
-    { org: request.principal?.org.id ?? 'anyone', act: operation.spec.id },
-    () => answerRequest(app, operation, checks, request),
-    app.watch,
+  app.requests.pass(orgOf(request), () =>
+    onBehalf({ org: orgOf(request), act: operation.spec.id }, () => answerRequest(app, operation, checks, request), app.watch),
   );
+
+/** Whose share a request uses. Those without a login have one together. */
+export const orgOf = ({ principal }: FastifyRequest): string => principal?.org.id ?? 'anyone';
 
 async function answerRequest(
   app: App,

@@ -1,10 +1,14 @@
-import { type DatabaseAway, DatabaseBusy } from '../db/index.ts';
+import { DatabaseAway, DatabaseBusy } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
+import { Crowded } from '../shares/index.ts';
+
+/** Whether there was no room or no database: what may be asked again in a moment. */
+export const isPassing = (error: unknown): error is DatabaseAway | Crowded => error instanceof DatabaseAway || error instanceof Crowded;
 
 /** What a caller is told when the database did not serve it: nobody's fault, or that of its own organization's other requests. */
-export function refuseAway(error: DatabaseAway, status: 502 | 503 = 503): Refusal {
+export function refuseAway(error: DatabaseAway | Crowded, status: 502 | 503 = 503): Refusal {
   const options = { headers: { 'retry-after': '2' }, cause: error };
-  if (error instanceof DatabaseBusy)
+  if (error instanceof DatabaseBusy || error instanceof Crowded)
     return new Refusal(503, 'unavailable', 'your organization has more requests under way than its share; try again in a moment', {
       ...options,
       isTold: true,

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
-import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
-import { refuseAway } from './away.ts';
+import { isPassing, refuseAway } from './away.ts';
 import { discard } from './body.ts';
 import { hsts } from './request-id.ts';
 
@@ -67,7 +66,7 @@ export function untilCallerLeaves(response: ServerResponse): AbortSignal {
 /** What an error means to a caller, when the plane itself knows nothing better. */
 export function refusalFor(error: unknown, request: IncomingMessage): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof DatabaseAway) return refuseAway(error);
+  if (isPassing(error)) return refuseAway(error);
   const named = request.requestId ? `, and tell the operator this request id: ${request.requestId}` : '';
   return new Refusal(503, 'internal', `something went wrong on our side; try again${named}`, { cause: error });
 }

@@ -2,10 +2,9 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { DatabaseAway } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { refuseAway } from './away.ts';
+import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer, discard } from './body.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
@@ -144,7 +143,7 @@ const errorHeaders = (refusal: Refusal, request: FastifyRequest) => ({
 
 function asRefusal(error: unknown, request: FastifyRequest, elsewhere?: () => Refusal): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof DatabaseAway) return refuseAway(error, request.routeOptions.config.away);
+  if (isPassing(error)) return refuseAway(error, request.routeOptions.config.away);
   const theirs = asFastifyRefused(error, request, elsewhere);
   if (theirs) return theirs;
   return new Refusal(503, 'internal', `something went wrong on our side; try again, and tell the operator this request id: ${request.id}`, {

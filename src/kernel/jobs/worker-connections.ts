@@ -30,7 +30,7 @@ export function openConnections({ connection, strict, log, waker, watch }: App):
   // job too, then ours cannot finish it any more. An outcome must be.
   const claims = open(3, { settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
-  const paging = open(8, { perOrg: 6 });
+  const paging = open(8, { perOrg: 5 });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

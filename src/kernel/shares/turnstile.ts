@@ -21,6 +21,8 @@ export interface Turnstile {
   /** Undefined: come in. Else wait for it; it rejects with `Crowded`. Whoever came in must `leave`. */
   enter(org: string): Promise<void> | undefined;
   leave(org: string): void;
+  /** Does something inside. */
+  pass<T>(org: string, work: () => Promise<T>): Promise<T>;
   /** What each organization has inside and waiting at this moment, for the metrics. */
   figures(): { org: string; inside: number; waiting: number }[];
 }
@@ -84,23 +86,35 @@ export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000
       turns.add(org);
     });
 
+  const enter: Turnstile['enter'] = (org) => {
+    const queue = queueOf(org);
+    if (inside < slots && queue.inside < perOrg) {
+      queue.inside++;
+      inside++;
+      return undefined;
+    }
+    if (queue.waiting.length >= mostWaiting) return Promise.reject(new Crowded(`${mostWaiting} of this organization wait already`));
+    return wait(org, queue);
+  };
+  const leave: Turnstile['leave'] = (org) => {
+    const queue = queues.get(org)!;
+    queue.inside--;
+    inside--;
+    letNextIn();
+    tidy(org, queue);
+  };
+
   return {
-    enter: (org) => {
-      const queue = queueOf(org);
-      if (inside < slots && queue.inside < perOrg) {
-        queue.inside++;
-        inside++;
-        return undefined;
+    enter,
+    leave,
+    pass: async (org, work) => {
+      const turn = enter(org);
+      if (turn) await turn;
+      try {
+        return await work();
+      } finally {
+        leave(org);
       }
-      if (queue.waiting.length >= mostWaiting) return Promise.reject(new Crowded(`${mostWaiting} of this organization wait already`));
-      return wait(org, queue);
-    },
-    leave: (org) => {
-      const queue = queues.get(org)!;
-      queue.inside--;
-      inside--;
-      letNextIn();
-      tidy(org, queue);
     },
     figures: () => [...queues].map(([org, queue]) => ({ org, inside: queue.inside, waiting: queue.waiting.length })),
   };

@@ -30,6 +30,8 @@ export interface Scene {
   url: string;
   pid: number;
   dataDir: string;
+  /** What the server has said so far. */
+  said(): string;
   smtp: FakeSmtp;
   a: Tenant;
   b: Tenant;
@@ -62,7 +64,7 @@ export async function makeScene(t: TestContext): Promise<Scene> {
       ...quota,
     },
   });
-  return { url: await server.ready, pid: server.pid, dataDir: making.dataDir, smtp, a, b };
+  return { url: await server.ready, pid: server.pid, dataDir: making.dataDir, said: server.stderr, smtp, a, b };
 }
 
 async function makeTenant(qd: Quarterdeck, owner: Someone): Promise<Tenant> {

@@ -89,7 +89,7 @@ const acts: Record<string, Act> = {
       const { post } = caller(url, b.key);
       const { body } = await post('/oncall/incidents', { serviceId: b.serviceId, title: words });
       const { status } = await post(`/oncall/incidents/${body.id}/updates`, { body: words });
-      if (status !== 201) throw new Error(`an update was answered ${status}`);
+      if (status !== 201) throw new Error(`an update was answered ${status} ${JSON.stringify(body)}`);
       await shows(url, b.slug, (text) => text.includes(words));
     },
   },

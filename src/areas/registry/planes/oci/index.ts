@@ -55,6 +55,9 @@ const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts
   pulled: makePullMarks(app),
 });
 
+/** They last as long as their bytes flow, so they take no turn among the requests: what they may hold is bounded otherwise. */
+const transfers: ReadonlySet<Route['kind']> = new Set(['blob', 'upload', 'uploads']);
+
 async function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Promise<void> {
   setApiVersion(response);
   const url = request.url ?? '';
@@ -68,11 +71,10 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     const access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
-    await onBehalf(
-      { org: access.org, act: `oci ${route.kind}` },
-      () => handle({ plane, request, response, method, query, access }, route),
-      plane.app.watch,
-    );
+    const { requests, watch } = plane.app;
+    const answer = () => handle({ plane, request, response, method, query, access }, route);
+    const answerFor = () => onBehalf({ org: access.org, act: `oci ${route.kind}` }, answer, watch);
+    await (transfers.has(route.kind) ? answerFor() : requests.pass(access.org, answerFor));
   } catch (error) {
     // What the frame is given says by itself whether anybody foresaw it.
     throw asOciError(error) ?? error;

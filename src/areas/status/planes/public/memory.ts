@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
+import { atMost } from '../../../../kernel/at-most.ts';
 import type { DropCache } from '../../../../kernel/cache.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { publicTopic } from '../../../services/index.ts';
 import { loadBoard } from '../../engine/load-board.ts';
 import { statusPageTopic } from '../../rules/addresses.ts';
@@ -64,7 +66,7 @@ interface Remembered {
   /** The pages that are to be read anew, by organization, while somebody is at it. */
   waiting: Map<string, Set<string>>;
   /** By the monotonic clock: until then nobody asks a database that did not answer. */
-  restUntil: number;
+  restUntil: LRUCache<string, number>;
   stopped: boolean;
 }
 
@@ -80,7 +82,7 @@ export function makeMemory(app: App): Memory {
     running: new Map(),
     unkept: new Map(),
     waiting: new Map(),
-    restUntil: 0,
+    restUntil: new LRUCache(atMost(10_000)),
     stopped: false,
   };
   memory.cache.onDrop(({ slug, page }) => {
@@ -104,14 +106,14 @@ async function findPage(memory: Remembered, slug: string): Promise<StatusPageAns
   const { app, last } = memory;
   const before = last.get(slug);
   if (!app.listener.hearing && before && performance.now() - before.readAt < deafMs) return answerOf(before);
-  if (before && performance.now() < memory.restUntil) return staleAnswer(memory, slug);
+  if (before && performance.now() < (memory.restUntil.get(slug) ?? 0)) return staleAnswer(memory, slug);
   const asked = askPage(memory, slug);
   try {
     const known = before ? await orTooLate(asked, patienceMs) : await asked;
     return known ? answerOf(known) : { is: 'unknown' };
   } catch (error) {
     asked.catch(() => {});
-    memory.restUntil = performance.now() + restMs;
+    memory.restUntil.set(slug, performance.now() + restMs);
     app.log.warn({ err: error, slug }, 'a status page cannot be read; what was read last is shown, with its age');
     return staleAnswer(memory, slug);
   }
@@ -139,8 +141,9 @@ async function fillPage(memory: Remembered, slug: string) {
 
 async function readPage({ app, last }: Remembered, slug: string): Promise<Known> {
   const readAt = performance.now();
-  const loaded = await app.db.read((tx) => loadBoard(tx, app, slug));
   const before = last.get(slug);
+  const org = before?.page?.org ?? 'anyone';
+  const loaded = await onBehalf({ org, act: 'status page' }, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
   const isNewest = !before || before.readAt <= readAt;
   if (!loaded) {
     if (isNewest) last.delete(slug);
