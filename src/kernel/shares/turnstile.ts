@@ -36,86 +36,92 @@ interface Queue {
   waiting: Waiter[];
 }
 
-export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000 }: TurnstileOptions): Turnstile {
-  const queues = new Map<string, Queue>();
+interface State extends Required<TurnstileOptions> {
+  inside: number;
+  queues: Map<string, Queue>;
   /** Those who wait, in the order of their turns: whoever was let in goes to the end. */
-  const turns = new Set<string>();
-  let inside = 0;
+  turns: Set<string>;
+}
 
-  const queueOf = (org: string): Queue => {
-    let queue = queues.get(org);
-    if (!queue) {
-      queue = { inside: 0, waiting: [] };
-      queues.set(org, queue);
-    }
-    return queue;
-  };
-  const tidy = (org: string, queue: Queue) => {
-    if (queue.waiting.length === 0) turns.delete(org);
-    if (queue.inside === 0 && queue.waiting.length === 0) queues.delete(org);
-  };
-
-  const letNextIn = () => {
-    for (const org of turns) {
-      if (inside >= slots) return;
-      const queue = queues.get(org)!;
-      if (queue.inside >= perOrg) continue;
-      queue.inside++;
-      inside++;
-      turns.delete(org);
-      const next = queue.waiting.shift()!;
-      if (queue.waiting.length > 0) turns.add(org); // visited once more in this walk, after all the others
-      next.letIn();
-    }
-  };
-
-  const wait = (org: string, queue: Queue) =>
-    new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = {
-        letIn: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      const timer = setTimeout(() => {
-        queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
-        tidy(org, queue);
-        reject(new Crowded(`no turn came within ${waitMs / 1000} s`));
-      }, waitMs);
-      queue.waiting.push(waiter);
-      turns.add(org);
-    });
-
-  const enter: Turnstile['enter'] = (org) => {
-    const queue = queueOf(org);
-    if (inside < slots && queue.inside < perOrg) {
-      queue.inside++;
-      inside++;
-      return undefined;
-    }
-    if (queue.waiting.length >= mostWaiting) return Promise.reject(new Crowded(`${mostWaiting} of this organization wait already`));
-    return wait(org, queue);
-  };
-  const leave: Turnstile['leave'] = (org) => {
-    const queue = queues.get(org)!;
-    queue.inside--;
-    inside--;
-    letNextIn();
-    tidy(org, queue);
-  };
-
+export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000 }: TurnstileOptions): Turnstile {
+  const state: State = { slots, perOrg, mostWaiting, waitMs, inside: 0, queues: new Map(), turns: new Set() };
   return {
-    enter,
-    leave,
+    enter: (org) => enter(state, org),
+    leave: (org) => leave(state, org),
     pass: async (org, work) => {
-      const turn = enter(org);
+      const turn = enter(state, org);
       if (turn) await turn;
       try {
         return await work();
       } finally {
-        leave(org);
+        leave(state, org);
       }
     },
-    figures: () => [...queues].map(([org, queue]) => ({ org, inside: queue.inside, waiting: queue.waiting.length })),
+    figures: () => [...state.queues].map(([org, queue]) => ({ org, inside: queue.inside, waiting: queue.waiting.length })),
   };
+}
+
+function enter(state: State, org: string): Promise<void> | undefined {
+  const queue = queueOf(state, org);
+  if (state.inside < state.slots && queue.inside < state.perOrg) {
+    queue.inside++;
+    state.inside++;
+    return undefined;
+  }
+  if (queue.waiting.length >= state.mostWaiting)
+    return Promise.reject(new Crowded(`${state.mostWaiting} of this organization wait already`));
+  return waitIn(state, org, queue);
+}
+
+function leave(state: State, org: string): void {
+  const queue = state.queues.get(org)!;
+  queue.inside--;
+  state.inside--;
+  letNextIn(state);
+  tidy(state, org, queue);
+}
+
+function letNextIn(state: State): void {
+  for (const org of state.turns) {
+    if (state.inside >= state.slots) return;
+    const queue = state.queues.get(org)!;
+    if (queue.inside >= state.perOrg) continue;
+    queue.inside++;
+    state.inside++;
+    state.turns.delete(org);
+    const next = queue.waiting.shift()!;
+    if (queue.waiting.length > 0) state.turns.add(org); // visited once more in this walk, after all the others
+    next.letIn();
+  }
+}
+
+const waitIn = (state: State, org: string, queue: Queue) =>
+  new Promise<void>((resolve, reject) => {
+    const waiter: Waiter = {
+      letIn: () => {
+        clearTimeout(timer);
+        resolve();
+      },
+    };
+    const timer = setTimeout(() => {
+      queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
+      tidy(state, org, queue);
+      reject(new Crowded(`no turn came within ${state.waitMs / 1000} s`));
+    }, state.waitMs);
+    queue.waiting.push(waiter);
+    state.turns.add(org);
+  });
+
+function queueOf({ queues }: State, org: string): Queue {
+  let queue = queues.get(org);
+  if (!queue) {
+    queue = { inside: 0, waiting: [] };
+    queues.set(org, queue);
+  }
+  return queue;
+}
+
+function tidy({ queues, turns }: State, org: string, queue: Queue): void {
+  if (queue.waiting.length === 0) turns.delete(org);
+  if (queue.inside === 0 && queue.waiting.length === 0) queues.delete(org);
 }
