@@ -56,13 +56,19 @@ async function parseBody(app: App, request: FastifyRequest, payload: Parameters<
   return readJson(bytes, bodySize);
 }
 
-/** A body of megabytes holds the event loop for tens of milliseconds: an organization has one at a time until it is answered. */
+const longestRestMs = 2_000;
+
+/**
+ * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time until
+ * it is answered, and then rests for as long as that took, so that it has half of the time at most.
+ */
 async function waitForTurn(app: App, request: FastifyRequest): Promise<void> {
   const org = orgOf(request);
   await app.heavy.enter(org);
-  const { answer } = request;
-  if (answer!.closed) app.heavy.leave(org);
-  else answer!.once('close', () => app.heavy.leave(org));
+  const since = performance.now();
+  const rest = () => setTimeout(app.heavy.leave, Math.min(performance.now() - since, longestRestMs), org).unref();
+  if (request.answer!.closed) rest();
+  else request.answer!.once('close', rest);
 }
 
 const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>

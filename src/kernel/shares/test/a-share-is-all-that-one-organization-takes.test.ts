@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Crowded, currentBehalf, inSlices, makeByteBudget, makeLoopWatch, makeTurnstile, onBehalf } from '../index.ts';
+import { Crowded, currentBehalf, makeByteBudget, makeLoopWatch, makeTurnstile, onBehalf } from '../index.ts';
 
 test('one organization never has more than its slots, whoever waits is let in by turns, and within one in order', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -104,24 +104,4 @@ test('who holds the event loop is named with the time it took, and nobody else',
   watch.resume('quick');
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(watch.figures(), [{ act: 'slow', count: 1, seconds: 0.07, longest: 0.07 }]);
-});
-
-test('much work is done in slices, between which others have their turn', async () => {
-  let turns = 0;
-  let isOver = false;
-  const others = () => {
-    turns++;
-    if (!isOver) setImmediate(others);
-  };
-  setImmediate(others);
-  const done: number[] = [];
-  const slices = await inSlices(
-    Array.from({ length: 50 }, (_, i) => i),
-    (i) => void done.push(i),
-    { ms: 0 },
-  );
-  isOver = true;
-  assert.equal(done.length, 50);
-  assert.equal(slices, 51);
-  assert.ok(turns >= 50, `${turns} turns`);
 });
