@@ -1,6 +1,6 @@
 // Would somebody be paged for a service: now, and at every moment of the next days? Pure: whoever asks brings what is known.
 import type { ChannelName } from './channels.ts';
-import type { Shift } from './rotation.ts';
+import type { Person, Shift } from './rotation.ts';
 import type { Policy, Step } from './walk.ts';
 
 export const foreseenDays = 7;
@@ -27,7 +27,7 @@ export interface World {
   /** Undefined: no member. */
   person(userId: string): { label: string; ways: readonly Way[] } | undefined;
   /** Undefined: no such schedule. */
-  schedule(id: string): { name: string; shifts: readonly Shift[] } | undefined;
+  schedule(id: string): { name: string; shifts: readonly Shift[]; participants: readonly Person[] } | undefined;
 }
 
 export interface Diagnosis {
@@ -43,6 +43,8 @@ interface Turn {
   to: string;
   /** In a sentence: whose turn it is. */
   who: string;
+  /** Who is paged at once when that one cannot be: the others of the rotation. */
+  others: readonly Person[];
 }
 
 export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World): Diagnosis {
@@ -58,19 +60,15 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World
     let isReachedNow = false;
     for (const turn of turnsOf(step, world, note)) {
       const person = world.person(turn.userId);
-      if (!person) {
-        note('not-a-member', `${turn.who} is no member any more`);
-        continue;
-      }
-      const label = turn.label || person.label;
-      for (const { problem } of person.ways) if (problem) note(problem.code, `${label}: ${problem.sentence}`);
-      const first = firstThatWorks(person.ways);
-      if (first) covered.push(turn);
+      if (!person) note('not-a-member', `${turn.who} is no member any more`);
+      for (const { problem } of person?.ways ?? []) if (problem) note(problem.code, `${turn.label || person!.label}: ${problem.sentence}`);
+      const reached = whoIsReached(turn, world);
+      if (reached) covered.push(turn);
       if (turn.from > world.at) continue;
-      isReachedNow = true;
-      const afterSeconds = waited + (first?.delaySeconds ?? 0);
-      if (first && (!by || afterSeconds < by.afterSeconds))
-        by = { step: index + 1, userId: turn.userId, label, channel: first.channel, afterSeconds };
+      isReachedNow ||= reached !== undefined;
+      const afterSeconds = waited + (reached?.way.delaySeconds ?? 0);
+      if (reached && (!by || afterSeconds < by.afterSeconds))
+        by = { step: index + 1, userId: reached.userId, label: reached.label, channel: reached.way.channel, afterSeconds };
     }
     if (isReachedNow) waited += step.waitSeconds; // a step that reaches nobody goes on at once
   }
@@ -78,9 +76,20 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World
   return { by, problems: [...gaps, ...problems.values()].slice(0, mostProblems) };
 }
 
+/** Whose turn it is, or else the first of the others: whoever cannot be reached is passed over at once. */
+function whoIsReached({ userId, label, others }: Turn, { person }: World) {
+  for (const each of [{ userId, label }, ...others]) {
+    const known = person(each.userId);
+    const way = known && firstThatWorks(known.ways);
+    if (way) return { userId: each.userId, label: each.label || known.label, way };
+  }
+  return undefined;
+}
+
 /** Who would be paged by a step, from now on. */
 function turnsOf({ target }: Step, { at, until, schedule }: World, note: (code: ProblemCode, sentence: string) => unknown): Turn[] {
-  if (target.kind === 'user') return [{ userId: target.id, label: target.label, from: at, to: until, who: target.label || target.id }];
+  if (target.kind === 'user')
+    return [{ userId: target.id, label: target.label, from: at, to: until, who: target.label || target.id, others: [] }];
   const found = schedule(target.id);
   const name = found?.name ?? (target.label || target.id);
   if (!found?.shifts.length) {
@@ -92,6 +101,7 @@ function turnsOf({ target }: Step, { at, until, schedule }: World, note: (code: 
     label,
     from: startsAt,
     to: endsAt,
+    others: found.participants.filter((p) => p.userId !== userId),
     who: `${label || userId}, on call in the schedule ${name} from ${shown(startsAt)},`,
   }));
 }

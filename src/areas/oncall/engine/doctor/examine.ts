@@ -32,9 +32,15 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config'>, org: str
   const idsOf = (kind: 'schedule' | 'user') => [...new Set(targets.filter((t) => t.kind === kind).map((t) => t.id))];
   const rotas = await rotasOf(tx, org, idsOf('schedule'), at, until, mostOverrides);
   const schedules = new Map(
-    [...rotas].map(([id, { name, rotation, overrides }]) => [id, { name, shifts: shiftsBetween(rotation, overrides, at, until) }]),
+    [...rotas].map(([id, { name, rotation, overrides }]) => [
+      id,
+      { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants },
+    ]),
   );
-  const everybody = [...idsOf('user'), ...[...schedules.values()].flatMap(({ shifts }) => shifts.map((s) => s.userId))];
+  const everybody = [
+    ...idsOf('user'),
+    ...[...schedules.values()].flatMap(({ shifts, participants }) => [...shifts, ...participants].map((s) => s.userId)),
+  ];
   const people = await findPeople(tx, app, org, [...new Set(everybody)]);
 
   const world: World = { at, until, person: (id) => people.get(id), schedule: (id) => schedules.get(id) };
