@@ -17,7 +17,7 @@ test('so many changes are read and no more, what was before counts as unwatched,
     app.db.write(
       (tx) => run(tx)`
         insert into uptime.transition (org_id, id, monitor_id, at, from_state, to_state, failing_vantages, since)
-        select ${owner.orgId}, kernel.new_id('trn'), ${id}, c.now - make_interval(mins => 10 * (${changes} - n)),
+        select ${owner.orgId}, 'trn_' || right(${id}, 10) || lpad(n::text, 16, '0'), ${id}, c.now - make_interval(mins => 10 * (${changes} - n)),
                case n % 2 when 0 then 'down' else 'up' end, case n % 2 when 0 then 'up' else 'down' end, '{}', c.now - make_interval(mins => 10 * (${changes} - n))
           from generate_series(0, ${n - 1}::int) n, (select kernel.now() as now offset 0) c`,
     );
