@@ -17,6 +17,7 @@ import { enqueue, job, makeWaker, startWorker } from '../src/kernel/jobs/index.t
 import { listen } from '../src/kernel/listen.ts';
 import { migrate, readMigrations } from '../src/kernel/migrate.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
+import { makeRefusals } from '../src/kernel/shares/index.ts';
 
 const nothing = job('bench.nothing', {}, async () => {});
 const waits = job('bench.waits', {}, async () => sleep(50));
@@ -26,9 +27,10 @@ async function work(connection: Connection) {
   const db = openDb({ connection });
   const listener = await listen({ connection });
   const waker = makeWaker({ db, connection, listener });
+  const log = pino({ level: 'warn' });
   const late: number[] = [];
   startWorker({
-    app: { db, connection, listener, waker, log: pino({ level: 'warn' }), strict: false } as unknown as App,
+    app: { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: false } as unknown as App,
     jobs: [nothing, waits],
     events: { started: ({ lateSeconds }) => late.push(lateSeconds * 1000) },
   });

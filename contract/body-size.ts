@@ -13,13 +13,13 @@ export interface BodySize {
 /** Where nobody has logged in yet (there, nothing that is written as `\\u0000` throughout is worth reading), and for all others. */
 const least = { open: 4_096, known: 16_384 };
 const most: BodySize = { bytes: 1_048_576, values: 20_000 };
-/** Of a protocol that is not ours, whose fields are not listed here. */
-const foreignValues = 250_000;
+/** The least that a field and its value take, where the operation looks at what it takes piece by piece, and nothing is judged as a whole. */
+const leastPerValue = 4;
 
 /** What an operation reads at most. Beyond what its fields need there is room for layout, and for mistakes worth a sentence. */
 export function bodySizeOf(op: OpSpec): BodySize {
   if (!op.body) return { bytes: least.open, values: 100 };
-  if (op.bodyLimit) return { bytes: op.bodyLimit, values: op.foreign ? foreignValues : most.values };
+  if (op.bodyLimit) return { bytes: op.bodyLimit, values: op.sliced ? op.bodyLimit / leastPerValue : most.values };
   const needed = measure(op.body);
   const isOpen = op.permission === 'none' && !op.credential;
   return {

@@ -32,7 +32,7 @@ import { relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
-import { makeByteBudget, makeLoopWatch, makeTurnstile } from './kernel/shares/index.ts';
+import { makeByteBudget, makeLoopWatch, makeRefusals, makeTurnstile } from './kernel/shares/index.ts';
 import { version } from './kernel/version.ts';
 
 export interface Running {
@@ -138,6 +138,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
 async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
   const { config, log, areas, strict = false } = options;
   await migrate(database.connection, await readMigrations(migrationsOf(areas)));
+  const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
     (act, ms) => ms >= longMs && log.warn({ act, ms: Math.round(ms) }, 'one piece of work held up everything else'),
   );
@@ -146,6 +147,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     max: config.database_pool,
     perOrg: shareOf(config.database_pool),
     watch,
+    refused: refusals.of('connections'),
     checkRows: strict,
     onError: (error) => log.warn({ err: error }, 'trouble beside the database’s statements'),
   });
@@ -179,8 +181,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
     peers: makePeers(config.trusted_proxies),
     watch,
-    requests: makeTurnstile(requestShares),
-    heavy: makeTurnstile(heavyShares),
+    requests: makeTurnstile({ ...requestShares, refused: refusals.of('requests') }),
+    heavy: makeTurnstile({ ...heavyShares, refused: refusals.of('large bodies') }),
+    refusals,
     bodies: makeByteBudget(bodyShares(config.body_memory)),
     log,
     version,
@@ -192,9 +195,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
 /** Of the connections, an organization may have half. */
 const shareOf = (connections: number) => Math.max(1, Math.floor(connections / 2));
 
-/** As many organizations at once as there are, each with so many requests; and two bodies of megabytes at once, of different ones. */
+/** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
-const heavyShares = { slots: 2, perOrg: 1, waitMs: 10_000 };
+const heavyShares = { slots: Number.POSITIVE_INFINITY, perOrg: 1, waitMs: 10_000 };
 
 /** Of the memory for bodies, an organization may fill half, and one of its credentials three quarters of that. */
 function bodyShares(mebibytes: number) {

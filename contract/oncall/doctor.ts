@@ -49,7 +49,7 @@ export const doctorOps = {
   examineOncall: op({
     method: 'GET',
     path: '/oncall/doctor',
-    summary: 'Whether somebody would be paged for each service, by what, and if not, why',
+    summary: 'Whether somebody would be paged for each service, and if not, why',
     description:
       'Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went.',
     permission: 'oncall.service.read',

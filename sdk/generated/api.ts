@@ -466,7 +466,7 @@ export interface OncallApi {
     body: PrometheusAlert[];
   }, options?: CallOptions) => Promise<OncallIngest>;
 
-  /** Whether somebody would be paged for each service, by what, and if not, why. Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went. */
+  /** Whether somebody would be paged for each service, and if not, why. Looks at policies, schedules and overrides of the next seven days, paging settings, the relay, the provider, and what became of the last pages. The same runs once a day by itself and writes to the owners when something is wrong or has changed; `report` says how that went. */
   examineOncall: Paged<(input?: {
     /** At most this many services; 50 by default */
     limit?: number;
@@ -626,7 +626,7 @@ export interface OncallApi {
   }, options?: CallOptions) => Promise<{
     id: string;
     name: string;
-    url: string;
+    link: string;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
   }>;

@@ -41,7 +41,30 @@ const largest = <T extends { org: string }>(figures: T[], of: (figure: T) => num
   figures.sort((a, b) => of(b) - of(a)).slice(0, mostOrgs);
 
 /** Who uses how much of what runs out, at this moment; and who held the event loop. */
-function measureShares(registry: Registry, { db, bodies, watch }: App) {
+function measureShares(registry: Registry, { db, requests, bodies, watch, refusals }: App) {
+  new Gauge({
+    name: 'quarterdeck_share_requests',
+    help: 'Requests of an organization that are answered or wait for their turn',
+    labelNames: ['organization', 'state'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { org, inside, waiting } of largest(requests.figures(), (f) => f.inside + f.waiting)) {
+        this.set({ organization: org, state: 'answered' }, inside);
+        this.set({ organization: org, state: 'waiting' }, waiting);
+      }
+    },
+  });
+  new Counter({
+    name: 'quarterdeck_share_refusals_total',
+    help: 'Refusals because a share was used up, by what ran out and whose it was',
+    labelNames: ['share', 'organization'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { share, org, count } of largest(refusals.figures(), (f) => f.count)) this.inc({ share, organization: org }, count);
+    },
+  });
   new Gauge({
     name: 'quarterdeck_share_connections',
     help: 'Connections to the database that an organization has or waits for; empty: the house itself',

@@ -8,7 +8,7 @@ import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { Mail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
-import type { ByteBudget, LoopWatch, Turnstile } from './shares/index.ts';
+import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
 
 /** What every part of a running process leans on. Built once in serve, passed down; there is no global state. */
@@ -34,6 +34,8 @@ export interface App {
   requests: Turnstile;
   /** The same for what holds the event loop long, such as a body of megabytes. */
   heavy: Turnstile;
+  /** Who was refused because a share was used up. */
+  refusals: Refusals;
   /** Bytes in memory that callers make us hold, shared between them. */
   bodies: ByteBudget;
   log: Logger;

@@ -30,6 +30,7 @@ import {
 import { listen } from '../../src/kernel/listen.ts';
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts';
 import { type EmbeddedPostgres, keepPostgres } from '../../src/kernel/postgres/index.ts';
+import { makeRefusals } from '../../src/kernel/shares/index.ts';
 import { moveClock } from '../../src/kernel/time.ts';
 
 const isWorker = process.argv[2] === 'worker';
@@ -74,7 +75,8 @@ async function work(connection: Connection) {
   const db = openDb({ connection });
   const listener = await listen({ connection }).catch(() => process.exit(1)); // the database is away; we are started again
   const waker = makeWaker({ db, connection, listener });
-  const app = { db, connection, listener, waker, log: pino({ level: 'silent' }), strict: false } as unknown as App;
+  const log = pino({ level: 'silent' });
+  const app = { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: false } as unknown as App;
   const worker = startWorker({
     app,
     jobs,

@@ -3,11 +3,13 @@ import { Compile } from 'typebox/compile';
 import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { addressShare } from '../../kernel/http/stranger.ts';
 import { type Check, checker } from '../../kernel/http/validate.ts';
 import { onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
+import { LargeBody } from './large-body.ts';
 
 export interface Checks {
   params?: Check;
@@ -23,13 +25,34 @@ export const checksOf = (spec: Op): Checks => ({
 });
 
 /** Validate → entitlement → permission → handler; at the cost of the caller's organization. */
-export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> =>
-  app.requests.pass(orgOf(request), () =>
-    onBehalf({ org: orgOf(request), act: operation.spec.id }, () => answerRequest(app, operation, checks, request), app.watch),
-  );
+export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> => {
+  const org = shareOf(app, request);
+  const answer = () => answerRequest(app, operation, checks, request);
+  const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, org, answer) : answer());
+  return app.requests.pass(doorOf(operation.spec, org), () => onBehalf({ org, act: operation.spec.id }, answerInTurn, app.watch));
+};
 
-/** Whose share a request uses. Those without a login have one together. */
-export const orgOf = ({ principal }: FastifyRequest): string => principal?.org.id ?? 'anyone';
+/** Whose share a request uses: its organization's, or without a login its address's. */
+const shareOf = ({ peers }: App, { principal, raw }: FastifyRequest): string => principal?.org.id ?? addressShare(peers, raw);
+
+/** Alerts have a door of their own: whatever else an organization does at the same time, they come in. */
+const doorOf = ({ id, unlimited }: Op, org: string) => (unlimited ? `${org} ${id}` : org);
+
+const longestRestMs = 2_000;
+
+/**
+ * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
+ * then rests for as long as that took, so that it has half of the time at most.
+ */
+async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
+  await heavy.enter(org);
+  const since = performance.now();
+  try {
+    return await work();
+  } finally {
+    setTimeout(heavy.leave, Math.min(performance.now() - since, longestRestMs), org).unref();
+  }
+}
 
 async function answerRequest(
   app: App,
@@ -39,7 +62,8 @@ async function answerRequest(
 ): Promise<AnyAnswer> {
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
-  const body = checks.body?.(request.body === undefined && !bodyRequired(spec) ? {} : request.body);
+  const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
+  const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
   const { principal } = request;
   if (principal && spec.permission !== 'none') authorize(spec, principal);
 

@@ -1,15 +1,12 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodySize } from '../../../contract/body-size.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { hasBody, holdUntilAnswered, readBody } from '../../kernel/http/body.ts';
-import { readJson } from '../../kernel/http/json.ts';
 import type { HeldBytes, Holders } from '../../kernel/shares/index.ts';
-import { orgOf } from './ask.ts';
+import { readUnlessLarge } from './large-body.ts';
 
 const totalMs = 30_000;
-const heavyBytes = 262_144;
 /** Of a page's form, and of a provider's callback. */
 const pageSize = { bytes: 16_384, values: 100 };
 /** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
@@ -24,21 +21,17 @@ export function readBodies(server: FastifyInstance, app: App) {
     done();
   });
   server.decorateRequest('held', undefined);
-  server.decorateRequest('answer', undefined);
   server.addHook('preParsing', (request, reply, payload, done) => {
-    if (hasBody(request.raw)) {
-      request.held = holdUntilAnswered(app.bodies, holdersOf(app, request), reply.raw);
-      request.answer = reply.raw;
-    }
+    if (hasBody(request.raw)) request.held = holdUntilAnswered(app.bodies, holdersOf(app, request), reply.raw);
     done(null, payload);
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', (request, payload, done) => {
-    parseBody(app, request, payload as never).then((body) => done(null, body), done);
+    parseBody(request, payload as never).then((body) => done(null, body), done);
   });
 }
 
-async function parseBody(app: App, request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
+async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
   const { spec, bodySize = pageSize } = request.routeOptions.config;
   const bytes = await readBody(payload, { maxBytes: bodySize.bytes, totalMs, held: request.held! });
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
@@ -52,23 +45,7 @@ async function parseBody(app: App, request: FastifyRequest, payload: Parameters<
   if (spec.form && type === 'application/x-www-form-urlencoded') return form();
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
-  if (bytes.length > heavyBytes) await waitForTurn(app, request);
-  return readJson(bytes, bodySize);
-}
-
-const longestRestMs = 2_000;
-
-/**
- * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time until
- * it is answered, and then rests for as long as that took, so that it has half of the time at most.
- */
-async function waitForTurn(app: App, request: FastifyRequest): Promise<void> {
-  const org = orgOf(request);
-  await app.heavy.enter(org);
-  const since = performance.now();
-  const rest = () => setTimeout(app.heavy.leave, Math.min(performance.now() - since, longestRestMs), org).unref();
-  if (request.answer!.closed) rest();
-  else request.answer!.once('close', rest);
+  return readUnlessLarge(bytes, bodySize);
 }
 
 const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>
@@ -78,8 +55,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The bytes of its body, while it is answered. */
     held: HeldBytes | undefined;
-    /** Where it is answered, of a request with a body. */
-    answer: ServerResponse | undefined;
   }
   interface FastifyContextConfig {
     /** What the operation reads at most. */

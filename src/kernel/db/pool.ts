@@ -27,6 +27,8 @@ export interface DbOptions {
   /** How many of them one organization may have at once. Default: all. */
   perOrg?: number;
   watch?: LoopWatch | undefined;
+  /** Told of each organization that waited in vain for a connection. */
+  refused?: (org: string) => void;
   checkRows?: boolean;
   /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
   onError?: (error: Error) => void;
@@ -44,8 +46,8 @@ const limits = {
 
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
-  const { max = defaultMax, perOrg = max, watch, checkRows: checksRows = false } = options;
-  const turns = makeTurnstile({ slots: max, perOrg });
+  const { max = defaultMax, perOrg = max, watch, refused, checkRows: checksRows = false } = options;
+  const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
 

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { onBehalf } from '../shares/index.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer, discard } from './body.ts';
 import { checkFraming } from './framing.ts';
@@ -12,6 +13,7 @@ import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
+import { Stranger } from './stranger.ts';
 
 export interface ServerOptions {
   log: Logger;
@@ -50,13 +52,16 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
         try {
           checkFraming(request);
           cutAfterAnswer(request, response);
-          for (const take of raw) if (take(request, response)) return;
+          onBehalf(new Stranger(peers, request), () => {
+            for (const take of raw) if (take(request, response)) return;
+            handler(request, response);
+          });
         } catch (error) {
           if (!(error instanceof Refusal))
             log.error({ err: error, requestId: request.requestId, url: request.url }, 'a raw handler failed');
-          return response.headersSent ? void response.destroy() : refuseEarly(request, response, error);
+          if (response.headersSent) response.destroy();
+          else refuseEarly(request, response, error);
         }
-        handler(request, response);
       };
       const made = (
         tls

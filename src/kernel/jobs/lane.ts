@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
+import { mostOrgs } from './lease.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
-import { type ClaimedJob, claimJobs, claimJobsFairly, nextDueIn, orgKeyOf } from './store.ts';
+import { type ClaimedJob, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, orgKeyOf } from './store.ts';
 
 export interface LaneOptions {
   lane: string;
@@ -126,11 +127,12 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   const isFair = lane.behind || room <= 0;
   const limit = isFair ? free : Math.min(free, room);
   const claimedAt = performance.now();
-  const { claimed, nextMs } = await claimDue(lane, limit, isFair);
+  const { claimed, nextMs, orgs } = await claimDue(lane, limit, isFair);
   const isFull = claimed.length === limit;
-  // A turn that did not begin with the first organization has not asked everybody before it comes back with too little.
-  lane.behind = isFull || (isFair && lane.afterOrg !== '');
-  lane.afterOrg = isFair && isFull ? claimed.map(orgKeyOf).sort().at(-1)! : '';
+  const goesOnAfter = isFull ? orgs[Math.max(...claimed.map((job) => job.place)) - 1] : orgs.length === mostOrgs ? orgs.at(-1) : undefined;
+  // A walk that neither began with the first organization nor took all it might has not asked everybody yet.
+  lane.behind = isFull || (isFair && (lane.afterOrg !== '' || goesOnAfter !== undefined));
+  lane.afterOrg = (isFair && goesOnAfter) || '';
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);
   const left = roomIn(lane);
@@ -144,17 +146,17 @@ const roomIn = ({ slots, perOrg, running, runningOf }: LaneState) => ({
   room: perOrg - Math.max(0, ...runningOf.values()),
 });
 
-async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promise<{ claimed: ClaimedJob[]; nextMs: number }> {
+async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promise<Answered> {
   const lease = randomUUID();
   const since = performance.now();
   const looksAtAll = since - lane.sawAllAt >= lookEveryMs;
   lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
   try {
-    const [nextMs, claimed] = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
+    const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
     if (looksAtAll) lane.sawAllAt = since;
     lane.sawUpTo = new Map(claimed.filter((job) => claimed.length === limit && job.late_ms > backlogMs).map((job) => [orgKeyOf(job), job]));
-    return { claimed, nextMs };
+    return { claimed, nextMs, orgs };
   } catch (error) {
     lane.unanswered.push({ lease, since });
     throw error;
@@ -168,18 +170,27 @@ interface Asked {
   isFair: boolean;
 }
 
+interface Answered {
+  claimed: ClaimedJob[];
+  nextMs: number;
+  /** Whose turn it was, in order; none when everybody was asked. */
+  orgs: string[];
+}
+
 /** The two statements go in this order: what falls due between them is claimed, not overlooked by both. */
-const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked) => {
+const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked): Promise<Answered> => {
   const { kinds, perOrg, runningOf: running, sawUpTo } = lane;
   const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
-  return lane.db.read((tx) =>
-    Promise.all([
+  return lane.db.read(async (tx) => {
+    const orgs = isFair ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
+    const [nextMs, claimed] = await Promise.all([
       nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
       isFair
-        ? claimJobsFairly(tx, { ...wanted, afterOrg: lane.afterOrg, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
+        ? claimJobsFairly(tx, { ...wanted, orgs, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
         : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : { withinSeconds: latelySeconds } }),
-    ]),
-  );
+    ]);
+    return { nextMs, claimed, orgs };
+  });
 };
 
 function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {

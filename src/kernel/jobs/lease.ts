@@ -46,14 +46,36 @@ export const claim = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted
           order by q.run_at, q.id limit ${wanted.limit} for update of q skip locked)`,
   );
 
+/** So many organizations are visited by one walk. */
+export const mostOrgs = 100;
+
+const OrgRow = Type.Object({ org: Type.Union([Type.String(), Type.Null()]) });
+
+/**
+ * The organizations that have rows at all, from the one after `after` on: a step in an index over (…, org, …) for each, however many rows it
+ * has. `which` names the columns that the index has before `org`, and nothing else.
+ */
+export async function orgsAfter(
+  tx: Tx,
+  { table }: Queue,
+  { which, org, after }: { which: Sql; org: Sql; after: string },
+): Promise<string[]> {
+  const next = (from: Sql) => sql`select ${org} as org from ${table} q where ${which} and ${org} > ${from} order by ${org} limit 1`;
+  const found = await rows(tx, OrgRow)`
+    with recursive orgs as (
+      select org, 1 as n from (${next(sql`${after}::text`)}) first
+      union all
+      select (${next(sql`orgs.org`)}), orgs.n + 1 from orgs where orgs.org is not null and orgs.n < ${mostOrgs})
+    select org from orgs order by n`;
+  return found.flatMap((f) => f.org ?? []);
+}
+
 /** A claim by organizations in turn. */
 export interface FairClaim extends Claim {
   /** Of the row `q`: whose it is. */
   org: Sql;
-  /** Which rows tell what organizations there are: by the columns that the index has before `org`, and nothing else. */
-  walk: Sql;
-  /** Organizations are visited from the one after this; '' for the first. */
-  afterOrg: string;
+  /** Those that are asked, in the order of their turns. */
+  orgs: readonly string[];
   /** How many one organization may have running, and what runs of each already. */
   perOrg: number;
   running: ReadonlyMap<string, number>;
@@ -61,46 +83,36 @@ export interface FairClaim extends Claim {
   seen: ReadonlyMap<string, { run_at: string; id: unknown }>;
 }
 
-/** So many organizations are visited by one claim. */
-const mostOrgs = 100;
-
 /**
- * Due rows by turns: the oldest of every organization, then the second of each … It walks an index over (…, org, run_at, id), a step for
- * each organization that has rows at all, so one with very many costs no more than one with few. `which` must not restrict the organization.
+ * Due rows by turns: whoever has least running comes first, and among those the order of `orgs` counts, not the age of what they wait for.
+ * `place` comes back too: whose turn it was, from 1 on. An organization with very many rows costs no more than one with few. `which` must not restrict the organization.
  */
 export const claimFairly = <S extends TSchema>(tx: Tx, schema: S, queue: Queue, wanted: FairClaim): Promise<Static<S>[]> => {
   const { table, idType } = queue;
-  const { which, walk, org, afterOrg, running, seen, perOrg, limit } = wanted;
-  const nextOrg = (after: Sql) => sql`select ${org} as org from ${table} q where ${walk} and ${org} > ${after} order by ${org} limit 1`;
+  const { which, org, orgs, running, seen, perOrg, limit } = wanted;
+  const of = orgs.map((name) => ({ running: running.get(name) ?? 0, seen: seen.get(name) }));
   return lease(
     tx,
     schema,
     queue,
     wanted,
-    sql`orgs as (
-         select org, 1 as n from (${nextOrg(sql`${afterOrg}::text`)}) first
-         union all
-         select (${nextOrg(sql`orgs.org`)}), orgs.n + 1 from orgs where orgs.org is not null and orgs.n < ${mostOrgs}),
-       known as materialized (
-         select k.org, k.running from unnest(${[...running.keys()]}::text[], ${[...running.values()]}::int[]) as k(org, running)),
-       seen as materialized (
-         select s.org, s.run_at, s.id from unnest(${[...seen.keys()]}::text[], ${[...seen.values()].map((s) => s.run_at)}::timestamptz[],
-                                                  ${[...seen.values()].map((s) => s.id)}::${idType}[]) as s(org, run_at, id)),
+    sql`orgs as materialized (
+         select o.* from unnest(${orgs}::text[], ${of.map((o) => o.running)}::int[], ${of.map((o) => o.seen?.run_at ?? '-infinity')}::timestamptz[],
+                                ${of.map((o) => o.seen?.id ?? null)}::${idType}[]) with ordinality as o(org, running, seen_at, seen_id, n)
+          where o.running < ${perOrg}),
        candidate as materialized (
-         select c.id, c.run_at, c.org, row_number() over (partition by c.org order by c.run_at, c.id) as turn
-           from (select orgs.org, coalesce(seen.run_at, '-infinity'::timestamptz) as seen_at, seen.id as seen_id
-                   from orgs left join known on known.org = orgs.org left join seen on seen.org = orgs.org
-                  where orgs.org is not null and coalesce(known.running, 0) < ${perOrg}) o
-          cross join lateral (
-            select q.id, q.run_at, o.org from ${table} q
-             where ${which} and ${org} = o.org and q.run_at >= o.seen_at and (o.seen_id is null or (q.run_at, q.id) > (o.seen_at, o.seen_id))
-               and ${isFree(wanted)}
-             order by q.run_at, q.id limit ${2 * limit}) c),
+         select c.id, c.n, c.running + row_number() over (partition by c.n order by c.run_at, c.id) as turn
+           from orgs o cross join lateral (
+             select q.id, q.run_at, o.n, o.running from ${table} q
+              where ${which} and ${org} = o.org and q.run_at >= o.seen_at and (o.seen_id is null or (q.run_at, q.id) > (o.seen_at, o.seen_id))
+                and ${isFree(wanted)}
+              order by q.run_at, q.id limit ${2 * limit}) c),
        due as materialized (
-         select q.id, greatest(q.run_at, q.lease_until) as since
-           from candidate c left join known on known.org = c.org join ${table} q on q.id = c.id
-          where c.turn <= ${perOrg} - coalesce(known.running, 0) and ${isFree(wanted)}
-          order by c.turn, c.run_at limit ${limit} for update of q skip locked)`,
+         select q.id, greatest(q.run_at, q.lease_until) as since, c.n::int as place
+           from candidate c join ${table} q on q.id = c.id
+          where c.turn <= ${perOrg} and ${isFree(wanted)}
+          order by c.turn, c.n limit ${limit} for update of q skip locked)`,
+    sql`, due.place`,
   );
 };
 
@@ -114,14 +126,15 @@ const lease = <S extends TSchema>(
   { table }: Queue,
   { lease, leaseSeconds, returning }: Claim,
   due: Sql,
+  more: Sql = sql``,
 ): Promise<Static<S>[]> => rows(tx, schema)`
-  with recursive clock as materialized (select kernel.now() as now),
+  with clock as materialized (select kernel.now() as now),
        ${due}
   update ${table} q
      set lease = ${lease}::uuid, lease_until = clock.now + make_interval(secs => ${leaseSeconds}), attempts = q.attempts + 1
     from due, clock
    where q.id = due.id
-  returning ${returning}, q.lease, (extract(epoch from clock.now - due.since) * 1000)::float8 as late_ms`;
+  returning ${returning}, q.lease, (extract(epoch from clock.now - due.since) * 1000)::float8 as late_ms ${more}`;
 
 export type Verdict = 'settled' | 'again' | 'busy' | 'lost';
 const VerdictRow = Type.Object({ n: Type.Integer(), verdict: Type.Enum(['settled', 'again', 'busy', 'lost'] as const) });

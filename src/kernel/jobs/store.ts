@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../db/index.ts';
 import { type Sql, sql } from '../sql.ts';
 import { LeaseLost } from './declare.ts';
-import { claim, claimFairly, type FairClaim, type Leased, type Queue, settle, type Verdict } from './lease.ts';
+import { claim, claimFairly, type FairClaim, type Leased, orgsAfter, type Queue, settle, type Verdict } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 
 export const jobQueue: Queue = { table: sql`kernel.job`, idType: sql`bigint` };
@@ -17,6 +17,7 @@ const ClaimedRow = Type.Object({
   attempts: Type.Integer(),
   lease: Type.String(),
   late_ms: Type.Number(),
+  place: Type.Integer(),
   run_at: Type.String(),
 });
 export type ClaimedJob = Static<typeof ClaimedRow>;
@@ -45,31 +46,38 @@ export interface JobClaim {
 
 /** Oldest first, whosever they are. */
 export const claimJobs = (tx: Tx, { from, ...wanted }: JobClaim & { from: ClaimFrom }): Promise<ClaimedJob[]> =>
-  claim(tx, ClaimedRow, jobQueue, { ...wanted, ...claimOf(wanted), which: sql`${ofLane(wanted)} and ${fromThere(from)}` });
+  claim(tx, ClaimedRow, jobQueue, {
+    ...wanted,
+    ...claimOf(wanted, sql`, 0 as place`),
+    which: sql`${ofLane(wanted)} and ${fromThere(from)}`,
+  });
 
 /** Whose a job is, as the index has it. */
 const orgOfJob = sql`coalesce(q.org_id, '-')`;
 export const orgKeyOf = ({ org_id }: Pick<ClaimedJob, 'org_id'>): string => org_id ?? '-';
 
-/** The organizations in turn. */
+/** Those with jobs in a lane, due or not. */
+export const jobOrgsAfter = (tx: Tx, lane: string, after: string): Promise<string[]> =>
+  orgsAfter(tx, jobQueue, { which: sql`q.lane = ${lane} and q.dead_at is null`, org: orgOfJob, after });
+
+/** These organizations in turn. */
 export const claimJobsFairly = (
   tx: Tx,
-  wanted: JobClaim & Pick<FairClaim, 'afterOrg' | 'perOrg' | 'running' | 'seen'>,
+  wanted: JobClaim & Pick<FairClaim, 'orgs' | 'perOrg' | 'running' | 'seen'>,
 ): Promise<ClaimedJob[]> =>
   claimFairly(tx, ClaimedRow, jobQueue, {
     ...wanted,
     ...claimOf(wanted),
     which: ofLane(wanted),
     org: orgOfJob,
-    walk: sql`q.lane = ${wanted.lane} and q.dead_at is null`,
   });
 
 const ofLane = ({ lane, kinds, leasedHere }: JobClaim): Sql =>
   sql`q.lane = ${lane} and q.kind = any(${[...kinds.keys()]}::text[]) and q.dead_at is null and q.id <> all(${leasedHere}::bigint[])`;
 
-const claimOf = ({ kinds }: JobClaim) => ({
+const claimOf = ({ kinds }: JobClaim, more: Sql = sql``) => ({
   leaseSeconds: sql`(${JSON.stringify(Object.fromEntries(kinds))}::jsonb ->> q.kind)::int`,
-  returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at`,
+  returning: sql`q.id, q.kind, q.key, q.payload, q.org_id, q.request_id, q.attempts, q.run_at ${more}`,
 });
 
 const WaitRow = Type.Object({ ms: Type.Integer() });

@@ -22,10 +22,10 @@ const alwaysByIndex = {
   enable_sort: 'off',
 };
 
-export function openConnections({ connection, strict, log, waker, watch }: App): WorkerConnections {
+export function openConnections({ connection, strict, log, waker, watch, refusals }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
   const open = (max: number, { perOrg = max, settings }: { perOrg?: number; settings?: Record<string, string> } = {}) =>
-    openDb({ connection, max, perOrg, watch, checkRows: strict, settings, onError });
+    openDb({ connection, max, perOrg, watch, refused: refusals.of('connections of jobs'), checkRows: strict, settings, onError });
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
   const claims = open(3, { settings: { ...alwaysByIndex, synchronous_commit: 'off' } });

@@ -14,6 +14,8 @@ export interface TurnstileOptions {
   /** How many of one organization wait. */
   mostWaiting?: number;
   waitMs?: number;
+  /** Told of everybody who waited in vain. */
+  refused?: (org: string) => void;
 }
 
 /** Lets a bounded number in, the organizations in turn; within one, first come, first served. */
@@ -43,8 +45,8 @@ interface State extends Required<TurnstileOptions> {
   turns: Set<string>;
 }
 
-export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000 }: TurnstileOptions): Turnstile {
-  const state: State = { slots, perOrg, mostWaiting, waitMs, inside: 0, queues: new Map(), turns: new Set() };
+export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000, refused = () => {} }: TurnstileOptions): Turnstile {
+  const state: State = { slots, perOrg, mostWaiting, waitMs, refused, inside: 0, queues: new Map(), turns: new Set() };
   return {
     enter: (org) => enter(state, org),
     leave: (org) => leave(state, org),
@@ -68,8 +70,10 @@ function enter(state: State, org: string): Promise<void> | undefined {
     state.inside++;
     return undefined;
   }
-  if (queue.waiting.length >= state.mostWaiting)
+  if (queue.waiting.length >= state.mostWaiting) {
+    state.refused(org);
     return Promise.reject(new Crowded(`${state.mostWaiting} of this organization wait already`));
+  }
   return waitIn(state, org, queue);
 }
 
@@ -106,6 +110,7 @@ const waitIn = (state: State, org: string, queue: Queue) =>
     const timer = setTimeout(() => {
       queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
       tidy(state, org, queue);
+      state.refused(org);
       reject(new Crowded(`no turn came within ${state.waitMs / 1000} s`));
     }, state.waitMs);
     queue.waiting.push(waiter);

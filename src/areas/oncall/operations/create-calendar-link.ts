@@ -8,7 +8,7 @@ import { calendarLinkView } from '../views/schedules.ts';
 export const createCalendarLink = operation(oncall.createCalendarLink, async ({ ctx, params, body }) =>
   ctx.write(async (tx) => {
     const schedule = (await lockSchedule(tx, ctx.org, params.id)) ?? notFound('schedule');
-    const { link, url } = await makeCalendarLink(tx, ctx, schedule, body.name);
-    return created({ ...calendarLinkView(link), url }, `/oncall/schedules/${schedule.id}/calendar-links/${link.id}`);
+    const made = await makeCalendarLink(tx, ctx, schedule, body.name);
+    return created({ ...calendarLinkView(made.link), link: made.url }, `/oncall/schedules/${schedule.id}/calendar-links/${made.link.id}`);
   }),
 );

@@ -13,6 +13,7 @@ import { type Connection, openDb, run } from '../../db/index.ts';
 import { listen } from '../../listen.ts';
 import { migrate, readMigrations } from '../../migrate.ts';
 import { keepPostgres } from '../../postgres/index.ts';
+import { makeRefusals } from '../../shares/index.ts';
 import { moveClock } from '../../time.ts';
 import { clockMoved, type Job, makeWaker, startWorker, type Task, type Worker, type WorkerOptions, wake } from '../index.ts';
 
@@ -65,7 +66,7 @@ export async function makeApp(connection: Connection, options: { silent?: boolea
   const listener = await listen({ connection });
   const waker = makeWaker({ db, connection, listener });
   const log = pino({ level: options.silent === false ? 'info' : 'silent' });
-  const app = { db, connection, listener, waker, log, strict: true } as unknown as App;
+  const app = { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: true } as unknown as App;
   const close = async () => {
     await waker.close();
     await listener.close();

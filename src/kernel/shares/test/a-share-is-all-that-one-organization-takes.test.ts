@@ -55,7 +55,7 @@ test('whatever comes and goes, slots and shares hold, and nobody waits while the
 });
 
 test('bytes are counted before they are kept, against each of their holders, and given back once', () => {
-  const bodies = makeByteBudget({ total: 100, most: { org: 60, credential: 40, address: 10 } });
+  const bodies = makeByteBudget({ total: 100, most: { org: 60, credential: 40, address: 10 } }); // all of them small: the last eighth is theirs too;
   const first = bodies.open({ org: 'a', credential: 'k1' });
   assert.equal(first.take(40), true);
   assert.equal(first.take(1), false, 'the credential has its share');
@@ -76,6 +76,15 @@ test('bytes are counted before they are kept, against each of their holders, and
   });
   assert.equal(bodies.open({ address: 'somewhere' }).take(11), false);
   assert.equal(bodies.open({ address: 'somewhere' }).take(10), true);
+});
+
+test('large bodies leave the last eighth of the memory to small ones', () => {
+  const mebibyte = 2 ** 20;
+  const bodies = makeByteBudget({ total: 8 * mebibyte, most: { org: 4 * mebibyte, credential: 4 * mebibyte, address: mebibyte } });
+  assert.equal(bodies.open({ org: 'a' }).take(4 * mebibyte), true);
+  assert.equal(bodies.open({ org: 'b' }).take(3 * mebibyte), true);
+  assert.equal(bodies.open({ org: 'c' }).take(65_537), false);
+  assert.equal(bodies.open({ org: 'c' }).take(65_536), true);
 });
 
 test('whatever is begun for somebody counts for them, also after it has waited', async () => {

@@ -15,7 +15,7 @@ const scheduleOf = async (owner: Someone, ...people: Someone[]): Promise<string>
   };
   return (await made(owner.post('/oncall/schedules', body))).id;
 };
-const linkTo = (owner: Someone, id: string, name = 'phone'): Promise<{ id: string; url: string }> =>
+const linkTo = (owner: Someone, id: string, name = 'phone'): Promise<{ id: string; link: string }> =>
   made(owner.post(`/oncall/schedules/${id}/calendar-links`, { name }));
 
 interface Event {
@@ -41,14 +41,14 @@ test('whoever has the address sees the shifts that page, without a token, until 
   const { owner, url } = qd;
   const id = await scheduleOf(owner, await qd.member(owner, 'member'));
   const [phone, desk] = [await linkTo(owner, id), await linkTo(owner, id, 'desk')];
-  assert.match(phone.url, new RegExp(`^${url}/oncall/calendar/qd_cal_[0-9A-Za-z]{38}\\.ics$`));
-  assert.notEqual(phone.url, desk.url);
+  assert.match(phone.link, new RegExp(`^${url}/oncall/calendar/qd_cal_[0-9A-Za-z]{38}\\.ics$`));
+  assert.notEqual(phone.link, desk.link);
 
-  const answer = await fetch(phone.url);
+  const answer = await fetch(phone.link);
   assert.match(answer.headers.get('content-type')!, /^text\/calendar/);
   assert.equal(answer.headers.get('cache-control'), 'private, max-age=300');
   const { shifts } = await made(owner.get(`/oncall/schedules/${id}/shifts`));
-  const events = await eventsOf(phone.url);
+  const events = await eventsOf(phone.link);
   for (const shift of shifts.slice(1, -1))
     assert.ok(events.some((e) => e.start === shift.startsAt && e.end === shift.endsAt && e.summary === `${shift.label} on call`));
 
@@ -61,19 +61,19 @@ test('whoever has the address sees the shifts that page, without a token, until 
     ],
   );
   assert.equal((await owner.delete(`/oncall/schedules/${id}/calendar-links/${phone.id}`)).status, 204);
-  const gone = await fetch(phone.url);
+  const gone = await fetch(phone.link);
   assert.equal(gone.status, 404);
   assert.match(((await gone.json()) as { error: string }).error, /no such calendar, or its link was revoked; ask for a new one/);
-  assert.equal((await fetch(desk.url)).status, 200);
+  assert.equal((await fetch(desk.link)).status, 200);
   assert.equal((await owner.delete(`/oncall/schedules/${id}/calendar-links/${phone.id}`)).status, 404);
 
   // The secret is kept as a hash alone, and goes with its schedule.
-  const secret = /qd_cal_\w+/.exec(desk.url)![0];
+  const secret = /qd_cal_\w+/.exec(desk.link)![0];
   const Text = Type.Object({ text: Type.String() });
   const kept = await qd.app.db.read((tx) => row(tx, Text)`select string_agg(l::text, '') as text from oncall.calendar_link l`);
   assert.ok(!kept!.text.includes(secret));
   assert.equal((await owner.delete(`/oncall/schedules/${id}`)).status, 204);
-  assert.equal((await fetch(desk.url)).status, 404);
+  assert.equal((await fetch(desk.link)).status, 404);
 });
 
 test('an event keeps its id from one time to the next, also what was under way when the feed begins', async (t) => {
@@ -89,14 +89,14 @@ test('an event keeps its id from one time to the next, also what was under way w
     endsAt: new Date(at + 90 * 86_400_000).toISOString(),
   };
   await made(owner.post(`/oncall/schedules/${id}/overrides`, override));
-  const { url } = await linkTo(owner, id);
+  const { link } = await linkTo(owner, id);
 
-  const first = await eventsOf(url);
+  const first = await eventsOf(link);
   assert.equal(new Set(first.map((e) => e.uid)).size, first.length);
   const long = first.find((e) => e.summary === 'long on call')!;
   for (const days of ['40d', '1h', '3d']) {
     await clock.advance(days); // the override began before the feed does now
-    const later = await eventsOf(url);
+    const later = await eventsOf(link);
     const same = later.find((e) => e.summary === 'long on call')!;
     assert.deepEqual([same.uid, same.start, same.end], [long.uid, long.start, long.end], days);
     const now = await clockOf(qd);
@@ -109,9 +109,9 @@ test('an event keeps its id from one time to the next, also what was under way w
   }
   // A turn of the rotation that the feed's beginning cuts is left out, so that it does not seem to begin anew every time.
   await clock.advance('80d');
-  const before = new Set((await eventsOf(url)).map((e) => e.uid));
+  const before = new Set((await eventsOf(link)).map((e) => e.uid));
   await clock.advance('1h');
-  const after = (await eventsOf(url)).map((e) => e.uid);
+  const after = (await eventsOf(link)).map((e) => e.uid);
   assert.deepEqual(
     after.slice(0, -1).filter((uid) => !before.has(uid)),
     [],
@@ -125,16 +125,16 @@ test('an address is asked for ten times a minute at most, and guesses are counte
   const id = await scheduleOf(owner);
   const [mine, theirs] = [await linkTo(owner, id), await linkTo(owner, id)];
   const statuses = [];
-  for (let n = 0; n < 11; n++) statuses.push((await fetch(mine.url)).status);
+  for (let n = 0; n < 11; n++) statuses.push((await fetch(mine.link)).status);
   assert.deepEqual(statuses, [...Array(10).fill(200), 429]);
-  const refused = await fetch(mine.url);
+  const refused = await fetch(mine.link);
   assert.ok(Number(refused.headers.get('retry-after')) >= 1);
-  assert.equal((await fetch(theirs.url)).status, 200, 'another address is not held up');
+  assert.equal((await fetch(theirs.link)).status, 200, 'another address is not held up');
 
   const guessed = [];
   for (let n = 0; n < 61; n++) guessed.push((await fetch(`${url}/oncall/calendar/qd_cal_${'0'.repeat(38)}.ics`)).status);
   assert.deepEqual([guessed[0], guessed.at(-1)], [404, 429]);
-  assert.equal((await fetch(theirs.url)).status, 200, 'one that was right before is no guess');
+  assert.equal((await fetch(theirs.link)).status, 200, 'one that was right before is no guess');
 });
 
 test('a schedule has twenty links at most, and a feed three thousand events, the oldest left out', async (t) => {
@@ -152,7 +152,7 @@ test('a schedule has twenty links at most, and a feed three thousand events, the
       select ${owner.orgId}, ${id}, kernel.new_id('ovr'), ${owner.userId}, 'short', kernel.now() - make_interval(mins => 2 * n),
              kernel.now() - make_interval(mins => 2 * n - 1), kernel.now() from generate_series(1, 5000) n`,
   );
-  const events = await eventsOf(answers.find((a) => a.status === 201)!.body.url);
+  const events = await eventsOf(answers.find((a) => a.status === 201)!.body.link);
   assert.equal(events.length, 3_000);
   assert.ok(
     events.some((e) => Date.parse(e.start) > Date.now() + 300 * 86_400_000),

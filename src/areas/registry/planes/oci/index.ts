@@ -55,8 +55,8 @@ const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts
   pulled: makePullMarks(app),
 });
 
-/** They last as long as their bytes flow, so they take no turn among the requests: what they may hold is bounded otherwise. */
-const transfers: ReadonlySet<Route['kind']> = new Set(['blob', 'upload', 'uploads']);
+/** They cost the database most, and wait for nobody's bytes nor for an upstream while they have a turn. */
+const lists: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
 
 async function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Promise<void> {
   setApiVersion(response);
@@ -74,7 +74,7 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     const { requests, watch } = plane.app;
     const answer = () => handle({ plane, request, response, method, query, access }, route);
     const answerFor = () => onBehalf({ org: access.org, act: `oci ${route.kind}` }, answer, watch);
-    await (transfers.has(route.kind) ? answerFor() : requests.pass(access.org, answerFor));
+    await (lists.has(route.kind) ? requests.pass(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
     // What the frame is given says by itself whether anybody foresaw it.
     throw asOciError(error) ?? error;

@@ -46,3 +46,30 @@ test('of more organizations than one claim visits, each has its turn', async (t)
   worker([work, later], { lanes: { default: 4 } });
   await eventually('everything that is due ran', async () => (await count()) === 150);
 });
+
+test('whoever is behind others in the alphabet, or has waited less, has as many turns as they', async (t) => {
+  const { app, worker } = await workbench(t);
+  const order: string[] = [];
+  const work = job('work', {}, async ({ org }) => void order.push(org!));
+  await app.db.write((tx) => enqueueMany(tx, work, [...many(300, 'org_b'), ...many(300, 'org_c'), ...many(300, 'org_d')]));
+  await app.db.write((tx) => enqueueMany(tx, work, [...many(20, 'org_a'), ...many(20, 'org_z')]));
+  worker([work], { lanes: { default: 4 } });
+  await eventually('all ran', () => order.length === 940);
+  for (const org of ['org_a', 'org_z'])
+    assert.ok(order.lastIndexOf(org) < 300, `${org} had its last turn as number ${order.lastIndexOf(org)}`);
+});
+
+test('while one has its whole share and a hundred have nothing due, the one after them is served', async (t) => {
+  const { app, worker, defer } = await workbench(t);
+  const stuck = Promise.withResolvers<void>();
+  const done: string[] = [];
+  const hang = job('hang', {}, () => stuck.promise);
+  const work = job('work', {}, async ({ org }) => void done.push(org!));
+  const crew = worker([hang, work], { lanes: { default: 8 } });
+  defer(() => stuck.resolve());
+  await app.db.write((tx) => enqueueMany(tx, hang, many(30, 'org_m')));
+  await eventually('its share is taken', () => crew.snapshot().lanes.default.runningOf.get('org_m') === 6);
+  for (let i = 0; i < 101; i++) await app.db.write((tx) => enqueue(tx, work, { key: `${i}`, org: `org_a${i}`, delaySeconds: 3_600 }));
+  await app.db.write((tx) => enqueue(tx, work, { key: 'last', org: 'org_zz' }));
+  await eventually('the last one ran', () => done.includes('org_zz'));
+});

@@ -1,0 +1,23 @@
+import { type JsonLimits, readJson } from '../../kernel/http/json.ts';
+
+/** Bodies beyond it wait for a turn of their organization before anybody reads them. */
+const largeBytes = 262_144;
+
+/** JSON that arrived and was not read yet. */
+export class LargeBody {
+  readonly #bytes: Buffer;
+  readonly #limits: JsonLimits;
+
+  constructor(bytes: Buffer, limits: JsonLimits) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+  }
+
+  read(): unknown {
+    return readJson(this.#bytes, this.#limits);
+  }
+}
+
+/** What was sent, or, if it is large, what it can be read from. */
+export const readUnlessLarge = (bytes: Buffer, limits: JsonLimits): unknown =>
+  bytes.length > largeBytes ? new LargeBody(bytes, limits) : readJson(bytes, limits);
