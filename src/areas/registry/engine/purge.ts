@@ -30,12 +30,17 @@ export async function purgeManifest(tx: Tx, caches: Caches, repository: Reposito
   return dropped ? purgeAll(tx, caches, repository, dropped, purge) : { digests: [], waiting: 0 };
 }
 
-/** Goes on with what purges have left. Returns how many it has looked at; 0: there is nothing left. */
-export async function purgeDoomed(tx: Tx, caches: Caches): Promise<number> {
-  const taken = await takeDoomed(tx, purgedAtOnce);
-  if (!taken) return 0;
+/** Goes on with what purges have left, one portion of the organization that comes after this one. Returns whose that was, and how many it
+ *  has looked at; undefined: there is nothing left. */
+export async function purgeDoomed(
+  tx: Tx,
+  caches: Caches,
+  afterOrg: string | null = null,
+): Promise<{ org: string; looked: number } | undefined> {
+  const taken = await takeDoomed(tx, purgedAtOnce, afterOrg);
+  if (!taken) return undefined;
   await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests }, taken.purge);
-  return taken.digests.length;
+  return { org: taken.org, looked: taken.digests.length };
 }
 
 /** How a purge was meant, also in its later portions. */
