@@ -2,7 +2,7 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
-import { doom, takeDoomed } from '../store/doomed.ts';
+import { doom, nextTurn, takeDoomed } from '../store/doomed.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { bookGone, type GoneManifest } from './quota.ts';
@@ -10,7 +10,8 @@ import { dropManifest, type Leaving, removeTag } from './removal.ts';
 
 // An image goes with what is attached to it (signatures, SBOMs) and, of an index, with the children that nothing else keeps; all the
 // way down. One transaction takes so many at most, however many there are: the rest is noted in it, and garbage collection goes on
-// with that, some at a time, each of which is asked again whether anything keeps it.
+// with that, some at a time, each of which is asked again whether anything keeps it. What was pushed after the purge stays, however
+// long its portions take: a client that pushes the same image again sends what it lists first, and nothing keeps that yet.
 
 /** A transaction takes at most so many manifests. */
 export const purgedAtOnce = 20;
@@ -24,56 +25,68 @@ export interface Purged {
 
 /** The manifest, and what goes with it. Whether it may go is the caller's. */
 export async function purgeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<Purged> {
-  const dropped = await dropWithTags(tx, caches, repository, digest, leaving);
-  return dropped ? purgeAll(tx, caches, repository, { ...dropped, leaving }) : { digests: [], waiting: 0 };
+  const purge = { ...leaving, turn: await nextTurn(tx) };
+  const dropped = await dropWithTags(tx, caches, repository, digest, purge);
+  return dropped ? purgeAll(tx, caches, repository, dropped, purge) : { digests: [], waiting: 0 };
 }
 
-/** Goes on with what purges have left. Returns how many it has looked at; 0: there is nothing left. */
-export async function purgeDoomed(tx: Tx, caches: Caches): Promise<number> {
-  const taken = await takeDoomed(tx, purgedAtOnce);
-  if (!taken) return 0;
-  await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests, leaving: taken.leaving });
-  return taken.digests.length;
+/** Goes on with what purges have left, one portion of the organization that comes after this one. Returns whose that was, and how many it
+ *  has looked at; undefined: there is nothing left. */
+export async function purgeDoomed(
+  tx: Tx,
+  caches: Caches,
+  afterOrg: string | null = null,
+): Promise<{ org: string; looked: number } | undefined> {
+  const taken = await takeDoomed(tx, purgedAtOnce, afterOrg);
+  if (!taken) return undefined;
+  await purgeAll(tx, caches, taken.repository, { gone: [], next: taken.digests }, taken.purge);
+  return { org: taken.org, looked: taken.digests.length };
+}
+
+/** How a purge was meant, also in its later portions. */
+interface Purge extends Leaving {
+  /** What was pushed after this one is not its. */
+  turn: number;
 }
 
 interface Purging {
   gone: GoneManifest[];
   /** What may have to go as well. */
   next: string[];
-  leaving: Leaving;
 }
 
-async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gone, next, leaving }: Purging): Promise<Purged> {
+async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gone, next }: Purging, purge: Purge): Promise<Purged> {
   const waiting = [...new Set(next)];
   for (let looked = 0; looked < purgedAtOnce && waiting.length > 0; looked++) {
     const digest = waiting.pop()!;
     // What belongs to an image that is here stays while that does: an index of referrers may list it, or somebody pushed the image again.
-    if (!(await store.lockUnlessKept(tx, repository.id, digest)) || (await store.isAttached(tx, repository.id, digest))) continue;
-    const dropped = await dropWithTags(tx, caches, repository, digest, leaving);
+    if (!(await store.lockUnlessKept(tx, repository.id, digest)) || (await store.isWanted(tx, repository.id, digest, purge.turn))) continue;
+    const dropped = await dropWithTags(tx, caches, repository, digest, purge);
     if (!dropped) continue;
     gone.push(...dropped.gone);
     waiting.push(...dropped.next);
   }
-  await doom(tx, repository.id, waiting, leaving);
+  await doom(tx, repository, waiting, purge);
   await bookGone(tx, repository.registry_id, gone);
   return { digests: gone.map((m) => m.digest), waiting: waiting.length };
 }
 
 /** One manifest, and what may have to go with it. Undefined: it is not there. */
-async function dropWithTags(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving) {
+async function dropWithTags(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, purge: Purge): Promise<Purging | undefined> {
   const children = await store.childrenOf(tx, repository.id, digest);
   const referrers = await store.referringTo(tx, repository.id, digest);
-  const dropped = await dropManifest(tx, caches, repository, digest, leaving);
+  const dropped = await dropManifest(tx, caches, repository, digest, purge);
   if (!dropped) return undefined;
-  const detached = await removeAttachingTags(tx, caches, repository, digest);
+  const detached = await removeAttachingTags(tx, caches, repository, digest, purge.turn);
   return { gone: [dropped], next: [...children, ...referrers, ...detached] };
 }
 
-/** Takes away the tags that attach something to this image, but for immutable ones. Returns the digests they stood for. */
-async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string): Promise<string[]> {
+/** Takes away the tags that attach something to this image, but for immutable ones and what was pushed since. Returns the digests they
+ *  stood for. */
+async function removeAttachingTags(tx: Tx, caches: Caches, repository: RepositoryRow, image: string, turn: number): Promise<string[]> {
   const isFixed = immutableIn(repository.immutable_tags, repository.name);
   const detached: string[] = [];
-  for (const tag of await store.tagsNaming(tx, repository.id, image)) {
+  for (const tag of await store.tagsNaming(tx, repository.id, image, turn)) {
     if (attachedBy(tag.name, tag) === undefined || isFixed(tag.name)) continue;
     const removed = await removeTag(tx, caches, repository, tag.name);
     if (removed) detached.push(removed.digest);

@@ -4,31 +4,45 @@ import { wake } from '../../../kernel/jobs/index.ts';
 import { collectTask } from './queue.ts';
 import { RepositoryRow } from './repositories.ts';
 
-interface Leaving {
+interface Purge {
   delaySeconds: number;
   graceSeconds?: 0;
+  turn: number;
 }
 
+/** A place in the order of pushes and purges, after all that were given before. */
+export const nextTurn = async (tx: Tx) =>
+  (await row(tx, Type.Object({ turn: Type.Integer() }))`select nextval('registry.turn') as turn`)!.turn;
+
 /** Notes what a purge has yet to look at. */
-export async function doom(tx: Tx, repositoryId: number, digests: string[], { delaySeconds, graceSeconds }: Leaving) {
+export async function doom(tx: Tx, repository: RepositoryRow, digests: string[], { delaySeconds, graceSeconds, turn }: Purge) {
   if (digests.length === 0) return;
   await run(tx)`
-    insert into registry.doomed_manifest (repository_id, digest, delay_seconds, grace_seconds)
-    select ${repositoryId}, digest, ${delaySeconds}, ${graceSeconds ?? null} from unnest(${digests}::text[]) digest
-    on conflict (repository_id, digest) do nothing`;
+    insert into registry.doomed_manifest as d (org_id, repository_id, digest, delay_seconds, grace_seconds, turn)
+    select ${repository.org_id}, ${repository.id}, digest, ${delaySeconds}, ${graceSeconds ?? null}, ${turn}
+      from unnest(${digests}::text[]) digest order by digest
+    on conflict (repository_id, digest) do update
+       set turn = excluded.turn, delay_seconds = excluded.delay_seconds, grace_seconds = excluded.grace_seconds where d.turn < excluded.turn`;
   wake(tx, collectTask);
 }
 
 const DoomedRow = Type.Object({
+  org_id: Type.String(),
   repository_id: Type.Integer(),
   delay_seconds: Type.Integer(),
   grace_seconds: Type.Union([Type.Integer(), Type.Null()]),
+  turn: Type.Integer(),
 });
 
-/** Some of them, of one repository, taken off the list. Those that another server has in hand are not waited for. */
-export async function takeDoomed(tx: Tx, limit: number) {
-  const first = await row(tx, DoomedRow)`
-    select repository_id, delay_seconds, grace_seconds from registry.doomed_manifest limit 1 for update skip locked`;
+/** The first of the next organization after this one, or of the first of all. */
+const lockFirst = (tx: Tx, afterOrg: string | null) => row(tx, DoomedRow)`
+  select org_id, repository_id, delay_seconds, grace_seconds, turn from registry.doomed_manifest
+   where ${afterOrg}::text is null or org_id > ${afterOrg}
+   order by org_id, repository_id, turn, digest limit 1 for update skip locked`;
+
+/** Some of them, of one repository and purge, taken off the list; of the organization whose turn it is after `afterOrg`. Those that another server has in hand are not waited for. */
+export async function takeDoomed(tx: Tx, limit: number, afterOrg: string | null) {
+  const first = (await lockFirst(tx, afterOrg)) ?? (afterOrg === null ? undefined : await lockFirst(tx, null));
   if (!first) return undefined;
   const repository = await row(tx, RepositoryRow)`
     select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
@@ -36,11 +50,15 @@ export async function takeDoomed(tx: Tx, limit: number) {
   const taken = await rows(tx, Type.Object({ digest: Type.String() }))`
     with picked as (
       select digest from registry.doomed_manifest
-       where repository_id = ${first.repository_id} and delay_seconds = ${first.delay_seconds}
+       where org_id = ${first.org_id} and repository_id = ${first.repository_id} and turn = ${first.turn} and delay_seconds = ${first.delay_seconds}
          and grace_seconds is not distinct from ${first.grace_seconds}
        order by digest limit ${limit} for update skip locked)
     delete from registry.doomed_manifest d using picked where d.repository_id = ${first.repository_id} and d.digest = picked.digest
     returning d.digest`;
-  const leaving: Leaving = { delaySeconds: first.delay_seconds, ...(first.grace_seconds === 0 ? { graceSeconds: 0 as const } : {}) };
-  return repository && { repository, digests: taken.map((d) => d.digest), leaving };
+  const purge: Purge = {
+    delaySeconds: first.delay_seconds,
+    ...(first.grace_seconds === 0 ? { graceSeconds: 0 as const } : {}),
+    turn: first.turn,
+  };
+  return repository && { org: first.org_id, repository, digests: taken.map((d) => d.digest), purge };
 }

@@ -41,10 +41,10 @@ const contentOf = ({ blobs, children }: Manifest, size: number): number | null =
   children.length > 0 ? null : blobs.reduce((sum, blob) => sum + blob.size, size);
 
 const IdRow = Type.Object({ id: Type.Integer() });
-const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String(), fetched: Type.Boolean() });
+const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
 
 /** The manifest's row, locked. `fresh`: it was not there; `mediaType`: what the bytes are here, as whoever brought them first has
- *  said. One that was fetched and is pushed now is nobody's cache any more. */
+ *  said. One that was fetched and is pushed now is nobody's cache any more, and no purge from before takes it. */
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest; cached: boolean },
@@ -53,9 +53,9 @@ export async function putManifest(
   const weight = weightOf(parsed, m.body.length);
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached)
+      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached, pushed_turn)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
-              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${contentOf(parsed, m.body.length)}, ${m.pushedBy}, kernel.now(), ${m.cached})
+              ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${contentOf(parsed, m.body.length)}, ${m.pushedBy}, kernel.now(), ${m.cached}, nextval('registry.turn'))
       on conflict (repository_id, digest) do nothing
       returning id`;
     if (fresh) {
@@ -63,11 +63,11 @@ export async function putManifest(
       return { ...fresh, fresh: true, mediaType: parsed.mediaType, weight };
     }
     const known = await row(tx, KnownRow)`
-      select m.id, m.media_type, ${isFetched} as fetched from registry.manifest m
-       where m.repository_id = ${m.repositoryId} and m.digest = ${m.digest} for no key update`;
+      update registry.manifest m
+         set pushed_turn = nextval('registry.turn'), cached = m.cached and ${m.cached},
+             pushed_by = case when ${isFetched} and not ${m.cached} then ${m.pushedBy} else m.pushed_by end
+       where m.repository_id = ${m.repositoryId} and m.digest = ${m.digest} returning m.id, m.media_type`;
     if (!known) continue; // deleted this moment
-    if (known.fetched && !m.cached)
-      await run(tx)`update registry.manifest set cached = false, pushed_by = ${m.pushedBy} where id = ${known.id}`;
     return { id: known.id, fresh: false, mediaType: known.media_type, weight };
   }
 }

@@ -58,11 +58,15 @@ export async function lockUnlessKept(tx: Tx, repositoryId: number, digest: strin
   return !kept!.yes;
 }
 
-/** Whether the repository has the image that a manifest refers to. */
-export const isAttached = async (tx: Tx, repositoryId: number, digest: string) =>
+/** Whether the repository has the image that a manifest refers to, or somebody has pushed the manifest since this turn. Sure once it is
+ *  locked. */
+export const isWanted = async (tx: Tx, repositoryId: number, digest: string, turn: number) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
-    select exists (select from registry.manifest m join registry.manifest s on s.repository_id = m.repository_id and s.digest = m.subject
-                    where m.repository_id = ${repositoryId} and m.digest = ${digest}) as yes`)!.yes;
+    select exists (select from registry.manifest m
+                    where m.repository_id = ${repositoryId} and m.digest = ${digest}
+                      and (m.pushed_turn > ${turn}
+                        or exists (select from registry.manifest s where s.repository_id = m.repository_id and s.digest = m.subject))) as yes`)!
+    .yes;
 
 const TaggedRow = Type.Object({
   name: Type.String(),
@@ -71,10 +75,12 @@ const TaggedRow = Type.Object({
   listedSubjects: Type.Array(Type.String()),
 });
 
-/** The tags that may attach something to this image, by their names; rules/attachments.ts says which of them do. */
-export const tagsNaming = (tx: Tx, repositoryId: number, image: string) => rows(tx, TaggedRow)`
+/** The tags that may attach something to this image, by their names, of what nobody has pushed since this turn; rules/attachments.ts
+ *  says which of them do. */
+export const tagsNaming = (tx: Tx, repositoryId: number, image: string, turn: number) => rows(tx, TaggedRow)`
     select t.name, m.digest, m.media_type as "mediaType", ${listedSubjects} as "listedSubjects" from registry.tag t join registry.manifest m on m.id = t.manifest_id
-     where t.repository_id = ${repositoryId} and t.name = any(${attachingTags(image)}::text[]) order by t.name`;
+     where t.repository_id = ${repositoryId} and t.name = any(${attachingTags(image)}::text[])
+       and (m.pushed_turn is null or m.pushed_turn <= ${turn}) order by t.name`;
 
 const digestsIn = (found: { digest: string }[]) => found.map((m) => m.digest);
 

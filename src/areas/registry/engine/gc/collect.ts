@@ -17,22 +17,35 @@ import type { Engine } from '../settings.ts';
 //             it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
 // A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
 
-/** Works off what is due. Returns how many entries that were. */
+/** After each portion of a purge so many entries of the queue have their turn: a purge of very many images, which may take minutes, keeps
+ *  nobody else from getting their room back. */
+const reviewedBetween = 20;
+
+/** Works off what is due, and what purges have left, in turns. Returns how many entries that were. */
 export async function collect(engine: Engine, signal: AbortSignal, log: Logger, most = Number.POSITIVE_INFINITY): Promise<number> {
+  const { db, caches } = engine.app;
   let worked = 0;
-  // First what was purged: that may leave layers behind.
+  let lastOrg: string | null = null;
   while (worked < most && !signal.aborted) {
-    const purged = await engine.app.db.write((tx) => purgeDoomed(tx, engine.app.caches));
-    if (purged === 0) break;
-    worked += purged;
-  }
-  while (worked < most && !signal.aborted) {
-    const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
-    if (!step) break;
-    worked++;
-    if (step.remove) await removeObject(engine, step.entry, step.remove, log);
+    const purged: Awaited<ReturnType<typeof purgeDoomed>> = await db.write((tx) => purgeDoomed(tx, caches, lastOrg));
+    const reviewed = await reviewSome(engine, signal, log, Math.min(reviewedBetween, most - worked));
+    if (!purged && reviewed === 0) break;
+    worked += (purged?.looked ?? 0) + reviewed;
+    lastOrg = purged?.org ?? null;
   }
   return worked;
+}
+
+/** Returns how many there were, up to `most`. */
+async function reviewSome(engine: Engine, signal: AbortSignal, log: Logger, most: number): Promise<number> {
+  let reviewed = 0;
+  while (reviewed < most && !signal.aborted) {
+    const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
+    if (!step) break;
+    reviewed++;
+    if (step.remove) await removeObject(engine, step.entry, step.remove, log);
+  }
+  return reviewed;
 }
 
 interface Step {

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { collect } from '../../engine/gc/collect.ts';
+import { purgeManifest } from '../../engine/purge.ts';
+import { leavingAtOnce } from '../../engine/removal.ts';
+import { repositoryByName } from '../../store/repositories.ts';
+import { type Image, imageOf, indexOf, pushImage, putManifest, registryServer, someBytes, type TestRegistry } from '../registry-server.ts';
+
+const { signal } = new AbortController();
+
+const purge = ({ app }: TestRegistry, image: Image) =>
+  app.db.write(async (tx) => purgeManifest(tx, app.caches, (await repositoryByName(tx, 'reg_acme', 'app'))!, image.digest, leavingAtOnce));
+
+async function missingOf({ send }: TestRegistry, images: Image[]) {
+  let missing = 0;
+  for (const { digest } of images) if ((await send('HEAD', `/v2/acme/app/manifests/${digest}`)).status === 404) missing++;
+  return missing;
+}
+
+async function pushAll({ send }: TestRegistry, images: Image[]) {
+  for (const image of images) await pushImage(send, 'acme/app', image.digest, image);
+}
+
+test('what is pushed after a purge stays, also while the purge goes on', async (t) => {
+  const server = await registryServer(t);
+  const { send, app, engine } = server;
+  const children = Array.from({ length: 30 }, () => imageOf([someBytes(10)]));
+  const index = indexOf(children);
+  await pushAll(server, children);
+  assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
+  assert.equal((await purge(server, index)).waiting, 10);
+
+  // As every client does: what the index lists comes first, and garbage collection comes by before the index does.
+  await pushAll(server, children);
+  await collect(engine, signal, app.log);
+  assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
+  assert.equal(await missingOf(server, children), 0);
+
+  // The next purge is after those pushes.
+  await purge(server, index);
+  await collect(engine, signal, app.log);
+  assert.equal(await missingOf(server, children), 30);
+});
+
+test('what is listed at the second level stays as well, when it is pushed after the purge', async (t) => {
+  const server = await registryServer(t);
+  const { send, app, engine } = server;
+  const leaves = Array.from({ length: 25 }, () => imageOf([someBytes(10)]));
+  const inner = leaves.map((leaf) => indexOf([leaf]));
+  const outer = indexOf(inner);
+  await pushAll(server, [...leaves, ...inner]);
+  assert.equal((await putManifest(send, 'acme/app', 'v1', outer)).status, 201);
+  assert.ok((await purge(server, outer)).waiting > 0);
+  await pushAll(server, leaves);
+  await collect(engine, signal, app.log);
+  assert.equal(await missingOf(server, leaves), 0);
+  assert.equal(await missingOf(server, inner), 25);
+});
+
+test('a signature that is pushed after the purge of its image keeps its tag', async (t) => {
+  const server = await registryServer(t);
+  const { send, app, engine } = server;
+  const children = Array.from({ length: 30 }, () => imageOf([someBytes(10)]));
+  const index = indexOf(children);
+  await pushAll(server, children);
+  assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
+  await purge(server, index);
+  const left = children.find(({ digest }) => digest === [...children.map((c) => c.digest)].sort()[0])!;
+  const signature = imageOf([someBytes(20)]);
+  const tag = `${left.digest.replace(':', '-')}.sig`;
+  await pushImage(send, 'acme/app', tag, signature);
+  await collect(engine, signal, app.log);
+  assert.equal(await missingOf(server, [left]), 1);
+  assert.equal((await send('HEAD', `/v2/acme/app/manifests/${tag}`)).status, 200);
+});
