@@ -52,7 +52,8 @@ test('a scrape that nobody reads is ended after a minute, and the process goes o
     })(),
   );
   assert.equal(scrapes.get('org'), 1);
-  const closed = once(stream, 'close').catch((error: Error) => error);
+  // Not by `once` of node:events, which would listen for errors.
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
   t.mock.timers.tick(60_000);
   await closed;
   assert.equal(stream.destroyed, true);
