@@ -52,6 +52,8 @@ export type TcpTarget = Static<typeof TcpTarget>;
 
 const common = {
   id: Type.String(),
+  /** Whose it is, without saying who: tenants take turns at a host that many of them check. Servers of an earlier release do not tell. */
+  tenant: Type.Optional(Type.String()),
   epoch: Type.Integer(),
   intervalSeconds: Type.Integer(),
   timeoutMs: Type.Integer(),

@@ -20,6 +20,9 @@ export async function openScrape(scrapes: Scrapes, org: string, gather: () => Pr
       () => stream.destroy(new Error(`the scraper did not read what it asked for within ${mostSeconds} s`)),
       mostSeconds * 1_000,
     ).unref();
+    // Whoever reads it hears of an error by itself. If nobody does, since the scraper had left before there was anything to read, an
+    // error without a listener would end the process.
+    stream.on('error', () => {});
     return stream.once('close', () => {
       clearTimeout(late);
       release();

@@ -9,6 +9,7 @@ export const newestRevision = async (tx: Tx): Promise<number> =>
 
 const AssignmentRow = Type.Object({
   id: Type.String(),
+  org_id: Type.String(),
   /** False: deleted, disabled, or not this vantage's. */
   ours: Type.Boolean(),
   kind: Type.Union([Type.Literal('http'), Type.Literal('tcp')]),
@@ -27,14 +28,14 @@ export type AssignmentRow = Static<typeof AssignmentRow>;
 
 /** What changed for a vantage after a revision. */
 export const changedSince = (tx: Tx, vantage: string, revision: number) => rows(tx, AssignmentRow)`
-  select m.id, m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) as ours, m.kind, m.target, m.sealed, m.revision,
+  select m.id, m.org_id, m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) as ours, m.kind, m.target, m.sealed, m.revision,
          m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations, coalesce(s.fail_streak, 0) as fail_streak, coalesce(s.pass_streak, 0) as pass_streak,
          coalesce(s.verdict, 'unknown') as verdict
     from uptime.monitor m left join uptime.vantage_state s on s.monitor_id = m.id and s.vantage = ${vantage}
    where m.revision > ${revision} order by m.id`;
 
 export const allOf = (tx: Tx, vantage: string) => rows(tx, AssignmentRow)`
-  select m.id, true as ours, m.kind, m.target, m.sealed, m.revision, m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations,
+  select m.id, m.org_id, true as ours, m.kind, m.target, m.sealed, m.revision, m.epoch, m.interval_seconds, m.timeout_ms, m.confirmations,
          coalesce(s.fail_streak, 0) as fail_streak, coalesce(s.pass_streak, 0) as pass_streak, coalesce(s.verdict, 'unknown') as verdict
     from uptime.monitor m left join uptime.vantage_state s on s.monitor_id = m.id and s.vantage = ${vantage}
    where m.deleted_at is null and m.enabled and ${vantage} = any(m.vantages) order by m.id`;

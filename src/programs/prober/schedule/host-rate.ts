@@ -1,4 +1,5 @@
 import { type Assignment, checksASecond } from '../../../protocols/agent.ts';
+import { TimeQueue } from './queue.ts';
 
 /** Checks of one host and port start at least so far apart. */
 const apartMs = 1_000 / checksASecond;
@@ -16,21 +17,67 @@ export const placeOf = (assignment: Assignment): string => {
   return `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
 };
 
-export class HostRate {
-  private readonly free = new Map<string, number>();
+interface Place<W extends { readonly at: number }> {
+  /** When the next check may start. */
+  freeAt: number;
+  /** Who waits for a turn, by tenant, in the order in which tenants get theirs; of one tenant, whoever must give up first comes first. */
+  readonly tenants: Map<string, TimeQueue<W>>;
+}
+
+/**
+ * The turns of each host and port. Nobody books one ahead: whoever is due waits, and the tenants who wait get a turn each, one after the
+ * other, so that one with thousands of monitors of a host does not keep another's few from being checked. `at` is when one gives up.
+ */
+export class HostRate<W extends { readonly at: number }> {
+  private readonly places = new Map<string, Place<W>>();
   private sweepAt = 1024;
 
-  /** When the next check of this place may start, and then it must; null if that is past `latest`, which takes nobody's turn. */
-  turn(place: string, now: number, latest: number): number | null {
-    const at = Math.max(now, this.free.get(place) ?? now);
-    if (at > latest) return null;
-    this.free.set(place, at + apartMs);
-    if (this.free.size > this.sweepAt) this.sweep(now);
-    return at;
+  /** True: it starts now. False: another one has just started, or others wait. */
+  take(name: string, now: number): boolean {
+    const place = this.places.get(name);
+    if (place && (place.freeAt > now || place.tenants.size > 0)) return false;
+    this.start(name, now);
+    return true;
+  }
+
+  /** Notes that a check of this place starts now. */
+  start(name: string, now: number): void {
+    const place = this.places.get(name);
+    if (place) place.freeAt = now + apartMs;
+    else this.places.set(name, { freeAt: now + apartMs, tenants: new Map() });
+    if (this.places.size > this.sweepAt) this.sweep(now);
+  }
+
+  /** Waits, after `take` said no. True: it is the first to wait there, so somebody must call `next` from `freeAt` on. */
+  wait(name: string, tenant: string, who: W): boolean {
+    const { tenants } = this.places.get(name)!;
+    const isFirst = tenants.size === 0;
+    const queue = tenants.get(tenant) ?? new TimeQueue<W>();
+    queue.push(who);
+    tenants.set(tenant, queue);
+    return isFirst;
+  }
+
+  /** Whose turn it is; its tenant is the last to get another one. */
+  next(name: string): W | undefined {
+    const tenants = this.places.get(name)?.tenants;
+    const [first] = tenants ?? [];
+    if (!tenants || !first) return undefined;
+    const [tenant, queue] = first;
+    const who = queue.shift();
+    tenants.delete(tenant);
+    if (queue.size > 0) tenants.set(tenant, queue);
+    return who;
+  }
+
+  /** When the next turn is; undefined: nobody waits for it. */
+  nextAt(name: string): number | undefined {
+    const place = this.places.get(name);
+    return place && place.tenants.size > 0 ? place.freeAt : undefined;
   }
 
   private sweep(now: number) {
-    for (const [place, free] of this.free) if (free <= now) this.free.delete(place);
-    this.sweepAt = Math.max(1024, this.free.size * 2);
+    for (const [name, { freeAt, tenants }] of this.places) if (freeAt <= now && tenants.size === 0) this.places.delete(name);
+    this.sweepAt = Math.max(1024, this.places.size * 2);
   }
 }

@@ -51,15 +51,27 @@ interface Due {
   readonly dueAt: number;
   readonly watched: Watched;
   readonly version: number;
-  /** Its turn with the host has been taken already. */
+  /** It has waited for its turn with the host, and has it now. */
   readonly hasTurn: boolean;
+}
+
+/** The next turn of a host and port, while somebody waits for it. */
+interface Turn {
+  readonly at: number;
+  readonly place: string;
+}
+
+/** Waits for a turn, until `at`. */
+interface Waiting {
+  readonly at: number;
+  readonly due: Due;
 }
 
 /** Everything that a wheel knows while it turns. */
 interface Turning extends WheelOptions {
   readonly all: Map<string, Watched>;
-  readonly queue: TimeQueue<Due>;
-  readonly hosts: HostRate;
+  readonly queue: TimeQueue<Due | Turn>;
+  readonly hosts: HostRate<Waiting>;
   /** Due, but as many checks run as may. */
   readonly waiting: Due[];
   readonly running: Set<Promise<void>>;
@@ -71,8 +83,8 @@ export function makeWheel(options: WheelOptions): Wheel {
   const wheel: Turning = {
     ...options,
     all: new Map(),
-    queue: new TimeQueue<Due>(),
-    hosts: new HostRate(),
+    queue: new TimeQueue<Due | Turn>(),
+    hosts: new HostRate<Waiting>(),
     waiting: [],
     running: new Set(),
     timer: undefined,
@@ -213,7 +225,8 @@ function tick(wheel: Turning) {
     // A timer may be a moment early.
     if (next === undefined || next.at > clock.now() + 0.5) break;
     queue.shift();
-    if (isCurrent(next)) begin(wheel, next);
+    if ('place' in next) giveTurn(wheel, next.place);
+    else if (isCurrent(next)) begin(wheel, next);
     else started--;
   }
   arm(wheel);
@@ -229,11 +242,7 @@ function begin(wheel: Turning, due: Due) {
   if (watched.isRunning) return miss(wheel, watched, dueAt, watched.isHeld ? 'host_rate' : 'still_running');
   if (now > latest) return miss(wheel, watched, dueAt, 'overloaded');
   if (wheel.running.size >= mostAtOnce) return void wheel.waiting.push(due);
-  if (!due.hasTurn) {
-    const turn = wheel.hosts.turn(watched.place, now, latest);
-    if (turn === null) return miss(wheel, watched, dueAt, 'host_rate');
-    if (turn > now) return wheel.queue.push({ ...due, at: turn, hasTurn: true });
-  }
+  if (!due.hasTurn && !wheel.hosts.take(watched.place, now)) return waitForTurn(wheel, due, latest);
   wheel.onStart?.(now - dueAt);
   moveOn(wheel, watched, dueAt);
   watched.isRunning = true;
@@ -244,6 +253,33 @@ function begin(wheel: Turning, due: Due) {
     beginWaiting(wheel);
   });
   wheel.running.add(check);
+}
+
+function waitForTurn({ hosts, queue }: Turning, due: Due, latest: number) {
+  const { place, assignment } = due.watched;
+  // Servers of the release before do not say whose it is: all that they assign take turns as one.
+  if (hosts.wait(place, assignment.tenant ?? '', { at: latest, due })) queue.push({ at: hosts.nextAt(place)!, place });
+}
+
+/** To the next who waits for it. Those who have waited for too long, or are gone, take no turn; some of them at a time. */
+function giveTurn(wheel: Turning, place: string) {
+  const { hosts, queue, clock } = wheel;
+  const now = clock.now();
+  for (let passed = 0; passed < mostInARow; passed++) {
+    const next = hosts.next(place);
+    if (next === undefined) break;
+    const { due, at } = next;
+    if (!isCurrent(due)) continue;
+    if (now > at) {
+      miss(wheel, due.watched, due.dueAt, 'host_rate');
+      continue;
+    }
+    hosts.start(place, now);
+    begin(wheel, { ...due, hasTurn: true });
+    break;
+  }
+  const nextAt = hosts.nextAt(place);
+  if (nextAt !== undefined) queue.push({ at: Math.max(now, nextAt), place });
 }
 
 function beginWaiting(wheel: Turning) {

@@ -1,5 +1,6 @@
 import { escaped } from '../../../../kernel/http/html.ts';
 import { type BoardIncident, type BoardMaintenance, type BoardUpdate, isEndUntold } from '../../rules/board.ts';
+import { withoutEnding } from './ending.ts';
 import { linked } from './linked.ts';
 import { between, type Clock, incidentWords, maintenanceWords } from './words.ts';
 
@@ -26,16 +27,17 @@ export const wholeIncident = (i: BoardIncident, clock: Clock, more = ''): string
 
 const shortBody = 400;
 
+const isSpace = (character: string) => character.trim() === '';
+const withoutHalfWord = (text: string) =>
+  withoutEnding(
+    withoutEnding(text, (c) => !isSpace(c)),
+    isSpace,
+  ) || text;
+
 /** Its newest word, cut when it is long, and where to read on. */
 export function shortIncident(i: BoardIncident, clock: Clock, slug: string): string {
   const [newest] = i.updates;
-  const body =
-    newest!.body.length > shortBody
-      ? `${newest!.body
-          .slice(0, shortBody)
-          .toWellFormed()
-          .replace(/\s+\S*$/, '')} …`
-      : newest!.body;
+  const body = newest!.body.length > shortBody ? `${withoutHalfWord(newest!.body.slice(0, shortBody).toWellFormed())} …` : newest!.body;
   const more = i.updateCount > 1 ? `All ${i.updateCount} updates` : 'The whole update';
   return `<article class="${isOver(i) ? 'past' : 'card open'}" id="${i.id}"><h3>${escaped(i.title)}</h3>${facts(i, clock)}<ol class="log">${ended(i, clock)}${update({ ...newest!, body }, clock)}</ol><p><a href="${slug}/history#${i.id}">${more}<span class="hid"> on ${escaped(i.title)}</span></a></p></article>`;
 }

@@ -1,15 +1,18 @@
 import { escaped } from '../../../../kernel/http/html.ts';
+import { withoutEnding } from './ending.ts';
 
 const address = /\bhttps?:\/\/[^\s<>"'`\\]+/gi;
 /** These end a sentence more often than an address. */
-const ending = /[.,;:!?)\]}…]+$/;
+const endings = new Set('.,;:!?)]}…');
+/** RFC 1035, 2.3.4: a longer one is no name of the web. */
+const longestLabel = 63;
 
 /** What people wrote, as markup in which addresses are links: those of the web alone, and nothing of ours vouches for them. */
 export function linked(text: string): string {
   let made = '';
   let from = 0;
   for (const { 0: found, index } of text.matchAll(address)) {
-    const url = found.replace(ending, '');
+    const url = withoutEnding(found, (c) => endings.has(c));
     if (!isWeb(url)) continue;
     const shown = escaped(url);
     made += `${escaped(text.slice(from, index))}<a href="${shown}" rel="nofollow noopener">${shown}</a>`;
@@ -18,4 +21,10 @@ export function linked(text: string): string {
   return made + escaped(text.slice(from));
 }
 
-const isWeb = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+/** Labels are measured first: parsing one with other letters than ASCII costs the square of its length. */
+const isWeb = (url: string) => hasShortLabels(url) && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+
+function hasShortLabels(url: string): boolean {
+  const [, , host = ''] = url.split(/[/\\?#]/, 3);
+  return host.split(/[.。．｡:@]/).every((label) => label.length <= longestLabel);
+}

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Assignment, AssignmentsResponse, HttpTarget, TcpTarget } from '../../../../protocols/agent.ts';
 import type { Target } from '../../rules/hidden.ts';
@@ -36,9 +37,13 @@ export async function newsFor(
   };
 }
 
+/** The same from every server, and no name: an agent need not know whom it works for. */
+const tenantOf = (org: string): string => hash('sha256', `tenant ${org}`, 'base64url').slice(0, 16);
+
 const assignmentTo = (row: AssignmentRow, target: Target): Assignment => {
   const common = {
     id: row.id,
+    tenant: tenantOf(row.org_id),
     epoch: row.epoch,
     intervalSeconds: row.interval_seconds,
     timeoutMs: row.timeout_ms,

@@ -14,7 +14,7 @@ export function negotiateExport(server: FastifyInstance) {
     }
     const format = formatFor(request.headers.accept);
     reply.header('content-type', contentTypes[format]).header('vary', 'accept, accept-encoding');
-    const written = format === 'openmetrics' ? Readable.from(asOpenMetrics(payload), { highWaterMark: 1 }) : payload;
+    const written = format === 'openmetrics' ? openMetricsOf(payload) : payload;
     const encoding = request.headers['accept-encoding'];
     if (!takesGzip(Array.isArray(encoding) ? encoding.join() : encoding)) {
       done(null, written);
@@ -27,4 +27,10 @@ export function negotiateExport(server: FastifyInstance) {
       pipeline(written, createGzip({ level: constants.Z_BEST_SPEED }), () => {}),
     );
   });
+}
+
+/** A scraper that left before the first piece ends this one while its generator has not begun, so the one below is ended by hand. */
+function openMetricsOf(payload: Readable): Readable {
+  const written = Readable.from(asOpenMetrics(payload), { highWaterMark: 1 });
+  return written.once('close', () => payload.destroy());
 }

@@ -16,9 +16,10 @@ test('an agent that waits is told of every edit at once, and of nothing else', a
   assert.equal(all.assignments.length, 1);
   const [told] = all.assignments;
   assert.deepEqual(
-    { ...told, target: undefined },
+    { ...told, target: undefined, tenant: typeof told!.tenant },
     {
       id: first.id,
+      tenant: 'string',
       epoch: 1,
       kind: 'http',
       intervalSeconds: 60,
@@ -82,4 +83,17 @@ test('a server that stops does not wait for those who wait', async (t) => {
   await qd.stop();
   assert.ok(performance.now() - began < 5_000, `${performance.now() - began} ms`);
   assert.deepEqual((await waiting).body, { cursor: body.cursor, full: false, assignments: [], removed: [] });
+});
+
+test('an agent can tell organizations apart, and is not told which they are', async (t) => {
+  const qd = await quarterdeck(t);
+  const { agents, monitor: ours } = await watched(qd, ['tokyo']);
+  const other = await qd.organization('other');
+  const more = await monitor(qd.owner, { vantages: ['tokyo'] });
+  const theirs = await monitor(other, { vantages: ['tokyo'] });
+  const { body } = await agents[0]!.assignments();
+  const tenantOf = (id: string) => body.assignments.find((a) => a.id === id)!.tenant!;
+  assert.equal(tenantOf(ours.id), tenantOf(more.id));
+  assert.notEqual(tenantOf(ours.id), tenantOf(theirs.id));
+  assert.ok(!JSON.stringify(body).includes(qd.owner.orgId));
 });
