@@ -76,6 +76,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   const isUnsure = error instanceof Unsure;
   const goesOn = await run.db.write(async (tx) => {
     await run.fence(tx);
+    if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
     const needed = await isNeeded(tx, org, page);
     // Nobody needs it any more; whether it went out is asked a few times more, for the record.
     if (!needed && !(isUnsure && page.attempts < mostDoubts)) {
@@ -126,6 +127,7 @@ export async function retryPage(tx: Tx, org: string, pageId: string, sentence: s
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);
+  if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // as for one that was not taken
   if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });

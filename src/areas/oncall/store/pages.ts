@@ -222,11 +222,12 @@ const MadeAtRow = Type.Object({
   label: Type.String(),
   rule_index: Type.Integer(),
   state: pageState,
+  error: nullable(Type.String()),
   about: nullable(Type.String()),
 });
 /** What was made when a step fired, or as one notice, in order. */
 export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
-  select user_id, label, rule_index, state, about from oncall.page
+  select user_id, label, rule_index, state, error, about from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 
