@@ -84,7 +84,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
       else await pages.cancelPage(tx, org, page.id);
       return false;
     }
-    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence);
+    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence, seconds);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
     if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence));
     return true;

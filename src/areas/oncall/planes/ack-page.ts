@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
 import { sendPage } from '../../../kernel/http/html.ts';
-import { memberOf } from '../../../identity/store/members.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { answerPage } from '../engine/answer-page.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';

@@ -32,8 +32,7 @@ export const countNear = (
 export const isPaged = async (tx: Tx, org: string, page: { incidentId: string; userId: string }): Promise<boolean> =>
   (await run(tx)`
     select 1 from oncall.page p
-     where p.org_id = ${org} and p.incident_id = ${page.incidentId} and p.user_id = ${page.userId} and ${counts} limit 1`) >
-  0;
+     where p.org_id = ${org} and p.incident_id = ${page.incidentId} and p.user_id = ${page.userId} and ${counts} limit 1`) > 0;
 
 /** For the next page about the incident to tell. */
 export const addHeldBack = (tx: Tx, org: string, page: { incidentId: string; userId: string }, pages: number) => run(tx)`

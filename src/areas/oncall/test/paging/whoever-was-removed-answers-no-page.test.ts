@@ -26,7 +26,8 @@ test('whoever was removed from the organization answers no page: by link, key or
   assert.match(await qd.twilio.pickUp(call.sid, '2'), /no member/);
   await stillOpen();
   const inbox = `${qd.url}/api/v1/oncall/twilio/${qd.owner.orgId}/sms`;
-  for (const text of [`${code}a`, `${code}r`, 'a']) assert.match((await qd.twilio.text(inbox, qd.alice.phone, text)).reply, /no open incident/);
+  for (const text of [`${code}a`, `${code}r`, 'a'])
+    assert.match((await qd.twilio.text(inbox, qd.alice.phone, text)).reply, /no open incident/);
   await stillOpen();
   assert.ok((await detail(qd, id)).pages.every((p: { state: string }) => p.state !== 'confirmed'));
 });
