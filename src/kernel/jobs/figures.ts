@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../db/index.ts';
-import { type Lane, lanes } from './declare.ts';
+import { type Lane, lanes, type NamedJob } from './declare.ts';
 
 const LaneRow = Type.Object({ lane: Type.String(), oldest_due_seconds: Type.Number() });
 const TaskRow = Type.Object({ name: Type.String(), since_ok_seconds: Type.Union([Type.Number(), Type.Null()]), failures: Type.Integer() });
 const DeadRow = Type.Object({ dead: Type.Integer() });
 const FailingRow = Type.Object({ seconds: Type.Number() });
 
-/** For how long the oldest job of a lane has been there that has failed and is tried again. */
-export const failingFor = async (tx: Tx, lane: Lane): Promise<number> =>
+/** For how long the oldest job of a lane has been there that has failed and is tried again; `except` those that fail by what others do. */
+export const failingFor = async (tx: Tx, lane: Lane, except: NamedJob): Promise<number> =>
   (await row(tx, FailingRow)`
     select coalesce(extract(epoch from kernel.now() - min(created_at)), 0)::float8 as seconds from kernel.job
-     where lane = ${lane} and dead_at is null and attempts > 1`)!.seconds;
+     where lane = ${lane} and kind <> ${except.kind} and dead_at is null and attempts > 1`)!.seconds;
 
 /** The state of background work as the database has it, the same from whichever process it is asked. */
 export interface JobFigures {

@@ -182,12 +182,12 @@ async function react(
   { fresh, refired }: Attachment,
   target: Goal | undefined,
 ) {
-  const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing ? [{ incidentId, ...c }] : []));
+  const changed = [...changes].flatMap(([incidentId, c]) => (c.alerts || c.firing || c.begun ? [{ incidentId, ...c }] : []));
   if (!changed.length) return;
   for (const incident of await incidents.changeCounts(tx, org, changed)) {
-    const { firing, alerts: more } = changes.get(incident.id)!;
+    const { begun, alerts: more } = changes.get(incident.id)!;
     if (incident.status === 'resolved') continue;
-    if (firing > 0) {
+    if (begun > 0) {
       const titles = [
         ...(incident.id === target?.id ? fresh : []).map(({ alert }) => alert.title),
         ...refired.flatMap(({ known, alert }) => (known.incidentId === incident.id ? [alert.title] : [])),

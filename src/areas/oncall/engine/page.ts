@@ -76,14 +76,15 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   const isUnsure = error instanceof Unsure;
   const goesOn = await run.db.write(async (tx) => {
     await run.fence(tx);
+    if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
     const needed = await isNeeded(tx, org, page);
-    // Nobody needs it any more; whether it went out is asked a few times more, for the record.
-    if (!needed && !(isUnsure && page.attempts < mostDoubts)) {
+    // Once nobody needs it any more, whether it went out is asked a few times more, for the record.
+    if (isUnsure ? page.attempts >= (needed ? mostDoubts.needed : mostDoubts.unneeded) : !needed) {
       if (isUnsure) await failPage(tx, org, page.id, sentence);
       else await pages.cancelPage(tx, org, page.id);
       return false;
     }
-    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence);
+    if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence, seconds);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
     if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence));
     return true;
@@ -91,8 +92,8 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
 }
 
-/** Attempts after which nobody asks any more what became of a page that nobody needs. */
-const mostDoubts = 6;
+/** Attempts, about an hour of them while the page is needed, after which nobody asks any more what became of it: it has failed. */
+const mostDoubts = { needed: 60, unneeded: 6 };
 /** A line for the first attempt that failed for now, and then about every half hour. */
 const toldEvery = 30;
 
@@ -126,6 +127,7 @@ export async function retryPage(tx: Tx, org: string, pageId: string, sentence: s
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);
+  if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // as for one that was not taken
   if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });

@@ -41,29 +41,38 @@ export interface Sender {
   channels: Channels;
 }
 
-export async function sendPage({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent> {
+export async function sendPage(sender: Sender, org: string, page: SendingRow): Promise<Sent> {
+  const { app, db, channels } = sender;
   const { reach, means } = await findWay(db, app, org, page);
   checkWay(page, reach);
-  const record = (why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
-  try {
-    const sent = await channels[page.channel].send(toSend(app, org, page), means);
-    if (reach.provider === 'broken') await record(null);
-    return sent;
-  } catch (error) {
-    if (error instanceof PageFailed && error.accountRefused) await record(error.accountRefused);
-    throw error;
-  }
+  const sent = await noteRefusal(sender, org, channels[page.channel].send(toSend(app, org, page), means));
+  if (reach.provider === 'broken') await recordBroken(sender, org, null);
+  return sent;
 }
+
+const recordBroken = ({ db }: Sender, org: string, why: string | null) => db.write((tx) => markBroken(tx, org, why)).catch(() => {});
+
+/** Whoever previews is told when the provider refuses not the page but the account. */
+const noteRefusal = <T>(sender: Sender, org: string, asked: Promise<T>): Promise<T> =>
+  asked.catch(async (error) => {
+    if (error instanceof PageFailed && error.accountRefused) await recordBroken(sender, org, error.accountRefused);
+    throw error;
+  });
 
 /** Not known whether an earlier attempt handed it over: the provider says, or we ask again later. */
 export class Unsure extends Error {}
 
-export async function findSent({ app, db, channels }: Sender, org: string, page: SendingRow): Promise<Sent | undefined> {
+/** Throws PageFailed when it will never be known: nobody is kept waiting for that. */
+export async function findSent(sender: Sender, org: string, page: SendingRow): Promise<Sent | undefined> {
+  const { app, db, channels } = sender;
+  const channel = channels[page.channel];
+  if (!channel.find) return undefined;
   try {
     const { reach, means } = await findWay(db, app, org, page);
     checkWay(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
-    return await channels[page.channel].find(toSend(app, org, page), means);
+    return await noteRefusal(sender, org, channel.find(toSend(app, org, page), means));
   } catch (error) {
+    if (error instanceof PageFailed && error.permanent) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new Unsure(`it is not known whether an earlier attempt went out: ${why}`, { cause: error });
   }

@@ -30,8 +30,9 @@ const mostLagSeconds = 60;
 
 /** Tells the operator's watcher that pages go out in time; when they do not, it hears nothing, and we return how late they are. */
 export async function beatHeart(db: Db, url: string, signal: AbortSignal): Promise<(Lag & { failing: number }) | undefined> {
-  // Also what fails before it becomes a page: alerts of monitors that are not taken.
-  const late = await db.read(async (tx) => ({ ...(await lag(tx)), failing: await failingFor(tx, 'page') }));
+  // Also what fails before it becomes a page: alerts of monitors that are not taken. A page that its own provider or relay refuses for
+  // now is no lag of ours: each refusal moves the time at which it is due, and by that time it is late or not.
+  const late = await db.read(async (tx) => ({ ...(await lag(tx)), failing: await failingFor(tx, 'page', pageJob) }));
   if (Math.max(late.escalation, late.page, late.failing) > mostLagSeconds) return late;
   await tellHeartbeat(url, signal);
   return undefined;

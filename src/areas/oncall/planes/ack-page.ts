@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
 import { sendPage } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
-import { confirmPage } from '../engine/page-reports.ts';
+import { answerPage } from '../engine/answer-page.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';
-import { acknowledge } from '../engine/settle.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
 import { ackView } from '../views/ack-page.ts';
@@ -17,6 +17,7 @@ export function ackPage(server: FastifyInstance, app: App) {
     const found = await incidentOf(app, request.params.link);
     if (!found) return unknown(reply);
     const { org, incident, page } = found;
+    if (!found.isMember) return refuseStranger(reply);
     const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
     return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
   });
@@ -25,10 +26,8 @@ export function ackPage(server: FastifyInstance, app: App) {
     const found = await incidentOf(app, request.params.link);
     if (!found) return unknown(reply);
     const { org, page: paged, incident } = found;
-    const settled = await app.db.write(async (tx) => {
-      await confirmPage(tx, org, paged.id);
-      return acknowledge(tx, org, incident.id, { kind: 'user', id: paged.user_id, label: paged.label });
-    });
+    const settled = await app.db.write((tx) => answerPage(tx, org, paged, 'acknowledge'));
+    if (settled === 'stranger') return refuseStranger(reply);
     const words =
       settled?.is === 'acknowledged'
         ? 'Acknowledged. Nobody else will be paged.'
@@ -43,9 +42,12 @@ async function incidentOf(app: App, link: string) {
   return app.db.read(async (tx) => {
     const paged = await pageById(tx, named.org, named.pageId);
     const incident = paged && (await incidentById(tx, named.org, paged.incident_id));
-    return incident && { org: named.org, page: paged, incident };
+    return incident && { org: named.org, page: paged, incident, isMember: Boolean(await memberOf(tx, named.org, paged.user_id)) };
   });
 }
 
 const unknown = (reply: FastifyReply) =>
   sendPage(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');
+
+const refuseStranger = (reply: FastifyReply) =>
+  sendPage(reply, 403, 'Not yours any more', '<p>Whoever this link was sent to is no member of the organization any more.</p>');

@@ -74,8 +74,10 @@ const isOver = ({ startsAt }: { startsAt: string }, { startsAt: named, endsAt, i
 export interface CountChange {
   /** Occurrences. */
   alerts: number;
-  /** Fingerprints of which something fires. */
+  /** Fingerprints of which something fires: those that began less those that ended. */
   firing: number;
+  /** Fingerprints that began to fire, whatever ended beside them. */
+  begun: number;
 }
 
 /**
@@ -106,8 +108,9 @@ export function countChanges(
   for (const { known: k } of refired) at(k.incidentId, k.fingerprint).after++;
   for (const { fingerprint } of inserted) at(targetId!, fingerprint).after++;
   for (const { incidentId, before, after } of firing.values()) {
-    const change = changes.get(incidentId) ?? { alerts: 0, firing: 0 };
+    const change = changes.get(incidentId) ?? { alerts: 0, firing: 0, begun: 0 };
     change.firing += Number(after > 0) - Number(before > 0);
+    change.begun += Number(after > 0 && before === 0);
     changes.set(incidentId, change);
   }
   if (inserted.length) changes.get(targetId!)!.alerts += inserted.length;

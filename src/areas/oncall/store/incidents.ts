@@ -206,11 +206,15 @@ export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx,
   select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Walks whose step, or reminder, should have come a while ago. */
-export const overdueWalks = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
-  (select org_id, id from oncall.incident
-    where walk_state = 'walking' and next_at < kernel.now() - make_interval(secs => ${seconds}) order by next_at limit 1000)
-  union all
-  (select org_id, id from oncall.incident
-    where walk_state = 'acknowledged' and next_at is not null and next_at < kernel.now() - make_interval(secs => ${seconds})
-    order by next_at limit 1000)`;
+/** Walks whose step, or reminder, should have come a while ago. Every organization has its share of them: the oldest of each first. */
+export const overdueWalks = (tx: Tx, seconds: number) => {
+  const late = sql`next_at < (select kernel.now()) - make_interval(secs => ${seconds})`;
+  return rows(tx, OverdueRow)`
+    select org_id, id
+      from (select org_id, id, row_number() over (partition by org_id order by next_at) as n
+              from ((select org_id, id, next_at from oncall.incident where walk_state = 'walking' and ${late} order by next_at limit 100000)
+                    union all
+                    (select org_id, id, next_at from oncall.incident where walk_state = 'acknowledged' and next_at is not null and ${late}
+                      order by next_at limit 100000)) due) ranked
+     order by n limit 1000`;
+};

@@ -1,6 +1,10 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 import { minuteMs, mostOfIncident, mostOfPerson, type Near } from '../rules/page-limits.ts';
+
+/** It went out, or has its first attempt before it. One that waits for another attempt reaches nobody, and must not keep back one that would. */
+const counts = sql`p.state not in ('failed', 'canceled') and (p.state not in ('queued', 'sending') or p.error is null)`;
 
 const NearRow = Type.Object({ ofIncident: Type.Integer(), ofPerson: Type.Integer() });
 
@@ -14,22 +18,21 @@ export const countNear = (
 ): Promise<Near[]> => rows(tx, NearRow)`
   select (select count(*) from (select from oncall.page p
                                  where p.org_id = ${org} and p.user_id = ${page.userId} and p.incident_id = ${page.incidentId}
-                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and p.state not in ('failed', 'canceled')
+                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and ${counts}
                                  limit ${mostOfIncident}) a)::int as "ofIncident",
          (select count(*) from (select from oncall.page p
                                  where p.org_id = ${org} and p.user_id = ${page.userId}
-                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and p.state not in ('failed', 'canceled')
+                                   and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and ${counts}
                                  limit ${mostOfPerson}) b)::int as "ofPerson"
     from (select ${firedAt}::timestamptz + make_interval(secs => d.delay) as at, make_interval(secs => ${minuteMs / 1000}) as minute, d.n
             from unnest(${delays}::float8[]) with ordinality as d(delay, n)) w
    order by w.n`;
 
-/** Whether the person has a page about the incident that went out or still will. */
+/** Whether the person has a page about the incident that went out or is about to. */
 export const isPaged = async (tx: Tx, org: string, page: { incidentId: string; userId: string }): Promise<boolean> =>
   (await run(tx)`
-    select 1 from oncall.page
-     where org_id = ${org} and incident_id = ${page.incidentId} and user_id = ${page.userId} and state not in ('failed', 'canceled') limit 1`) >
-  0;
+    select 1 from oncall.page p
+     where p.org_id = ${org} and p.incident_id = ${page.incidentId} and p.user_id = ${page.userId} and ${counts} limit 1`) > 0;
 
 /** For the next page about the incident to tell. */
 export const addHeldBack = (tx: Tx, org: string, page: { incidentId: string; userId: string }, pages: number) => run(tx)`

@@ -165,8 +165,9 @@ export const requeue = (tx: Tx, org: string, id: string, error: string, delaySec
    where org_id = ${org} and id = ${id} and state in ('sending', 'sent')`;
 
 /** Not known whether it left: it stays `sending`, so that the next attempt asks the provider again. */
-export const recordDoubt = (tx: Tx, org: string, id: string, error: string) => run(tx)`
-  update oncall.page set error = ${error} where org_id = ${org} and id = ${id} and state = 'sending'`;
+export const recordDoubt = (tx: Tx, org: string, id: string, error: string, delaySeconds: number) => run(tx)`
+  update oncall.page set error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
+   where org_id = ${org} and id = ${id} and state = 'sending'`;
 
 export const recordFailed = async (tx: Tx, org: string, id: string, error: string): Promise<boolean> =>
   (await run(tx)`
@@ -222,11 +223,12 @@ const MadeAtRow = Type.Object({
   label: Type.String(),
   rule_index: Type.Integer(),
   state: pageState,
+  error: nullable(Type.String()),
   about: nullable(Type.String()),
 });
 /** What was made when a step fired, or as one notice, in order. */
 export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
-  select user_id, label, rule_index, state, about from oncall.page
+  select user_id, label, rule_index, state, error, about from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 
@@ -239,6 +241,11 @@ export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
+/** Every organization has its share of them, so that none hides another's: the oldest of each first. */
 export const overduePages = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
-  select org_id, id from oncall.page
-   where state in ('queued', 'sending') and due_at < kernel.now() - make_interval(secs => ${seconds}) order by due_at limit 1000`;
+  select org_id, id
+    from (select org_id, id, row_number() over (partition by org_id order by due_at) as n
+            from (select org_id, id, due_at from oncall.page
+                   where state in ('queued', 'sending') and due_at < (select kernel.now()) - make_interval(secs => ${seconds})
+                   order by due_at limit 100000) due) ranked
+   order by n limit 1000`;

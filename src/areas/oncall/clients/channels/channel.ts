@@ -72,6 +72,6 @@ export const furtherWords = ({ heldBack, about }: Pick<PageToSend, 'heldBack' | 
 export interface Channel {
   /** Hands one page over; throws PageFailed. */
   send(page: PageToSend, means: Means): Promise<Sent>;
-  /** Whether an earlier attempt handed it over: asked before it is sent again, since its answer may have been lost. */
-  find(page: PageToSend, means: Means): Promise<Sent | undefined>;
+  /** Whether an earlier attempt handed it over: asked before it is sent again, since its answer may have been lost; throws PageFailed. Absent: it cannot be asked. */
+  find?(page: PageToSend, means: Means): Promise<Sent | undefined>;
 }

@@ -20,5 +20,4 @@ export const makeEmail = (mail: Mail): Channel => ({
       throw error;
     }
   },
-  find: async () => undefined,
 });

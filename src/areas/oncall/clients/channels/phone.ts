@@ -23,3 +23,9 @@ export async function handOver(
     throw asFailure(error);
   }
 }
+
+/** What the provider knows of earlier attempts, or what its refusal means for the page. */
+export const look = <T>(asked: Promise<T>): Promise<T> =>
+  asked.catch((error) => {
+    throw asFailure(error);
+  });

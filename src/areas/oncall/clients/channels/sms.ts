@@ -1,6 +1,6 @@
 import { messagesTo, sendMessage } from '../twilio/client.ts';
 import { type Channel, furtherWords, type PageToSend } from './channel.ts';
-import { accountOf, handOver } from './phone.ts';
+import { accountOf, handOver, look } from './phone.ts';
 
 /** Reply codes stand in every message: they say which incident is meant, and by them we find it again at the provider. */
 const replyWords = (page: PageToSend) => `Reply ${page.code}a to acknowledge, ${page.code}r to resolve.`;
@@ -22,7 +22,7 @@ export const makeSms = (publicUrl: () => string): Channel => ({
   },
   find: async (page, means) => {
     const account = accountOf(means);
-    const sent = await messagesTo(account, page.address, account.fromNumber, page.sendingAt);
+    const sent = await look(messagesTo(account, page.address, account.fromNumber, page.sendingAt));
     const found = sent.find((m) => m.body?.includes(replyWords(page)) && !['failed', 'undelivered', 'canceled'].includes(m.status));
     return found && { providerId: found.sid, state: found.status === 'delivered' ? 'delivered' : 'sent' };
   },

@@ -2,7 +2,7 @@ import { callbackUrl } from '../../rules/callback-url.ts';
 import { announce } from '../../rules/twiml.ts';
 import { callsTo, startCall } from '../twilio/client.ts';
 import { type Channel, furtherWords } from './channel.ts';
-import { accountOf, handOver } from './phone.ts';
+import { accountOf, handOver, look } from './phone.ts';
 
 /** The provider's clock and ours may differ a little. */
 const skewMs = 10_000;
@@ -20,7 +20,7 @@ export const makeVoice = (publicUrl: () => string): Channel => ({
   find: async (page, means) => {
     const account = accountOf(means);
     const since = Date.parse(page.sendingAt) - skewMs;
-    const all = await callsTo(account, page.address, account.fromNumber, page.sendingAt);
+    const all = await look(callsTo(account, page.address, account.fromNumber, page.sendingAt));
     const calls = all.filter((c) => Date.parse(c.date_created) >= since);
     const claimed = await means.claimed(calls.map((c) => c.sid));
     const found = calls.find((c) => !claimed.has(c.sid) && c.status !== 'failed');

@@ -16,10 +16,20 @@ const placeOf = (incident: IncidentRow) => ({
   notice: incident.status === 'acknowledged' ? incident.notices : 0,
 });
 
-/** Who was paged in vain: every page made there has failed or was canceled, and there was one. Undefined while one may still reach somebody. */
-export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<string | undefined> {
+export interface Unreached {
+  userId: string;
+  /** Every page has failed or was canceled; else one fails for now, and none went out. */
+  isForGood: boolean;
+}
+
+/** Who was paged in vain. Undefined while one of the pages made there went out, or has its first attempt before it. */
+export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<Unreached | undefined> {
   const made = await pages.pagesAt(tx, org, placeOf(incident));
-  return made.some((p) => p.state !== 'failed' && p.state !== 'canceled') ? undefined : made.at(-1)?.user_id;
+  const alive = made.filter((p) => p.state !== 'failed' && p.state !== 'canceled');
+  const last = made.at(-1);
+  if (!last || alive.some((p) => p.state !== 'queued' && p.state !== 'sending')) return undefined;
+  const isStuck = alive.some((p) => p.error !== null);
+  return isStuck || !alive.length ? { userId: last.user_id, isForGood: !alive.length } : undefined;
 }
 
 /** A rule of theirs that was not followed, because the limits held its page back or it was not the first: now it is. False: there is none. */

@@ -18,8 +18,8 @@ export const walkOn: WalkOn = async (tx, org, id, requestId) => {
   if (incident?.status === 'acknowledged') return lookAfterAcknowledged(tx, org, incident);
   if (incident?.status !== 'open' || !incident.policy) return;
   const unreached = incident.step_given_up ? undefined : await findUnreached(tx, org, incident);
-  const handsOn = unreached !== undefined && !(await followNextRule(tx, org, incident, unreached));
-  if (handsOn) await goWalk(tx, org, incident, await standingAgain(tx, org, incident), requestId);
+  const follows = unreached !== undefined && (await followNextRule(tx, org, incident, unreached.userId));
+  if (unreached?.isForGood && !follows) await goWalk(tx, org, incident, await standingAgain(tx, org, incident), requestId);
   else if (incident.walk_state === 'walking') await goWalk(tx, org, incident, standing(incident), requestId);
 };
 
@@ -56,7 +56,7 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
  */
 async function lookAfterAcknowledged(tx: Tx, org: string, incident: WalkRow): Promise<void> {
   const unreached = incident.notices ? await findUnreached(tx, org, incident) : undefined;
-  if (unreached !== undefined && !(await followNextRule(tx, org, incident, unreached)))
+  if (unreached?.isForGood && !(await followNextRule(tx, org, incident, unreached.userId)))
     return walkAgain(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
   if (!incident.next_at) return;
   let next: string | undefined = incident.next_at;

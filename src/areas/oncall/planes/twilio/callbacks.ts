@@ -1,18 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { memberOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { confirmPage, endUndelivered, markDelivered } from '../../engine/page-reports.ts';
+import { type Answered, answerPage } from '../../engine/answer-page.ts';
+import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
 import type { Signers } from '../../engine/provider.ts';
 import { heedStop } from '../../engine/settings.ts';
-import { acknowledge, resolve, type Settled } from '../../engine/settle.ts';
 import { callbackUrl } from '../../rules/callback-url.ts';
 import { callReport, messageReport } from '../../rules/provider-reports.ts';
 import { readReply } from '../../rules/sms-reply.ts';
 import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
-import { pagesTo } from '../../store/provider.ts';
+import { type PagedRow, pagesTo } from '../../store/provider.ts';
 import { isSigned } from './signature.ts';
 
 type Route = { Params: { org: string; page: string } };
@@ -71,13 +72,11 @@ async function pressed(tx: Tx, app: App, { org, page: id }: Route['Params'], dig
   if (!page || !incident) return sayAndEnd('This alert is not known any more.');
   if (digits !== '1' && digits !== '2')
     return announce({ title: incident.title, serviceName: incident.service_name }, callbackUrl(app.publicUrl(), { org, id }, 'gather'));
-  await confirmPage(tx, org, id);
-  const actor = { kind: 'user', id: page.user_id, label: page.label };
-  const settled = await (digits === '1' ? acknowledge : resolve)(tx, org, incident.id, actor);
-  return sayAndEnd(`${told(settled)} Goodbye.`);
+  return sayAndEnd(`${told(await answerPage(tx, org, page, digits === '1' ? 'acknowledge' : 'resolve'))} Goodbye.`);
 }
 
-const told = (settled: Settled | undefined): string => {
+const told = (settled: Answered): string => {
+  if (settled === 'stranger') return 'You are no member of this organization any more.';
   if (!settled) return 'This incident is not known any more.';
   if (settled.is !== 'already') return settled.is === 'acknowledged' ? 'Acknowledged.' : 'Resolved.';
   const { status, acknowledged_by, resolved_by } = settled.incident;
@@ -86,6 +85,13 @@ const told = (settled: Settled | undefined): string => {
     : `Already acknowledged by ${acknowledged_by?.label ?? 'somebody'}.`;
 };
 
+/** A phone may have had another owner, who left: what was sent to them is nobody's to answer. */
+async function pagesOfMembers(tx: Tx, org: string, paged: readonly PagedRow[]): Promise<PagedRow[]> {
+  const left = new Set<string>();
+  for (const id of new Set(paged.map((p) => p.user_id))) if (!(await memberOf(tx, org, id))) left.add(id);
+  return paged.filter((p) => !left.has(p.user_id));
+}
+
 /** Without a code the newest page is meant, unless several incidents wait: then the person must say which. */
 async function texted(tx: Tx, org: string, from: string, text: string): Promise<string | undefined> {
   const said = readReply(text);
@@ -93,7 +99,7 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
     await heedStop(tx, org, from, said.act === 'stop');
     return undefined; // the provider answers these two words itself
   }
-  const waiting = await pagesTo(tx, org, from);
+  const waiting = await pagesOfMembers(tx, org, await pagesTo(tx, org, from));
   const codes = [...new Map(waiting.map((p) => [p.incident_id, p.code])).values()];
   if (!waiting.length) return 'There is no open incident for this phone.';
   if (said.act === 'unclear') return `Not understood. Reply ${codes[0]}a to acknowledge or ${codes[0]}r to resolve.`;
@@ -101,13 +107,5 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
     return `${codes.length} incidents are open. Say which: ${codes.map((c) => `${c}${said.act === 'resolve' ? 'r' : 'a'}`).join(', ')}.`;
   const page = said.code ? waiting.find((p) => p.code === said.code) : waiting[0];
   if (!page) return `There is no open incident with the code ${said.code}.`;
-
-  await confirmPage(tx, org, page.id);
-  return told(
-    await (said.act === 'resolve' ? resolve : acknowledge)(tx, org, page.incident_id, {
-      kind: 'user',
-      id: page.user_id,
-      label: page.label,
-    }),
-  );
+  return told(await answerPage(tx, org, page, said.act));
 }

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../../../kernel/db/index.ts';
+import { failingFor } from '../../../../kernel/jobs/index.ts';
+import { pageJob } from '../../engine/page.ts';
+import { lag } from '../../store/figures.ts';
+import { overdueWalks } from '../../store/incidents.ts';
+import { overduePages } from '../../store/pages.ts';
+import { open, phoneWard } from '../phone-support.ts';
+import { made, once } from '../support.ts';
+
+test('a page that its provider neither takes nor tells of is late for nobody but its organization', async (t) => {
+  const qd = await phoneWard(t, [{ channel: 'sms', delaySeconds: 0 }]);
+  qd.twilio.fail(/Messages\.json/, ...Array.from({ length: 100 }, () => ({ status: 503 })));
+  const { id } = await open(qd);
+  for (let attempts = 1; attempts <= 6; attempts++) {
+    await once(qd.owner, id, (i) => i.pages[0]?.attempts === attempts && i.pages[0].error);
+    if (attempts < 6) await qd.clock.advance('60s');
+  }
+  // Several minutes after it was first due, in doubt since the second attempt.
+  await once(qd.owner, id, (i) => /^it is not known/.test(i.pages[0].error));
+  const late = await qd.app.db.read(async (tx) => ({ ...(await lag(tx)), failing: await failingFor(tx, 'page', pageJob) }));
+  assert.ok(Math.max(late.page, late.escalation, late.failing) <= 60, JSON.stringify(late));
+});
+
+test('what one organization has overdue does not hide what another has', async (t) => {
+  const qd = await phoneWard(t, [{ channel: 'email', delaySeconds: 86_000 }], { env: { QUARTERDECK_ROLES: 'api' } });
+  const { id } = await made(qd.owner.post('/oncall/incidents', { serviceId: qd.service.id, title: 'down' }));
+  await qd.app.db.write(async (tx) => {
+    for (const [org, minutes, most] of [
+      [qd.owner.orgId, 60, 1500],
+      ['org_other', 5, 1],
+    ] as const) {
+      if (org !== qd.owner.orgId)
+        await run(
+          tx,
+        )`insert into oncall.incident select (i).* from (select jsonb_populate_record(i, jsonb_build_object('org_id', ${org}::text)) as i from oncall.incident i where i.id = ${id}) x`;
+      await run(tx)`
+        insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, code, state, due_at)
+        select ${org}, 'page_' || n, ${id}, n, 7, 'u', 'u', 'email', 0, '0000', 'queued', kernel.now() - make_interval(mins => ${minutes})
+          from generate_series(1, ${most}::int) n`;
+    }
+    await run(tx)`
+      insert into oncall.incident select (x.i).* from (
+        select jsonb_populate_record(i, jsonb_build_object('id', 'inc_' || n, 'next_at', kernel.now() - interval '1 hour')) as i
+          from oncall.incident i, generate_series(1, 1500) n where i.org_id = ${qd.owner.orgId} and i.id = ${id}) x`;
+  });
+  await qd.clock.advance('2m');
+  const found = await qd.app.db.read(async (tx) => ({ pages: await overduePages(tx, 30), walks: await overdueWalks(tx, 30) }));
+  for (const rows of [found.pages, found.walks]) {
+    assert.equal(rows.length, 1000);
+    assert.ok(rows.some((r) => r.org_id === 'org_other'));
+  }
+});
