@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Answer, Body, Op, OpSpec, Params, Query } from '../../contract/common.ts';
+import type { App } from '../kernel/app.ts';
 import type { CtxOf } from './context.ts';
 import type { Principal } from './principal.ts';
 
@@ -16,10 +17,14 @@ export interface Operation<Own = never> {
   // Each handler is checked against its own spec where it is written; here they stand side by side.
   handle: (input: { ctx: never; params: never; query: never; body: never }, own: Own) => Promise<AnyAnswer>;
   remember?: Remember;
+  unreadable?: Unreadable;
 }
 
 /** Keeps the answer of a GET in memory, for this caller and URL, until one of the topics is dropped: 0 SQL while nothing changes. */
 export type Remember = (principal: Principal) => string[];
+
+/** Told of a body of somebody known that could not even be read, and why: for senders who do not look at answers. */
+export type Unreadable = (app: App, principal: Principal, why: string) => Promise<unknown>;
 
 export interface AnyAnswer {
   status: number;
@@ -32,7 +37,7 @@ export interface AnyAnswer {
 export const operation = <S extends OpSpec, Own = unknown>(
   spec: Op<S>,
   handle: (input: Input<S>, own: Own) => Promise<Answer<S>>,
-  options: { remember?: Remember } = {},
+  options: { remember?: Remember; unreadable?: Unreadable } = {},
 ): Operation<Own> => ({
   spec,
   handle: handle as unknown as Operation<Own>['handle'],

@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import type { AnyAnswer, Operation } from '../operation.ts';
+import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
 import { askOperation, checksOf, sendAnswer } from './ask.ts';
+import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
 /** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
@@ -25,6 +26,15 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     done();
   };
 
+  const tellOf =
+    (unreadable: Unreadable) =>
+    ({ principal, body }: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
+      const isUnread = body === undefined || body instanceof LargeBody;
+      if (principal && isUnread && error instanceof Refusal && unusable.has(error.status))
+        unreadable(app, principal, error.message).catch((err) => app.log.warn({ err }, 'what could not be read is not on record'));
+      done();
+    };
+
   for (const operation of operations) {
     const { spec } = operation;
     const checks = checksOf(spec);
@@ -35,7 +45,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       config: { away: spec.area.away, spec, bodySize: bodySizeOf(spec) },
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
-      ...(isOpen(spec) ? { onError: countRefused } : {}),
+      ...(isOpen(spec) ? { onError: countRefused } : operation.unreadable ? { onError: tellOf(operation.unreadable) } : {}),
       handler: operation.remember
         ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
         : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),

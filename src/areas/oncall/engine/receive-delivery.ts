@@ -1,4 +1,6 @@
 import type { OpenCtx } from '../../../identity/context.ts';
+import type { Principal } from '../../../identity/principal.ts';
+import type { App } from '../../../kernel/app.ts';
 import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
@@ -12,6 +14,12 @@ import type { Turns } from './turns.ts';
 /** An unknown source, another one's token and a revoked one look the same. */
 const unknown = (): never => {
   throw new Refusal(401, 'unauthenticated', 'unauthenticated: there is no such alert source, or this is not its token');
+};
+
+/** A delivery that is no delivery: most senders do not show what they are answered, so it stands at the source too. */
+export const noteUnreadable = async (app: App, { access, org }: Principal, why: string): Promise<void> => {
+  const { sourceId } = access as SourceAccess;
+  await app.db.write((tx) => recordProblem(tx, org.id, sourceId, why, 1)); // unaudited: as a delivery
 };
 
 /** How a protocol's body is understood: first each alert by itself, then, once the time is known, the whole. */
