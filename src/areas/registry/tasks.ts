@@ -13,7 +13,7 @@ import { collectTask } from './store/queue.ts';
 export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
   task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
-  task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal }) => weighManifests(app, signal)),
+  task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal, log }) => weighManifests(app, signal, log)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>
     retain(engine, signal, log),
   ),

@@ -85,17 +85,27 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
     manifest.children = unique(list(doc, 'manifests').map((d, i) => descriptor(d, `manifests[${i}]`)));
     if (manifest.children.length > indexBounds.manifests)
       refuse(`an index lists at most ${indexBounds.manifests} manifests, not ${manifest.children.length}; push several`);
-    return manifest;
+    return withinReason(manifest);
   }
   if (mediaType === mediaTypes.ociArtifact) {
     manifest.blobs = unique(list(doc, 'blobs', []).map((d, i) => layer(d, `blobs[${i}]`)));
-    return manifest;
+    return withinReason(manifest);
   }
   if (doc['manifests'] !== undefined) refuse('an image has config and layers, no manifests');
   const config = descriptor(doc['config'], 'config');
   manifest.configType = optionalText(doc['config'] as Json, 'mediaType');
   manifest.blobs = unique([{ ...config, elsewhere: false }, ...list(doc, 'layers').map((d, i) => layer(d, `layers[${i}]`))]);
-  return manifest;
+  return withinReason(manifest);
+}
+
+/** What something is with all that it leads to is never shown as more: larger numbers are no longer exact. Data from before, and an index
+ *  of several very large images, may come to more. */
+export const mostContentBytes = Number.MAX_SAFE_INTEGER;
+
+/** Sizes of layers that are elsewhere are whatever somebody wrote: together they must still be a number. */
+function withinReason(manifest: Manifest): Manifest {
+  const sum = [...manifest.blobs, ...manifest.children].reduce((bytes, { size }) => bytes + size, 0);
+  return sum <= mostContentBytes ? manifest : refuse(`the sizes in the manifest come to more than ${mostContentBytes} bytes; correct them`);
 }
 
 /** What a listing of referrers shows: an image's own type, or that of its config when it has none; an index shows none. */

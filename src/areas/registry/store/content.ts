@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { indexBounds } from '../rules/manifest.ts';
+import { indexBounds, mostContentBytes } from '../rules/manifest.ts';
 
 // What an image is with its layers, and an index with all that it leads to, each manifest and each layer once, however many of its
 // images share it; of an index from before there were bounds, as far as those reach.
@@ -21,9 +21,10 @@ const contentBytes = sql`(
   ), part as (
     select distinct id from (select id from listed limit ${indexBounds.manifests + 1}) nearest
   )
-  select (select sum(o.size) from part p join registry.manifest o on o.id = p.id)
-       + (select coalesce(sum(d.size), 0)
-            from (select distinct b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d))::bigint`;
+  select least((select sum(o.size) from part p join registry.manifest o on o.id = p.id)
+             + (select coalesce(sum(d.size), 0)::numeric
+                  from (select distinct b.digest, b.size from part p join registry.manifest_blob b on b.manifest_id = p.id) d),
+               ${mostContentBytes}::numeric))::bigint`;
 
 /** Counts these anew. */
 export const countContent = (tx: Tx, ids: number[]) => run(tx)`
@@ -50,9 +51,15 @@ export async function uncountIndexes(tx: Tx, repositoryId: number, digest: strin
 
 const IdRow = Type.Object({ id: Type.Integer() });
 
-/** Some that are not counted, locked. */
-export const lockUncounted = async (tx: Tx, limit: number) =>
+/** Some that are not counted, after this one. */
+export const uncountedAfter = async (tx: Tx, after: number, limit: number) =>
+  (await rows(tx, IdRow)`select id from registry.manifest where content_bytes is null and id > ${after} order by id limit ${limit}`).map(
+    (m) => m.id,
+  );
+
+/** Those of them that still are not counted and nobody holds, locked. */
+export const lockUncounted = async (tx: Tx, ids: number[]) =>
   (
     await rows(tx, IdRow)`
-    select id from registry.manifest where content_bytes is null order by id limit ${limit} for no key update skip locked`
+    select id from registry.manifest where id = any(${ids}::bigint[]) and content_bytes is null order by id for no key update skip locked`
   ).map((m) => m.id);

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
+import { mostContentBytes } from '../rules/manifest.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
 
@@ -49,7 +50,7 @@ export const mostReferrers = 100;
 /** Newest first. What an image or an index is with all that it leads to was counted when it was pushed; until that is done anew, its
  *  own bytes are shown. */
 export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
-  select p.id, p.digest, p.media_type, p.created_at, coalesce(p.content_bytes, p.size) as size_bytes,
+  select p.id, p.digest, p.media_type, p.created_at, least(coalesce(p.content_bytes, p.size), ${mostContentBytes}::bigint) as size_bytes,
          array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
          array(select coalesce(m.predicate_type, m.artifact_type, m.config_type, '')
                  from registry.manifest m where m.repository_id = ${repositoryId} and m.subject = p.digest

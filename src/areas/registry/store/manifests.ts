@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
-import { type Manifest, weightOf } from '../rules/manifest.ts';
+import { type Manifest, mostContentBytes, weightOf } from '../rules/manifest.ts';
 
 const MetaRow = Type.Object({
   id: Type.Integer(),
@@ -38,7 +38,12 @@ export const isFetched = sql`(m.cached or m.pushed_by is not distinct from 'cach
 
 /** An index is counted once it is known what it leads to. */
 const contentOf = ({ blobs, children }: Manifest, size: number): number | null =>
-  children.length > 0 ? null : blobs.reduce((sum, blob) => sum + blob.size, size);
+  children.length > 0
+    ? null
+    : Math.min(
+        mostContentBytes,
+        blobs.reduce((sum, blob) => sum + blob.size, size),
+      );
 
 const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });

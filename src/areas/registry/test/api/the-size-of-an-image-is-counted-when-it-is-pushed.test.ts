@@ -35,16 +35,16 @@ test('the size of an image is counted when it is pushed, and lists only read it'
   // A child that comes later, or goes: the indexes that lead to it are counted anew.
   await pushImage(send, 'acme/app', late.digest, late);
   const { signal } = new AbortController();
-  assert.equal(await weighManifests(app, signal), 2);
+  assert.equal(await weighManifests(app, signal, app.log), 2);
   const more = bytes(late.body, ...late.blobs.filter((blob) => !one.blobs.some((other) => other.equals(blob))));
   await check({ ...of, inner: of.inner + more, outer: of.outer + more }, 'with the late one');
   assert.equal((await send('DELETE', `/v2/acme/app/manifests/${late.digest}`)).status, 202);
-  assert.equal(await weighManifests(app, signal), 2);
+  assert.equal(await weighManifests(app, signal, app.log), 2);
   await check(of, 'without it');
 
   // What is from before is counted by the task.
   await app.db.write((tx) => run(tx)`update registry.manifest set content_bytes = null`);
-  assert.equal(await weighManifests(app, signal), 4);
+  assert.equal(await weighManifests(app, signal, app.log), 4);
   await check(of, 'counted later');
 
   // And nothing of it is looked for by the list.

@@ -74,9 +74,9 @@ test('what is from before is weighed some at a time, and the figures are right a
   await app.db.write((tx) => removeRepository(tx, app.caches, 'reg_acme', 'a'));
   await addsUp();
 
-  assert.equal(await weighManifests(app, signal), 4);
+  assert.equal(await weighManifests(app, signal, app.log), 4);
   await addsUp();
   const left = await app.db.read((tx) => rows(tx, Type.Object({ weight: Type.Integer() }))`select weight from registry.manifest`);
   assert.equal(left.length, 5);
-  assert.equal(await weighManifests(app, signal), 0);
+  assert.equal(await weighManifests(app, signal, app.log), 0);
 });
