@@ -17,10 +17,16 @@ export const forgetAnnounced = (tx: Tx, days: number) =>
 
 const PaceRow = Type.Object({ wait: Type.Number() });
 
-/** Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. */
+/**
+ * Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. When the clock was set back
+ * since the last ones were taken, what was queued then is behind now, and not behind the time that the clock showed.
+ */
 export const takeMailTurns = async (tx: Tx, org: string, mails: number, aSecond: number): Promise<number> =>
   (await row(tx, PaceRow)`
-    insert into status.mail_pace as p (org_id, free_at)
-    select ${org}, c.now + make_interval(secs => ${mails / aSecond}) from (select kernel.now() as now offset 0) c
-    on conflict (org_id) do update set free_at = greatest(p.free_at, kernel.now()) + make_interval(secs => ${mails / aSecond})
-    returning greatest(0, extract(epoch from free_at - kernel.now())::float8 - ${mails / aSecond}::float8) as wait`)!.wait;
+    insert into status.mail_pace as p (org_id, free_at, taken_at)
+    select ${org}, c.now + make_interval(secs => ${mails / aSecond}), c.now from (select kernel.now() as now offset 0) c
+    on conflict (org_id) do update
+       set free_at = case when p.taken_at <= excluded.taken_at then greatest(p.free_at, excluded.taken_at)
+                          else excluded.taken_at + coalesce(p.free_at - p.taken_at, interval '0') end + make_interval(secs => ${mails / aSecond}),
+           taken_at = excluded.taken_at
+    returning greatest(0, extract(epoch from free_at - taken_at)::float8 - ${mails / aSecond}::float8) as wait`)!.wait;
