@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const ProgressRow = Type.Object({ done: Type.Boolean(), after_id: Type.String() });
 
@@ -12,8 +12,16 @@ export const lockAnnounced = async (tx: Tx, org: string, id: string) =>
 export const markAnnounced = (tx: Tx, org: string, id: string, { done, after }: { done: boolean; after: string }) => run(tx)`
   update status.announced set done = ${done}, after_id = ${after} where org_id = ${org} and update_id = ${id}`;
 
-export const forgetAnnounced = (tx: Tx, days: number) =>
-  run(tx)`delete from status.announced where at < kernel.now() - make_interval(days => ${days}::int)`;
+/** But for a stretch of time whose updates are looked for once more, should the clock be set back. */
+export const forgetAnnounced = (tx: Tx, days: number, keep: { from: string; to: string }) => run(tx)`
+  delete from status.announced
+   where at < kernel.now() - make_interval(days => ${days}::int) and not (at >= ${keep.from} and at < ${keep.to})`;
+
+const AnnouncedRow = Type.Object({ update_id: Type.String() });
+
+/** Those of these updates that are announced, or are being announced. */
+export const listAnnounced = (tx: Tx, ids: readonly string[]) =>
+  rows(tx, AnnouncedRow)`select update_id from status.announced where update_id = any(${ids}::text[])`;
 
 const PaceRow = Type.Object({ wait: Type.Number() });
 
