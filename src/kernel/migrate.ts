@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import type { Connection } from './db/index.ts';
+import Type from 'typebox';
+import { type Connection, row, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
 /** One schema, and the folder whose 0001_….sql files make it. */
@@ -106,3 +107,9 @@ function refuseForeign(applied: Map<string, string>, migrations: Migration[]) {
       );
   }
 }
+
+const AppliedRow = Type.Object({ applied_at: Type.String() });
+
+/** When a migration of this release came to this database: what was written before is of a release before. */
+export const migratedAt = async (tx: Tx, id: string): Promise<string> =>
+  (await row(tx, AppliedRow)`select applied_at from kernel.migration where id = ${id}`)!.applied_at;

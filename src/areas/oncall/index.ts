@@ -56,6 +56,7 @@ export { serviceReferences } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
 export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';
+export { updatesPublished } from './store/public.ts';
 
 export const oncall = defineArea({
   name: 'oncall',

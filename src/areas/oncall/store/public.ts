@@ -121,3 +121,13 @@ export const resolvedPublicly = (tx: Tx, org: string, incidentId: string) => row
   select i.service_id, i.title, i.opened_at, i.resolved_at, u.newest >= i.resolved_at as is_told
     from oncall.incident i, lateral (select max(at) as newest from oncall.public_update where org_id = ${org} and incident_id = i.id) u
    where i.org_id = ${org} and i.id = ${incidentId} and i.status = 'resolved' and u.newest is not null`;
+
+const PublishedRow = Type.Object({ org_id: Type.String(), id: Type.String(), at: Type.String() });
+
+/** Updates of all organizations that were published in a time, oldest first, past the one that was read last. */
+export const updatesPublished = (tx: Tx, { from, to, after }: { from: string; to: string; after: string }, limit: number) => rows(
+  tx,
+  PublishedRow,
+)`
+  select org_id, id, at from oncall.public_update
+   where at >= ${from} and at < ${to} and (at, id) > (${from}, ${after}) order by at, id limit ${limit}`;

@@ -1,8 +1,9 @@
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
+import { migratedAt } from '../../../kernel/migrate.ts';
 import { now } from '../../../kernel/time.ts';
-import { incidentResolved, publicResolution, publicUpdate, updatePublished } from '../../oncall/index.ts';
-import { forgetAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
+import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
+import { forgetAnnounced, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -102,5 +103,49 @@ async function subscribersOf(tx: Tx, org: string, { serviceId, at }: News, after
 /** Who never confirmed, and what was announced long ago. */
 export async function forgetOld(tx: Tx): Promise<void> {
   await forgetUnconfirmed(tx);
-  await forgetAnnounced(tx, keepDays);
+  const { from, to } = await upgradeDays(tx);
+  await forgetAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
+}
+
+const dayMs = 24 * 3_600_000;
+const daysAfter = (at: string, days: number) => new Date(Date.parse(at) + days * dayMs).toISOString();
+
+/** The day before updates came with a job each, and the day after, while servers of the release before may still run. */
+async function upgradeDays(tx: Tx): Promise<{ from: string; to: string }> {
+  const at = await migratedAt(tx, 'status/0002_announcing_in_portions');
+  return { from: daysAfter(at, -1), to: daysAfter(at, 1) };
+}
+
+/** So many updates are looked at in one transaction, and so many transactions are made at a time. */
+const lookedAt = { updates: 100, times: 200 };
+
+/**
+ * Servers of the release before publish updates without a job. For a day after the upgrade they are found here and get theirs; how many.
+ * Safe to run twice: one that has its job gets no other, and one that was announced stays so.
+ */
+export async function announceForgotten(db: Db, signal: AbortSignal): Promise<number> {
+  const days = await db.read(upgradeDays);
+  const recent = new Date(Date.parse(await db.read(now)) - recentHours * 3_600_000).toISOString();
+  let place = { from: recent > days.from ? recent : days.from, to: days.to, after: '' };
+  let found = 0;
+  for (let time = 0; time < lookedAt.times && place.from < place.to && !signal.aborted; time++) {
+    const step = await db.write((tx) => enqueueForgotten(tx, place));
+    found += step.enqueued;
+    if (!step.last) break;
+    place = { ...place, from: step.last.at, after: step.last.id };
+  }
+  return found;
+}
+
+async function enqueueForgotten(tx: Tx, place: { from: string; to: string; after: string }) {
+  const updates = await updatesPublished(tx, place, lookedAt.updates);
+  const ids = updates.map((u) => u.id);
+  const announced = new Set((await listAnnounced(tx, ids)).map((a) => a.update_id));
+  const forgotten = updates.filter((u) => !announced.has(u.id));
+  const enqueued = await enqueueMany(
+    tx,
+    announceUpdate,
+    forgotten.map((u) => ({ key: u.id, org: u.org_id })),
+  );
+  return { enqueued, last: updates.at(-1) };
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const ProgressRow = Type.Object({ done: Type.Boolean(), after_id: Type.String() });
 
@@ -12,15 +12,29 @@ export const lockAnnounced = async (tx: Tx, org: string, id: string) =>
 export const markAnnounced = (tx: Tx, org: string, id: string, { done, after }: { done: boolean; after: string }) => run(tx)`
   update status.announced set done = ${done}, after_id = ${after} where org_id = ${org} and update_id = ${id}`;
 
-export const forgetAnnounced = (tx: Tx, days: number) =>
-  run(tx)`delete from status.announced where at < kernel.now() - make_interval(days => ${days}::int)`;
+/** But for a stretch of time whose updates are looked for once more, should the clock be set back. */
+export const forgetAnnounced = (tx: Tx, days: number, keep: { from: string; to: string }) => run(tx)`
+  delete from status.announced
+   where at < kernel.now() - make_interval(days => ${days}::int) and not (at >= ${keep.from} and at < ${keep.to})`;
+
+const AnnouncedRow = Type.Object({ update_id: Type.String() });
+
+/** Those of these updates that are announced, or are being announced. */
+export const listAnnounced = (tx: Tx, ids: readonly string[]) =>
+  rows(tx, AnnouncedRow)`select update_id from status.announced where update_id = any(${ids}::text[])`;
 
 const PaceRow = Type.Object({ wait: Type.Number() });
 
-/** Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. */
+/**
+ * Takes the next places for so many mails of an organization: in how many seconds the first of them may leave. When the clock was set back
+ * since the last ones were taken, what was queued then is behind now, and not behind the time that the clock showed.
+ */
 export const takeMailTurns = async (tx: Tx, org: string, mails: number, aSecond: number): Promise<number> =>
   (await row(tx, PaceRow)`
-    insert into status.mail_pace as p (org_id, free_at)
-    select ${org}, c.now + make_interval(secs => ${mails / aSecond}) from (select kernel.now() as now offset 0) c
-    on conflict (org_id) do update set free_at = greatest(p.free_at, kernel.now()) + make_interval(secs => ${mails / aSecond})
-    returning greatest(0, extract(epoch from free_at - kernel.now())::float8 - ${mails / aSecond}::float8) as wait`)!.wait;
+    insert into status.mail_pace as p (org_id, free_at, taken_at)
+    select ${org}, c.now + make_interval(secs => ${mails / aSecond}), c.now from (select kernel.now() as now offset 0) c
+    on conflict (org_id) do update
+       set free_at = case when p.taken_at <= excluded.taken_at then greatest(p.free_at, excluded.taken_at)
+                          else excluded.taken_at + coalesce(p.free_at - p.taken_at, interval '0') end + make_interval(secs => ${mails / aSecond}),
+           taken_at = excluded.taken_at
+    returning greatest(0, extract(epoch from free_at - taken_at)::float8 - ${mails / aSecond}::float8) as wait`)!.wait;

@@ -9,6 +9,7 @@ import { loadBoard } from '../../engine/load-board.ts';
 import { statusPageTopic } from '../../rules/addresses.ts';
 import { changesIn } from '../../rules/board.ts';
 import { listSlugs } from '../../store/status-pages.ts';
+import { type LastRead, makeLastRead } from './last-read.ts';
 import { type Renderings, renderingsOf } from './renderings.ts';
 
 /** One page as this process last read it; without renderings, there is no such page. */
@@ -58,7 +59,7 @@ interface Remembered {
   /** What is known to hold. */
   cache: DropCache<Known>;
   /** What was read last, whether it still holds or not: shown with its age while the database is away. */
-  last: LRUCache<string, Known>;
+  last: LastRead<Known>;
   /** The readings under way while the cache cannot hear of changes. */
   running: Map<string, Promise<Known | undefined>>;
   /** How often a page was read without being kept, and the timer of its next reading. */
@@ -78,7 +79,7 @@ export function makeMemory(app: App): Memory {
   const memory: Remembered = {
     app,
     cache: app.caches.make<Known>({ max: 20_000, ttlMs: freshMs, bytes: { of: sizeOf, most: most.bytes } }),
-    last: new LRUCache<string, Known>({ max: most.pages, maxSize: most.bytes, sizeCalculation: sizeOf }),
+    last: makeLastRead<Known>({ ...most, bytesOf: sizeOf }),
     running: new Map(),
     unkept: new Map(),
     waiting: new Map(),
@@ -136,7 +137,8 @@ function askPage(memory: Remembered, slug: string): Promise<Known | undefined> {
 async function fillPage(memory: Remembered, slug: string) {
   const value = await readPage(memory, slug);
   const topics = [statusPageTopic(slug), ...(value.page ? [publicTopic(value.page.org)] : [])];
-  return { value, topics, ttlMs: value.page ? changesIn(value.page.renderings.board, freshMs) : freshMs };
+  const ttlMs = value.page ? changesIn(value.page.renderings.board, freshMs) : freshMs;
+  return { value, topics, ttlMs, tenant: value.page?.org ?? '' };
 }
 
 async function readPage({ app, last }: Remembered, slug: string): Promise<Known> {
@@ -184,12 +186,15 @@ function refreshPage(memory: Remembered, slug: string): void {
 
 /**
  * The pages of an organization are read anew one after the other, each once however often it changed meanwhile: one with a hundred pages
- * whose monitors flap takes one connection and no more. What does not fit into memory is left to its next reader, since whatever was
- * kept would drive out another page, and that one the next.
+ * whose monitors flap takes one connection and no more. What does not fit into its share of the memory is left to its next reader, since
+ * whatever was kept would drive out another page, and that one the next.
  */
 function refreshInTurn(memory: Remembered, org: string, slug: string): void {
   const { waiting, last } = memory;
-  if (last.calculatedSize > most.bytes - most.bytes / 8) return void last.delete(slug);
+  if (last.isFull(org)) {
+    last.delete(slug);
+    return;
+  }
   const slugs = waiting.get(org);
   if (slugs) return void slugs.add(slug);
   waiting.set(org, new Set([slug]));

@@ -40,7 +40,7 @@ export function makeOlderSender(app: App): OlderSender {
       });
     const piece = await pieces.get(key, async () => {
       const value = await readPiece(app, page, place);
-      return value && { value, topics: [statusPageTopic(slug), publicTopic(page.org)] };
+      return value && { value, topics: [statusPageTopic(slug), publicTopic(page.org)], tenant: page.org };
     });
     return piece ? piece.output.send(request, response) : sendMissing(request, response);
   };

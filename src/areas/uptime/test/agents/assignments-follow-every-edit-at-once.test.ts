@@ -89,8 +89,8 @@ test('an agent can tell organizations apart, and is not told which they are', as
   const qd = await quarterdeck(t);
   const { agents, monitor: ours } = await watched(qd, ['tokyo']);
   const other = await qd.organization('other');
-  const more = await monitor(qd.owner, { vantages: ['tokyo'] });
-  const theirs = await monitor(other, { vantages: ['tokyo'] });
+  const more = await monitor(qd.owner, ['tokyo']);
+  const theirs = await monitor(other, ['tokyo']);
   const { body } = await agents[0]!.assignments();
   const tenantOf = (id: string) => body.assignments.find((a) => a.id === id)!.tenant!;
   assert.equal(tenantOf(ours.id), tenantOf(more.id));
