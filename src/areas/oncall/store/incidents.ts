@@ -176,12 +176,16 @@ export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.incident set walk_state = 'walking', next_pass = pass, next_step = step, next_at = kernel.now()
    where org_id = ${org} and id = ${id} and status = 'open' and walk_state in ('walking', 'exhausted')`;
 
-/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them to. */
+/** A page of the step that fired last. */
+const inStep = sql`p.org_id = i.org_id and p.incident_id = i.id and p.round = i.round and p.pass = i.pass and p.step = i.step and p.notice = 0`;
+
+/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them and for nobody else who was paged in the same step. */
 export const incidentsOfPerson = (tx: Tx, org: string, userId: string, most: number) => rows(tx, IncidentRow)`
   select ${shown} from oncall.incident i
    where i.org_id = ${org} and ((i.status = 'acknowledged' and i.acknowledged_by->>'id' = ${userId})
-      or (i.status = 'open' and exists (select from oncall.page p where p.org_id = i.org_id and p.incident_id = i.id and p.user_id = ${userId}
-                                           and p.round = i.round and p.pass = i.pass and p.step = i.step)))
+      or (i.status = 'open'
+          and (i.step_user = ${userId} or exists (select from oncall.page p where p.user_id = ${userId} and ${inStep}))
+          and not exists (select from oncall.page p where p.user_id <> ${userId} and p.state not in ('failed', 'canceled') and ${inStep})))
    order by i.id limit ${most} for no key update`;
 
 /** Another page to whoever acknowledged is about to be made: its number. */

@@ -238,10 +238,11 @@ export const newestPlaceOf = (tx: Tx, org: string, at: Pick<Place, 'incident_id'
   select pass, step, notice from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and user_id = ${userId} order by id desc limit 1`;
 
-/** What has not gone out yet of somebody's pages about an incident. */
-export const cancelQueuedTo = (tx: Tx, org: string, incidentId: string, userId: string) => run(tx)`
+/** What has not gone out yet of somebody's pages, whichever incident and step made them. */
+export const cancelQueuedTo = (tx: Tx, org: string, userId: string) => rows(tx, Type.Object({ incident_id: Type.String() }))`
   update oncall.page set state = 'canceled', ended_at = kernel.now()
-   where org_id = ${org} and incident_id = ${incidentId} and user_id = ${userId} and state = 'queued'`;
+   where org_id = ${org} and user_id = ${userId} and state = 'queued'
+  returning incident_id`;
 
 export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
