@@ -52,7 +52,9 @@ test('when all pages of a step were held back and those before it fail, the next
   await eventually(async () => (await overdue(qd)) === 0);
   const { pages } = await detail(owner, id);
   assert.equal(pages.length, 10, 'the second step made none');
-  await qd.app.db.write((tx) => run(tx)`update oncall.paging_settings set rules = '[{"channel":"sms","delaySeconds":0}]', phone = '+33612345678'`);
+  await qd.app.db.write(
+    (tx) => run(tx)`update oncall.paging_settings set rules = '[{"channel":"sms","delaySeconds":0}]', phone = '+33612345678'`,
+  );
   await qd.app.db.write(async (tx) => {
     for (const page of pages) await failPage(tx, owner.orgId, page.id, 'it came back');
   });
