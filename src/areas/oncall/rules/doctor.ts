@@ -42,16 +42,22 @@ interface Turn {
   from: string;
   to: string;
   /** In a sentence: whose turn it is. */
-  who: string;
-  /** Who is paged at once when that one cannot be: the others of the rotation. */
+  who: () => string;
+  /** Who is paged at once when that one cannot be: the rotation in its order. */
   others: readonly Person[];
 }
+
+type Note = (code: ProblemCode, tell: () => string) => void;
 
 export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World): Diagnosis {
   if (!policy)
     return { by: undefined, problems: [{ code: 'no-policy', sentence: 'no escalation policy is attached; attach one to the service' }] };
   const problems = new Map<string, Problem>();
-  const note = (code: ProblemCode, sentence: string) => problems.set(sentence, { code, sentence });
+  const note: Note = (code, tell) => {
+    if (problems.size >= mostProblems) return; // more are not shown, so their sentences are not even made
+    const sentence = tell();
+    problems.set(sentence, { code, sentence });
+  };
   const covered: { from: string; to: string }[] = [];
   let by: Diagnosis['by'];
   let waited = 0;
@@ -60,8 +66,9 @@ export function diagnose(policy: Pick<Policy, 'steps'> | undefined, world: World
     let isReachedNow = false;
     for (const turn of turnsOf(step, world, note)) {
       const person = world.person(turn.userId);
-      if (!person) note('not-a-member', `${turn.who} is no member any more`);
-      for (const { problem } of person?.ways ?? []) if (problem) note(problem.code, `${turn.label || person!.label}: ${problem.sentence}`);
+      if (!person) note('not-a-member', () => `${turn.who()} is no member any more`);
+      for (const { problem } of person?.ways ?? [])
+        if (problem) note(problem.code, () => `${turn.label || person!.label}: ${problem.sentence}`);
       const reached = whoIsReached(turn, world);
       if (reached) covered.push(turn);
       if (turn.from > world.at) continue;
@@ -87,13 +94,13 @@ function whoIsReached({ userId, label, others }: Turn, { person }: World) {
 }
 
 /** Who would be paged by a step, from now on. */
-function turnsOf({ target }: Step, { at, until, schedule }: World, note: (code: ProblemCode, sentence: string) => unknown): Turn[] {
+function turnsOf({ target }: Step, { at, until, schedule }: World, note: Note): Turn[] {
   if (target.kind === 'user')
-    return [{ userId: target.id, label: target.label, from: at, to: until, who: target.label || target.id, others: [] }];
+    return [{ userId: target.id, label: target.label, from: at, to: until, who: () => target.label || target.id, others: [] }];
   const found = schedule(target.id);
   const name = found?.name ?? (target.label || target.id);
   if (!found?.shifts.length) {
-    note('nobody-on-call', `nobody is on call in the schedule ${name} in the next ${foreseenDays} days`);
+    note('nobody-on-call', () => `nobody is on call in the schedule ${name} in the next ${foreseenDays} days`);
     return [];
   }
   return found.shifts.map(({ userId, label, startsAt, endsAt }) => ({
@@ -101,8 +108,8 @@ function turnsOf({ target }: Step, { at, until, schedule }: World, note: (code: 
     label,
     from: startsAt,
     to: endsAt,
-    others: found.participants.filter((p) => p.userId !== userId),
-    who: `${label || userId}, on call in the schedule ${name} from ${shown(startsAt)},`,
+    others: found.participants,
+    who: () => `${label || userId}, on call in the schedule ${name} from ${shown(startsAt)},`,
   }));
 }
 

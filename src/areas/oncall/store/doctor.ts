@@ -5,10 +5,10 @@ import type { Step } from '../rules/walk.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-const StepsRow = Type.Object({ service_id: Type.String(), steps: Type.Unsafe<Step[]>({ type: 'array' }) });
+const StepsRow = Type.Object({ service_id: Type.String(), policy_id: Type.String(), steps: Type.Unsafe<Step[]>({ type: 'array' }) });
 /** What incidents of these services would walk now. */
 export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string[]) => rows(tx, StepsRow)`
-  select s.service_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
+  select s.service_id, s.policy_id, p.steps from oncall.service_policy s join oncall.policy p on p.org_id = s.org_id and p.id = s.policy_id
    where s.org_id = ${org} and s.service_id = any(${serviceIds}::text[])`;
 
 const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Type.Unknown(), stopped: Type.Boolean() });

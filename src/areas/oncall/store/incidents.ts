@@ -38,17 +38,18 @@ const IncidentRow = Type.Object({
   round: Type.Integer(),
   notices: Type.Integer(),
   step_given_up: Type.Boolean(),
+  step_user: nullable(Type.String()),
 });
 export type IncidentRow = Static<typeof IncidentRow>;
 
 const columns = sql`id, service_id, service_name, title, description, origin, status, opened_at, acknowledged_at, acknowledged_by, resolved_at,
   resolved_by, firing_alerts, alert_count, policy, walk_state, pass, step, next_pass, next_step, next_at, pass_waited, round,
-  notices, step_given_up`;
+  notices, step_given_up, step_user`;
 
 /** The same where other tables stand beside it. */
 const shown = sql`i.id, i.service_id, i.service_name, i.title, i.description, i.origin, i.status, i.opened_at, i.acknowledged_at, i.acknowledged_by,
   i.resolved_at, i.resolved_by, i.firing_alerts, i.alert_count, i.policy, i.walk_state, i.pass, i.step, i.next_pass, i.next_step, i.next_at,
-  i.pass_waited, i.round, i.notices, i.step_given_up`;
+  i.pass_waited, i.round, i.notices, i.step_given_up, i.step_user`;
 
 export type Status = IncidentRow['status'];
 
@@ -146,6 +147,8 @@ export interface Fired {
   pass: number;
   step: number;
   givenUp: boolean;
+  /** Whom it paged; null: nobody. */
+  userId: string | null;
 }
 
 /** Where the walk stands after a step: which one fired last, which one is next. */
@@ -154,7 +157,7 @@ export const saveWalk = (tx: Tx, org: string, id: string, fired: Fired, walk: Wa
     update oncall.incident
        set pass = ${fired.pass}, step = ${fired.step}, next_pass = ${walk?.next?.pass ?? null}, next_step = ${walk?.next?.step ?? null},
            next_at = ${walk ? iso(walk.at) : null}::timestamptz, pass_waited = ${walk?.waited ?? 0},
-           walk_state = ${walk ? 'walking' : 'exhausted'}, step_given_up = ${fired.givenUp}
+           walk_state = ${walk ? 'walking' : 'exhausted'}, step_given_up = ${fired.givenUp}, step_user = ${fired.userId}
      where org_id = ${org} and id = ${id}`;
 
 /** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
@@ -162,7 +165,7 @@ export const restartWalk = async (tx: Tx, org: string, id: string): Promise<Inci
   (await row(tx, IncidentRow)`
     update oncall.incident
        set status = 'open', acknowledged_at = null, acknowledged_by = null, round = round + 1, pass = 0, step = 0, pass_waited = 0,
-           step_given_up = false,
+           step_given_up = false, step_user = null,
            walk_state = case when policy is null then 'none' else 'walking' end, next_pass = case when policy is not null then 0 end,
            next_step = case when policy is not null then 0 end, next_at = case when policy is not null then kernel.now() end
      where org_id = ${org} and id = ${id}
@@ -173,12 +176,16 @@ export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.incident set walk_state = 'walking', next_pass = pass, next_step = step, next_at = kernel.now()
    where org_id = ${org} and id = ${id} and status = 'open' and walk_state in ('walking', 'exhausted')`;
 
-/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them to. */
+/** A page of the step that fired last. */
+const inStep = sql`p.org_id = i.org_id and p.incident_id = i.id and p.round = i.round and p.pass = i.pass and p.step = i.step and p.notice = 0`;
+
+/** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them and for nobody else who was paged in the same step. */
 export const incidentsOfPerson = (tx: Tx, org: string, userId: string, most: number) => rows(tx, IncidentRow)`
   select ${shown} from oncall.incident i
    where i.org_id = ${org} and ((i.status = 'acknowledged' and i.acknowledged_by->>'id' = ${userId})
-      or (i.status = 'open' and exists (select from oncall.page p where p.org_id = i.org_id and p.incident_id = i.id and p.user_id = ${userId}
-                                           and p.round = i.round and p.pass = i.pass and p.step = i.step)))
+      or (i.status = 'open'
+          and (i.step_user = ${userId} or exists (select from oncall.page p where p.user_id = ${userId} and ${inStep}))
+          and not exists (select from oncall.page p where p.user_id <> ${userId} and p.state not in ('failed', 'canceled') and ${inStep})))
    order by i.id limit ${most} for no key update`;
 
 /** Another page to whoever acknowledged is about to be made: its number. */

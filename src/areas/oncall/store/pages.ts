@@ -232,10 +232,17 @@ export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => 
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 
-/** What has not gone out yet of somebody's pages about an incident. */
-export const cancelQueuedTo = (tx: Tx, org: string, incidentId: string, userId: string) => run(tx)`
+const PlaceRow = Type.Object({ pass: Type.Integer(), step: Type.Integer(), notice: Type.Integer() });
+/** Where somebody was last paged in a round of an incident. */
+export const newestPlaceOf = (tx: Tx, org: string, at: Pick<Place, 'incident_id' | 'round'>, userId: string) => row(tx, PlaceRow)`
+  select pass, step, notice from oncall.page
+   where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and user_id = ${userId} order by id desc limit 1`;
+
+/** What has not gone out yet of somebody's pages, whichever incident and step made them. */
+export const cancelQueuedTo = (tx: Tx, org: string, userId: string) => rows(tx, Type.Object({ incident_id: Type.String() }))`
   update oncall.page set state = 'canceled', ended_at = kernel.now()
-   where org_id = ${org} and incident_id = ${incidentId} and user_id = ${userId} and state = 'queued'`;
+   where org_id = ${org} and user_id = ${userId} and state = 'queued'
+  returning incident_id`;
 
 export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;

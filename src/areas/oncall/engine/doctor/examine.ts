@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { membersOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
@@ -6,6 +7,7 @@ import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
 import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
 import { shiftsBetween } from '../../rules/rotation.ts';
+import type { Step } from '../../rules/walk.ts';
 import { readRules } from '../../rules/wishes.ts';
 import { lastFailures, stepsOfServices, wishesOf } from '../../store/doctor.ts';
 import { rotasOf } from '../../store/schedules.ts';
@@ -44,9 +46,27 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config'>, org: str
   const people = await findPeople(tx, app, org, [...new Set(everybody)]);
 
   const world: World = { at, until, person: (id) => people.get(id), schedule: (id) => schedules.get(id) };
-  const policies = new Map(attached.map(({ service_id, steps }) => [service_id, { steps }]));
-  const examined: Examined[] = services.map((service) => ({ service, ...diagnose(policies.get(service.id), world) }));
+  const diagnoses = await diagnosePolicies(attached, world);
+  const policyOf = new Map(attached.map(({ service_id, policy_id }) => [service_id, policy_id]));
+  const examined: Examined[] = services.map((service) => ({
+    service,
+    ...(diagnoses.get(policyOf.get(service.id) ?? '') ?? diagnose(undefined, world)),
+  }));
   return { at, examined };
+}
+
+/** Each policy once, however many services it is attached to; between two of them others have their turn. */
+export async function diagnosePolicies(
+  attached: readonly { policy_id: string; steps: readonly Step[] }[],
+  world: World,
+): Promise<Map<string, Diagnosis>> {
+  const diagnoses = new Map<string, Diagnosis>();
+  for (const { policy_id, steps } of attached) {
+    if (diagnoses.has(policy_id)) continue;
+    diagnoses.set(policy_id, diagnose({ steps }, world));
+    await setImmediate();
+  }
+  return diagnoses;
 }
 
 /** How each of these people could be reached now; those who are no members are left out. */

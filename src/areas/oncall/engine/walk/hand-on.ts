@@ -18,28 +18,44 @@ const placeOf = (incident: IncidentRow) => ({
 
 export interface Unreached {
   userId: string;
+  label: string;
+  about: string | null;
   /** Every page has failed or was canceled; else one fails for now, and none went out. */
   isForGood: boolean;
 }
 
 /** Who was paged in vain. Undefined while one of the pages made there went out, or has its first attempt before it. */
 export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<Unreached | undefined> {
-  const made = await pages.pagesAt(tx, org, placeOf(incident));
+  const made = await pagesToJudge(tx, org, incident);
   const alive = made.filter((p) => p.state !== 'failed' && p.state !== 'canceled');
   const last = made.at(-1);
   if (!last || alive.some((p) => p.state !== 'queued' && p.state !== 'sending')) return undefined;
   const isStuck = alive.some((p) => p.error !== null);
-  return isStuck || !alive.length ? { userId: last.user_id, isForGood: !alive.length } : undefined;
+  return isStuck || !alive.length ? { userId: last.user_id, label: last.label, about: last.about, isForGood: !alive.length } : undefined;
+}
+
+/** Those made there; when the limits held back all of them, the ones that the same person got last. */
+async function pagesToJudge(tx: Tx, org: string, incident: IncidentRow) {
+  const place = placeOf(incident);
+  const made = await pages.pagesAt(tx, org, place);
+  const userId = incident.status === 'acknowledged' ? incident.acknowledged_by?.id : incident.step_user;
+  if (made.length || !userId) return made;
+  const newest = await pages.newestPlaceOf(tx, org, place, userId);
+  return newest ? (await pages.pagesAt(tx, org, { ...place, ...newest })).filter((p) => p.user_id === userId) : [];
 }
 
 /** A rule of theirs that was not followed, because the limits held its page back or it was not the first: now it is. False: there is none. */
-export async function followNextRule(tx: Tx, org: string, incident: IncidentRow & { now: string }, userId: string): Promise<boolean> {
+export async function followNextRule(
+  tx: Tx,
+  org: string,
+  incident: IncidentRow & { now: string },
+  { userId, label, about }: Unreached,
+): Promise<boolean> {
   const [member, { phone, rules }] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, org, userId)]);
   if (!member) return false;
   const { notice, ...place } = placeOf(incident);
   const made = (await pages.pagesAt(tx, org, { ...place, notice })).filter((p) => p.user_id === userId);
   const used = new Set(made.map((p) => p.rule_index));
-  const { label, about } = made.at(-1)!;
   for (const [ruleIndex, rule] of rules.entries()) {
     if (used.has(ruleIndex)) continue;
     const { round, pass, step } = place;

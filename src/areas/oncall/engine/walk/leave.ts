@@ -5,7 +5,7 @@ import { onCallAt, reanchored } from '../../rules/rotation.ts';
 import * as incidents from '../../store/incidents.ts';
 import { cancelQueuedTo } from '../../store/pages.ts';
 import * as schedules from '../../store/schedules.ts';
-import { note } from '../../store/timeline.ts';
+import { note, noteAll } from '../../store/timeline.ts';
 import { wakeWalk } from '../step.ts';
 import { walkAgain } from './again.ts';
 
@@ -34,6 +34,14 @@ export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email
     told.push(`the incident “${incident.title}” is handed on`);
     await handOnIncident(tx, org, incident, member.id, label);
   }
+  const canceled = Map.groupBy(await cancelQueuedTo(tx, org, member.id), (page) => page.incident_id);
+  const lines = [...canceled].map(([incidentId, { length: n }]) => ({
+    incidentId,
+    kind: 'page_canceled',
+    message: `${n} ${n > 1 ? 'pages' : 'page'} to ${label} still to go out ${n > 1 ? 'are' : 'is'} canceled: they were removed from the organization`,
+    data: { count: n, userId: member.id },
+  }));
+  await noteAll(tx, org, lines);
   return told;
 }
 
@@ -58,14 +66,13 @@ async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow,
 
 /** The incident is locked. */
 async function handOnIncident(tx: Tx, org: string, incident: incidents.IncidentRow, userId: string, label: string): Promise<void> {
-  await cancelQueuedTo(tx, org, incident.id, userId);
   if (incident.status === 'acknowledged')
     return walkAgain(tx, org, incident, `${label}, who acknowledged, was removed from the organization`);
   await incidents.passOver(tx, org, incident.id);
   await wakeWalk(tx, org, incident.id);
   await note(tx, org, incident.id, {
     kind: 'responder_left',
-    message: `${label} was removed from the organization; their pages are canceled, and the next is paged`,
+    message: `${label} was removed from the organization; the next is paged`,
     data: { userId },
   });
 }

@@ -18,7 +18,7 @@ export const walkOn: WalkOn = async (tx, org, id, requestId) => {
   if (incident?.status === 'acknowledged') return lookAfterAcknowledged(tx, org, incident);
   if (incident?.status !== 'open' || !incident.policy) return;
   const unreached = incident.step_given_up ? undefined : await findUnreached(tx, org, incident);
-  const follows = unreached !== undefined && (await followNextRule(tx, org, incident, unreached.userId));
+  const follows = unreached !== undefined && (await followNextRule(tx, org, incident, unreached));
   if (unreached?.isForGood && !follows) await goWalk(tx, org, incident, await standingAgain(tx, org, incident), requestId);
   else if (incident.walk_state === 'walking') await goWalk(tx, org, incident, standing(incident), requestId);
 };
@@ -28,15 +28,15 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
   const { id, now } = incident;
   const policy = incident.policy!;
   const at = Date.parse(now);
-  let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up };
+  let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up, userId: incident.step_user };
   let walk = from;
   const held: Held[] = [];
   const moveOn = stepByStep(policy);
   while (walk.next && walk.at <= at) {
     moveOn(walk);
     const reached = await fire(tx, org, incident, policy, walk, now, requestId, held);
-    fired = { ...walk.next, givenUp: !reached };
-    walk = advance(policy, walk, reached, at);
+    fired = { ...walk.next, givenUp: reached === undefined, userId: reached ?? null };
+    walk = advance(policy, walk, reached !== undefined, at);
   }
   await note(tx, org, id, ...tellHeld(held));
   if (!walk.next && walk.at <= at) {
@@ -56,7 +56,7 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
  */
 async function lookAfterAcknowledged(tx: Tx, org: string, incident: WalkRow): Promise<void> {
   const unreached = incident.notices ? await findUnreached(tx, org, incident) : undefined;
-  if (unreached?.isForGood && !(await followNextRule(tx, org, incident, unreached.userId)))
+  if (unreached?.isForGood && !(await followNextRule(tx, org, incident, unreached)))
     return walkAgain(tx, org, incident, `${incident.acknowledged_by?.label ?? 'Whoever acknowledged'} cannot be reached`);
   if (!incident.next_at) return;
   let next: string | undefined = incident.next_at;
@@ -86,7 +86,7 @@ const exhausted = ({ name, repeat }: Policy) =>
 /** Later than this is worth telling. */
 const lateMs = 2_000;
 
-/** One step: its responder's pages, and a line about it; what the limits hold back is added to `held`. False: it reached nobody. */
+/** One step: its responder's pages, and a line about it; what the limits hold back is added to `held`. Whom it paged; undefined: nobody. */
 async function fire(
   tx: Tx,
   org: string,
@@ -96,7 +96,7 @@ async function fire(
   now: string,
   requestId: string | undefined,
   held: Held[],
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { pass, step } = walk.next!;
   const { target } = policy.steps[step]!;
   const lateness = Date.parse(now) - walk.at;
@@ -108,7 +108,7 @@ async function fire(
     if ('nobody' in reached) {
       const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}; going on at once${late}`;
       await note(tx, org, incident.id, { kind: 'nobody_on_call', message, data });
-      return false;
+      return undefined;
     }
     const { member, label, because } = reached;
     const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId };
@@ -117,7 +117,7 @@ async function fire(
     const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}`;
     const isPaged = inserted > 0 || back.length > 0;
     await note(tx, org, incident.id, ...(isPaged ? [{ kind: 'step_fired', message, data: { ...data, userId: member.id } }] : []), ...lines);
-    if (isPaged) return true;
+    if (isPaged) return member.id;
     tried.add(member.id); // not one page could be put on record
   }
 }

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../../../kernel/db/index.ts';
+import { covered, detail, eventually, made, mails, once, overdue, user, type Ward, ward } from '../support.ts';
+
+const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
+const kinds = (incident: { timeline: { kind: string }[] }, kind: string) => incident.timeline.filter((e) => e.kind === kind).length;
+
+test('pages of earlier steps to whoever leaves are canceled too', async (t) => {
+  const qd = await ward(t);
+  const { owner, smtp } = qd;
+  const ada = await qd.member(owner, 'admin', 'ada@example.com');
+  const rules = [0, 1800].map((delaySeconds) => ({ channel: 'email', delaySeconds }));
+  await made(ada.put('/oncall/me/settings', { rules }));
+  const { service } = await covered(owner, {
+    steps: [
+      [user(ada), 300],
+      [user(owner), 86_400],
+    ],
+  });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await mails(smtp, ada.email, 1);
+  await qd.clock.advance('301s');
+  await mails(smtp, owner.email, 1);
+  await made(owner.delete(`/organization/members/${ada.userId}`));
+  const found = await detail(owner, id);
+  assert.deepEqual(found.pages.map((p: { state: string }) => p.state).sort(), ['canceled', 'sent', 'sent']);
+  assert.equal(kinds(found, 'page_canceled'), 1);
+});
+
+test('an incident whose step has reached somebody else is left as it is', async (t) => {
+  const qd = await ward(t);
+  const { owner, smtp } = qd;
+  const [ada, bob] = [await qd.member(owner, 'admin', 'ada@example.com'), await qd.member(owner, 'admin', 'bob@example.com')];
+  const schedule = await made(
+    owner.post('/oncall/schedules', {
+      name: 'night',
+      timezone: 'UTC',
+      participants: [ada, bob].map(({ userId }) => ({ userId, label: '' })),
+      handoff: { interval: 'weekly', dow: 1, time: '09:00' },
+    }),
+  );
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
+      values (${owner.orgId}, ${ada.userId}, '+33612345678', '[{"channel":"sms","delaySeconds":0}]', kernel.now())`,
+  );
+  const { service } = await covered(owner, {
+    steps: [
+      [{ kind: 'schedule', id: schedule.id, label: '' }, 3600],
+      [user(owner), 3600],
+    ],
+  });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await mails(smtp, bob.email, 1);
+  await once(owner, id, (i) => i.pages.some((p: { state: string }) => p.state === 'sent'));
+  await made(owner.delete(`/organization/members/${ada.userId}`));
+  await calm(qd);
+  const found = await detail(owner, id);
+  assert.equal(kinds(found, 'responder_left'), 0);
+  assert.equal(found.escalation.step, 0);
+  assert.deepEqual(
+    smtp.received.map((m) => m.to[0]),
+    [bob.email],
+  );
+});
