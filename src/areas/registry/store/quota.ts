@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
-const QuotaRow = Type.Object({ quota_bytes: Type.Integer(), used_bytes: Type.Integer(), reserved_bytes: Type.Integer() });
+export const QuotaRow = Type.Object({ quota_bytes: Type.Integer(), used_bytes: Type.Integer(), reserved_bytes: Type.Integer() });
 export type Quota = Static<typeof QuotaRow>;
 
 export const quotaOf = (tx: Tx, registryId: string) => row(tx, QuotaRow)`

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
+import { QuotaRow } from './quota.ts';
 
 const UploadRow = Type.Object({
   id: Type.String(),
@@ -17,6 +18,10 @@ const unhurried = sql`(select set_config('synchronous_commit', 'off', true)) unh
 
 /** What an upload takes before its first byte: a row and a file. */
 export const leastReserved = 65_536;
+/** Where little is left it takes a sixteenth of that, and never less than this: otherwise what is full would take uploads without end. */
+export const smallestReserved = 512;
+/** So many may be open in a registry at once. */
+export const mostOpen = 1_000;
 
 interface NewUpload {
   id: string;
@@ -27,24 +32,29 @@ interface NewUpload {
   ttlSeconds: number;
 }
 
+const BegunRow = Type.Object({ ...QuotaRow.properties, open: Type.Integer(), reserved: Type.Union([Type.Integer(), Type.Null()]) });
+
 /** Reserves the least room for it, as long as that is not a large part of what is left. The locks come in the order of all others: the
- *  repository, then the registry. Undefined: they are gone. */
-export const insertUpload = async (tx: Tx, u: NewUpload): Promise<number | undefined> =>
-  (
-    await row(tx, Type.Object({ reserved: Type.Integer() }))`
-    with place as (
-      select id, registry_id from registry.repository where id = ${u.repositoryId} for key share
-    ), room as (
-      select g.id, greatest(0, least(${leastReserved}, (g.quota_bytes - g.used_bytes - g.reserved_bytes) / 16)) as bytes
-        from registry.registry g where g.id = (select registry_id from place) for no key update
-    ), taken as (
-      update registry.registry g set reserved_bytes = g.reserved_bytes + room.bytes from room where g.id = room.id returning room.bytes
-    )
-    insert into registry.upload (id, org_id, repository_id, storage_id, node, key_id, reserved, created_at, expires_at)
-    select ${u.id}, ${u.org}, ${u.repositoryId}, ${u.id}, ${u.node}, ${u.keyId}, taken.bytes, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
+ *  repository, then the registry. Undefined: they are gone. `reserved` null: there is no room for the
+ *  `least` bytes, or too many are open. */
+export const insertUpload = (tx: Tx, u: NewUpload, least: number) => row(tx, BegunRow)`
+  with place as (
+    select id, registry_id from registry.repository where id = ${u.repositoryId} for key share
+  ), room as (
+    select g.id, g.quota_bytes, g.used_bytes, g.reserved_bytes, g.quota_bytes - g.used_bytes - g.reserved_bytes as free,
+           (select count(*) from (select from registry.upload o where o.registry_id = g.id limit ${mostOpen}) counted)::int as open
+      from registry.registry g where g.id = (select registry_id from place) for no key update
+  ), taken as (
+    update registry.registry g set reserved_bytes = g.reserved_bytes + least(${leastReserved}, greatest(${least}, room.free / 16))
+      from room where g.id = room.id and (${least} = 0 or room.free >= ${least}) and room.open < ${mostOpen}
+    returning g.id, least(${leastReserved}, greatest(${least}, room.free / 16)) as bytes
+  ), begun as (
+    insert into registry.upload (id, org_id, repository_id, registry_id, storage_id, node, key_id, reserved, created_at, expires_at)
+    select ${u.id}, ${u.org}, ${u.repositoryId}, taken.id, ${u.id}, ${u.node}, ${u.keyId}, taken.bytes, kernel.now(), kernel.now() + make_interval(secs => ${u.ttlSeconds})
       from taken, ${unhurried}
-    returning reserved`
-  )?.reserved;
+    returning reserved
+  )
+  select room.quota_bytes, room.used_bytes, room.reserved_bytes, room.open, begun.reserved from room left join begun on true`;
 
 /** For bytes that an upstream sends: the room for them is reserved already. */
 export const insertFill = (tx: Tx, u: NewUpload & { reserved: number }) => run(tx)`

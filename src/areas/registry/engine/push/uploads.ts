@@ -5,7 +5,7 @@ import type { Algorithm } from '../../rules/names.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
-import { addReservation, insertUpload, keepUpload, takeUpload, type UploadRow } from '../../store/uploads.ts';
+import { addReservation, insertUpload, keepUpload, mostOpen, smallestReserved, takeUpload, type UploadRow } from '../../store/uploads.ts';
 import { withRoom } from '../gc/evict.ts';
 import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
 import type { Engine } from '../settings.ts';
@@ -17,22 +17,40 @@ import { linkInto } from './store-blob.ts';
 export const makeRepository = ({ app }: Engine, registryId: string, name: string) =>
   app.db.write((tx) => ensureRepository(tx, { registryId, name }));
 
+interface Begun {
+  org: string;
+  keyId: string;
+  node: string;
+  algorithm: Algorithm;
+  /** The registry has the content that is about to come: it needs no room. */
+  isHeld: boolean;
+}
+
 export async function beginUpload(
   { app, settings }: Engine,
   hashes: Hashes,
   repository: RepositoryRow,
-  { org, keyId, node, algorithm }: { org: string; keyId: string; node: string; algorithm: Algorithm },
+  { org, keyId, node, algorithm, isHeld }: Begun,
 ): Promise<UploadRow> {
   const id = await app.storage.createUpload();
   const made = { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds };
-  const reserved = await app.db.read((tx) => insertUpload(tx, made));
-  if (reserved === undefined) {
+  const begun = await app.db.read((tx) => insertUpload(tx, made, isHeld ? 0 : smallestReserved));
+  if (!begun || begun.reserved === null) {
     await app.storage.abort(id);
-    throw new UploadUnknown();
+    throw begun ? refuseBeginning(begun) : new UploadUnknown();
   }
   hashes.begin(id, algorithm);
-  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved };
+  return { id, repository_id: repository.id, registry_id: repository.registry_id, node, reserved: begun.reserved };
 }
+
+const refuseBeginning = (figures: Quota & { open: number }) =>
+  figures.open >= mostOpen
+    ? new RegistryError(
+        'TOOMANYREQUESTS',
+        `the registry has ${mostOpen} uploads that are not finished; finish or cancel some, or wait until they expire`,
+        { retrySeconds: 60 },
+      )
+    : new OverQuota(figures, smallestReserved);
 
 /** An upload waits anew for its next byte. Thrown at whoever goes on with one that is gone with its repository, or expired. */
 export async function prolongUpload({ app, settings }: Engine, id: string): Promise<void> {
@@ -50,9 +68,11 @@ export async function discardUpload({ app }: Engine, hashes: Hashes, upload: Upl
   });
 }
 
-/** Early, with the numbers: OverQuota before a byte of `needed` is sent. Undefined: the registry is gone. */
-export const requireRoom = ({ app }: Engine, registryId: string, needed: number): Promise<Quota | undefined> =>
+/** Early, with the numbers: OverQuota before a byte of `announced` is sent, or when there is no room for an upload at all. Undefined:
+ *  the registry is gone. */
+export const requireRoom = ({ app }: Engine, registryId: string, announced: number): Promise<Quota | undefined> =>
   withRoom(app, registryId, async () => {
+    const needed = Math.max(smallestReserved, announced);
     const quota = await app.db.read((tx) => quotaOf(tx, registryId));
     if (quota && freeOf(quota) < needed) throw new OverQuota(quota, needed);
     return quota;

@@ -49,10 +49,10 @@ export async function startUpload(call: Call, name: string): Promise<void> {
   const repository = await haveRepository(call, place);
   if (mount !== null && (await mountFrom(call, repository, mount, query.get('from')))) return sendCreated(call, place, mount);
 
-  if (digest === null || (await sizeHere(call, place, digest)) === undefined)
-    await refuseFull(call, place, contentLength(call.request) ?? 0);
+  const isHeld = digest !== null && (await sizeHere(call, place, digest)) !== undefined;
+  if (!isHeld) await refuseFull(call, place, contentLength(call.request) ?? 0);
   const node = await plane.node();
-  const upload = await beginUpload(plane, plane.hashes, repository, { org: access.org, keyId: access.keyId, node, algorithm });
+  const upload = await beginUpload(plane, plane.hashes, repository, { org: access.org, keyId: access.keyId, node, algorithm, isHeld });
   if (digest === null) return sendHeaders(call, 202, progressOf(place, upload.id, 0));
   await completeUpload(call, place, repository, upload, 0, digest).catch(async (error) => {
     await discardUpload(plane, plane.hashes, upload).catch(() => {}); // nobody was told its id, so nobody can go on with it
@@ -70,7 +70,7 @@ const sizeHere = ({ plane }: Call, place: Place, digest: string) => plane.app.db
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
-  const quota = (await requireRoom(call.plane, place.registryId, Math.max(1, needed))) ?? unknownName(place);
+  const quota = (await requireRoom(call.plane, place.registryId, needed)) ?? unknownName(place);
   const taken = quota.used_bytes + quota.reserved_bytes;
   if (taken > 0.9 * quota.quota_bytes)
     call.response.setHeader('Warning', `299 - "${taken} of the ${quota.quota_bytes} bytes that the registry may hold are taken"`);
