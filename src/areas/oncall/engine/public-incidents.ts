@@ -36,6 +36,8 @@ export interface PublicIncident {
   updates: PublicUpdate[];
   /** How many it has; `updates` may be fewer. */
   updateCount: number;
+  /** Its newest updates are not among these: they were told before. */
+  isContinued?: true;
 }
 
 /** The open ones, and those that ended in the last so many days; the updates of each while there is room, the newest of each always. */
@@ -60,7 +62,7 @@ export async function olderPublicIncidents(
   return { incidents: incidentsOf(found), hasMore: found[0]?.has_more ?? false };
 }
 
-const incidentsOf = (found: readonly PublicRow[]): PublicIncident[] =>
+const incidentsOf = (found: readonly (PublicRow & { nth?: number })[]): PublicIncident[] =>
   [...Map.groupBy(found, (u) => u.incident_id).values()].map((updates) => {
     const i = updates[0]!;
     return {
@@ -73,6 +75,7 @@ const incidentsOf = (found: readonly PublicRow[]): PublicIncident[] =>
       ...(i.resolved_at ? { resolvedAt: i.resolved_at } : {}),
       updates: updates.map((u) => ({ id: u.id, at: u.at, body: u.body, state: stateThen(u, u) })),
       updateCount: i.updates,
+      ...(i.nth !== undefined && i.nth > 1 ? { isContinued: true as const } : {}),
     };
   });
 

@@ -69,7 +69,8 @@ export interface OlderFrom {
   updates: number;
 }
 
-const OlderRow = Type.Object({ ...PublicRow.properties, has_more: Type.Boolean() });
+/** `nth`: of its incident, counted from the newest. */
+const OlderRow = Type.Object({ ...PublicRow.properties, nth: Type.Integer(), has_more: Type.Boolean() });
 
 /** The newest first, whether open or not, each with its updates, until there is no room; one update at least. */
 export const olderPublicOf = (tx: Tx, org: string, serviceIds: readonly string[], from: OlderFrom, most: Measure) => rows(tx, OlderRow)`
@@ -81,7 +82,7 @@ export const olderPublicOf = (tx: Tx, org: string, serviceIds: readonly string[]
     select *, count(*) over () as all_left, row_number() over (order by n) as m, sum(octet_length(body)) over (order by n) as left_bytes
       from u where place > ${from.incidents + 1} or nth > ${from.updates}
   )
-  select ${rowColumns}, body, max(m) over () < all_left as has_more from rest
+  select ${rowColumns}, body, nth::int, max(m) over () < all_left as has_more from rest
    where m = 1 or (m <= ${most.updates} and left_bytes <= ${most.bytes} and place <= ${from.incidents + most.incidents}) order by m`;
 
 /** Undefined: the public does not know of it. */

@@ -44,6 +44,8 @@ export interface BoardIncident {
   /** Newest first, never empty; there may be more of them than are shown here. */
   updates: BoardUpdate[];
   updateCount: number;
+  /** An older piece of the history goes on with it: its newest updates are in the piece before. */
+  isContinued?: true;
 }
 
 export interface BoardService {
@@ -184,10 +186,11 @@ export const incidentOf = (i: Omit<BoardIncident, 'service'>, service: string): 
   ...(i.resolvedAt ? { resolvedAt: i.resolvedAt } : {}),
   updates: i.updates.map(({ id, at, body, state }) => ({ id: publicId(id), at, body, state })),
   updateCount: i.updateCount,
+  ...(i.isContinued ? { isContinued: true } : {}),
 });
 
-/** It is over, and the newest word about it was written before. */
-export const isEndUntold = (i: BoardIncident): boolean => i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
+/** It is over, and the newest word about it was written before. Said where its newest words are, and not again where it goes on. */
+export const isEndUntold = (i: BoardIncident): boolean => !i.isContinued && i.resolvedAt !== undefined && i.updates[0]!.at < i.resolvedAt;
 
 const maintenanceOf = ({ id, title, serviceId, startsAt, endsAt }: Maintenance, service: string, now: string): BoardMaintenance => ({
   id: publicId(id),
