@@ -1,9 +1,8 @@
 import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
-import { migratedAt } from '../../../kernel/migrate.ts';
 import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
-import { forgetAnnounced, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
+import { announcingSince, forgetAnnounced, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -112,7 +111,7 @@ const daysAfter = (at: string, days: number) => new Date(Date.parse(at) + days *
 
 /** The day before updates came with a job each, and the day after, while servers of the release before may still run. */
 async function upgradeDays(tx: Tx): Promise<{ from: string; to: string }> {
-  const at = await migratedAt(tx, 'status/0002_announcing_in_portions');
+  const at = await announcingSince(tx);
   return { from: daysAfter(at, -1), to: daysAfter(at, 1) };
 }
 
@@ -126,7 +125,7 @@ const lookedAt = { updates: 100, times: 200 };
 export async function announceForgotten(db: Db, signal: AbortSignal): Promise<number> {
   const days = await db.read(upgradeDays);
   const recent = new Date(Date.parse(await db.read(now)) - recentHours * 3_600_000).toISOString();
-  let place = { from: recent > days.from ? recent : days.from, to: days.to, after: '' };
+  let place = { from: [recent, days.from].sort().at(-1)!, to: days.to, after: '' };
   let found = 0;
   for (let time = 0; time < lookedAt.times && place.from < place.to && !signal.aborted; time++) {
     const step = await db.write((tx) => enqueueForgotten(tx, place));

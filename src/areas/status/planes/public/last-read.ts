@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache';
-
 /** What is remembered of a page, and how much it weighs. */
 export interface Weighed {
   slug: string;
@@ -27,41 +25,59 @@ const spare = 1 / 8;
 
 /** What was read last of each page. An organization that has more than its share loses what was read longest ago of its own. */
 export function makeLastRead<K extends Weighed>({ pages, bytes, bytesOf }: Limits<K>): LastRead<K> {
+  /** Those that were asked for longest ago first. */
+  const all = new Map<string, { known: K; org: string; weight: number }>();
+  let total = 0;
   /** By organization, the pages that are here, those that were read longest ago first, and what they weigh. */
   const shares = new Map<string, { slugs: Set<string>; bytes: number }>();
-  const forget = (known: K) => {
-    const of = shares.get(known.page?.org ?? '');
-    if (!of?.slugs.delete(known.slug)) return;
-    of.bytes -= bytesOf(known);
-    if (of.slugs.size === 0) shares.delete(known.page?.org ?? '');
+
+  const forget = (slug: string) => {
+    const entry = all.get(slug);
+    if (!entry) return;
+    const of = shares.get(entry.org)!;
+    all.delete(slug);
+    total -= entry.weight;
+    of.slugs.delete(slug);
+    of.bytes -= entry.weight;
+    if (of.slugs.size === 0) shares.delete(entry.org);
   };
-  // The library calls `dispose` in the middle of its own work: only the count is kept there.
-  const all = new LRUCache<string, K>({ max: pages, maxSize: bytes, sizeCalculation: bytesOf, dispose: forget });
-  const note = (known: K) => {
+  const keep = (slug: string, known: K) => {
     const org = known.page?.org ?? '';
+    const weight = bytesOf(known);
     const of = shares.get(org) ?? { slugs: new Set(), bytes: 0 };
     shares.set(org, of);
-    of.slugs.add(known.slug);
-    of.bytes += bytesOf(known);
+    all.set(slug, { known, org, weight });
+    total += weight;
+    of.slugs.add(slug);
+    of.bytes += weight;
     return of;
   };
   return {
-    get: (slug) => all.get(slug),
+    get: (slug) => {
+      const entry = all.get(slug);
+      if (!entry) return undefined;
+      all.delete(slug);
+      all.set(slug, entry);
+      return entry.known;
+    },
     set: (slug, known) => {
-      all.set(slug, known);
-      if (all.peek(slug) !== known) return;
-      const of = note(known);
+      forget(slug);
+      const of = keep(slug, known);
       for (const oldest of of.slugs) {
         if (of.bytes <= bytes * share && of.slugs.size <= pages * share) break;
-        all.delete(oldest);
+        forget(oldest);
+      }
+      for (const oldest of all.keys()) {
+        if (total <= bytes && all.size <= pages) break;
+        forget(oldest);
       }
     },
-    delete: (slug) => void all.delete(slug),
+    delete: forget,
     isFull: (org) => {
       const weight = shares.get(org)?.bytes ?? 0;
       if (weight > bytes * share * (1 - spare)) return true;
       // Many organizations together: whoever has more than an equal part makes room, and the others are read anew.
-      return all.calculatedSize > bytes * (1 - spare) && weight > (bytes * (1 - spare)) / shares.size;
+      return total > bytes * (1 - spare) && weight > (bytes * (1 - spare)) / shares.size;
     },
   };
 }
