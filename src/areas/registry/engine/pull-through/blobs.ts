@@ -3,17 +3,21 @@ import { Readable } from 'node:stream';
 import type { GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
+import { quotaOf } from '../../store/quota.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { promisedSize } from '../../store/upstreams.ts';
+import { freeOf } from '../quota.ts';
 import { getBlob, type Wanted } from './content.ts';
 import { fillCache, passOn } from './fill.ts';
+import { makePassing, type Passing } from './passing.ts';
 import { reserveFill } from './room.ts';
 import { openSpool } from './spool.ts';
 import type { ReadableSource, Upstreams } from './types.ts';
 
 // One fetch for everybody who wants a blob, whoever asked first and whether or not they stay. It goes through a nameless file that all
 // of them read as it grows, and at the same time into the storage, where it is linked once its digest is proven. Both count in the
-// quota from before the first byte; without that room each reader gets the bytes as they come, and none is kept.
+// quota from before the first byte; without that room each reader gets the bytes as they come, and none is kept. So many of an
+// organization do at once, which is asked before the upstream is.
 
 export interface BlobFetcher {
   fetch(repository: RepositoryRow, target: Target, digest: string): Promise<ReadableSource | undefined>;
@@ -24,6 +28,7 @@ export interface BlobFetcher {
 const graceMs = 1_000;
 
 export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
+  const passing = makePassing();
   const flights = new Map<string, Promise<ReadableSource | undefined>>();
   return {
     fetch: (repository, target, digest) => {
@@ -31,7 +36,7 @@ export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
       const running = flights.get(key);
       if (running) return running;
       const over = () => flights.delete(key);
-      const begun = startFetch(upstreams, repository, target, digest, over);
+      const begun = beginFetch({ upstreams, passing, repository, target, digest, over });
       flights.set(key, begun);
       begun.then((found) => !found && over(), over);
       return begun;
@@ -45,33 +50,62 @@ export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
 
 const isNothing = (status: number) => status === 404 || status === 401 || status === 403;
 
-/** Begins to fetch a blob, which goes on by itself until `over` is called. Undefined: the upstream has none. */
-async function startFetch(
-  upstreams: Upstreams,
-  repository: RepositoryRow,
-  target: Target,
-  digest: string,
-  over: () => void,
-): Promise<ReadableSource | undefined> {
+interface Flight {
+  upstreams: Upstreams;
+  passing: Passing;
+  repository: RepositoryRow;
+  target: Target;
+  digest: string;
+  /** Called when it has ended. */
+  over: () => void;
+}
+
+/** What may have to be passed on has its place among those before the upstream is asked. */
+async function beginFetch(flight: Flight): Promise<ReadableSource | undefined> {
+  const place = (await isRoomFor(flight)) ? undefined : flight.passing.enter(flight.repository.org_id);
+  try {
+    return await startFetch(flight, place);
+  } catch (error) {
+    place?.();
+    throw error;
+  }
+}
+
+/** Whether it is known how large the blob is, and that it can be kept as things are. */
+const isRoomFor = ({ upstreams, repository, digest }: Flight): Promise<boolean> =>
+  upstreams.app.db.read(async (tx) => {
+    const [size, quota] = await Promise.all([promisedSize(tx, repository.id, digest), quotaOf(tx, repository.registry_id)]);
+    return size !== undefined && quota !== undefined && freeOf(quota) >= 2 * size;
+  });
+
+/** Begins to fetch a blob, which goes on by itself until `over` is called. Undefined: the upstream has none. `leave`: it has a place among
+ *  what is passed on. */
+async function startFetch(flight: Flight, leave: (() => void) | undefined): Promise<ReadableSource | undefined> {
+  const { upstreams, passing, repository, target, digest, over } = flight;
   const { app, client, metrics } = upstreams;
   const first = await getBlob(client, target, digest);
   if (first.status !== 200) {
     first.cancel();
+    leave?.();
     if (isNothing(first.status)) return undefined;
     throw new UpstreamAway(`the upstream ${target.host} answered ${first.status} for a blob`);
   }
   const size = await sizeIn(upstreams, first, repository, target, digest);
   const wanted = { target, digest, size, first };
-  const room = await reserveFill(upstreams, repository, size).catch((error) => {
+  const giveUp = (error: unknown): never => {
     first.cancel();
     throw error;
-  });
+  };
+  const room = await reserveFill(upstreams, repository, size).catch(giveUp);
   const count = (result: string) => metrics.cacheFills.inc({ upstream: target.host, result });
+  const enter = async () => passing.enter(repository.org_id);
   if (!room) {
     over(); // whoever asks next has a fetch of their own
+    const place = leave ?? (await enter().catch(giveUp));
     count('passed');
-    return passedOn(upstreams, wanted);
+    return passedOn(upstreams, wanted, place, enter);
   }
+  leave?.();
   const spool = await openSpool(join(app.config.data, 'spool'), size, () => void room.releaseSpool()).catch(async (error) => {
     first.cancel();
     await Promise.all([room.releaseStored(), room.releaseSpool()]);
@@ -96,21 +130,36 @@ async function startFetch(
 }
 
 /** A registry without room still serves its readers, each from the upstream itself; nothing of it is on the disk. */
-function passedOn(upstreams: Upstreams, wanted: Wanted): ReadableSource {
+function passedOn(upstreams: Upstreams, wanted: Wanted, place: () => void, enter: () => Promise<() => void>): ReadableSource {
   const { size, first } = wanted;
   let opened = false;
-  setTimeout(() => !opened && first.cancel(), graceMs).unref();
+  const forget = () => {
+    if (opened) return;
+    opened = true;
+    first.cancel();
+    place();
+  };
+  setTimeout(forget, graceMs).unref();
+  /** Several may have waited for the first one's answer: the others ask for themselves. */
+  const askAgain = async () => {
+    const leave = await enter();
+    const answer = await getBlob(upstreams.client, wanted.target, wanted.digest).catch((error) => {
+      leave();
+      throw error;
+    });
+    if (answer.status === 200) return { answer, leave };
+    answer.cancel();
+    leave();
+    throw new UpstreamAway(`the upstream ${wanted.target.host} answered ${answer.status} for a blob`);
+  };
   return {
     size,
     open: async (range = { offset: 0, length: size }) => {
-      // Several may have waited for this one's answer: the others ask for themselves.
-      const answer = opened ? await getBlob(upstreams.client, wanted.target, wanted.digest) : first;
+      const isFirst = !opened;
       opened = true;
-      if (answer.status !== 200) {
-        answer.cancel();
-        throw new UpstreamAway(`the upstream ${wanted.target.host} answered ${answer.status} for a blob`);
-      }
-      return Readable.from(passOn(upstreams, { ...wanted, first: answer }, range), { objectMode: false });
+      const { answer, leave } = isFirst ? { answer: first, leave: place } : await askAgain();
+      const stream = Readable.from(passOn(upstreams, { ...wanted, first: answer }, range), { objectMode: false });
+      return stream.once('close', leave);
     },
   };
 }

@@ -67,6 +67,12 @@ function prepare({ request, response }: Call, size: number, digest: string): boo
   return true;
 }
 
+/** There is no such content after all, or not now. */
+function unprepare({ response }: Call) {
+  for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
+    response.removeHeader(header);
+}
+
 async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
   const { plane, request, response } = call;
   const { storage } = plane.app;
@@ -98,8 +104,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     const now = await plane.places.blobAnew(repository, blob.digest);
     if (now && now.storage_key !== blob.storage_key) return sendBlob(call, place, repository, now);
     if (now) plane.app.log.error({ blob: blob.digest, key: blob.storage_key }, 'a blob is missing in the storage');
-    for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
-      response.removeHeader(header);
+    unprepare(call);
     return blobUnknown(blob.digest);
   }
   if (whole) {
@@ -136,7 +141,10 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   if (!source) return blobUnknown(digest);
   if (!prepare(call, source.size, digest)) return;
   const range = rangeOf(call.request.headers.range, source.size);
-  const stream = await source.open(typeof range === 'object' ? range : undefined);
+  const stream = await source.open(typeof range === 'object' ? range : undefined).catch((error) => {
+    unprepare(call);
+    throw error;
+  });
   await whileAllowed(call, place, () => pipeline(stream, call.response));
   call.plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, typeof range === 'object' ? range.length : source.size);
 }
