@@ -56,7 +56,10 @@ const portion = 1_000;
 
 async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
   const results: R[] = [];
-  for (let i = 0; i < list.length; i += portion) results.push(...((await act(list.slice(i, i + portion))) ?? []));
+  for (let i = 0; i < list.length; i += portion) {
+    // One by one: what very many occurrences of an alert give is more than a call takes as arguments.
+    for (const result of (await act(list.slice(i, i + portion))) ?? []) results.push(result);
+  }
   return results;
 }
 

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../../kernel/db/index.ts';
 import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
-import { announcingSince, forgetAnnounced, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
+import { forgetAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -111,7 +111,7 @@ const daysAfter = (at: string, days: number) => new Date(Date.parse(at) + days *
 
 /** The day before updates came with a job each, and the day after, while servers of the release before may still run. */
 async function upgradeDays(tx: Tx): Promise<{ from: string; to: string }> {
-  const at = await announcingSince(tx);
+  const at = await jobsSince(tx);
   return { from: daysAfter(at, -1), to: daysAfter(at, 1) };
 }
 

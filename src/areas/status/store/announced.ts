@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { migratedAt } from '../../../kernel/migrate.ts';
 
-/** Since when each update gets a job of its own when it is published. */
-export const announcingSince = (tx: Tx): Promise<string> => migratedAt(tx, 'status/0002_announcing_in_portions');
+/** From then on updates come with a job each. */
+export const jobsSince = (tx: Tx): Promise<string> => migratedAt(tx, 'status/0002_announcing_in_portions');
 
 const ProgressRow = Type.Object({ done: Type.Boolean(), after_id: Type.String() });
 

@@ -3,7 +3,7 @@ import type { Db } from '../../../kernel/db/index.ts';
 import { job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { slicesOf } from '../rules/maintenance.ts';
-import { includeChecks, rebuildSteps, type Stretch } from '../store/results.ts';
+import { faultsKnownSince, includeChecks, rebuildSteps, type Stretch } from '../store/results.ts';
 import { lockStates, monitorsOf, watchersOf } from '../store/states.ts';
 
 const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), endsAt: Type.String() });
@@ -11,18 +11,20 @@ const Window = Type.Object({ serviceId: Type.String(), startsAt: Type.String(), 
 /**
  * A window was called off: the checks that were made in it count again in the figures of its service's monitors. A few hours of one
  * monitor are a transaction, so results wait for it no longer than for each other. Safe to run twice, and to be killed: it goes by the
- * windows that there are, and by the checks that are stored.
+ * windows that there are, and by the checks that are stored. Checks of before `degraded` was stored stay out: nobody can tell any more
+ * which of them failed because of their prober.
  */
 export const giveBack = job(
   'uptime.give-back',
   { payload: Window, deadlineSeconds: 1_800 },
   async ({ db, org = '', payload: { serviceId, startsAt, endsAt }, signal }) => {
     const at = await db.read(now);
+    const from = [startsAt, await db.read(faultsKnownSince)].sort().at(-1)!;
     const monitors = await db.read(async (tx) => monitorsOf(tx, await watchersOf(tx, org, serviceId)));
     for (const monitor of monitors)
-      for (const [from, to] of slicesOf({ startsAt, endsAt, now: at })) {
+      for (const [sliceFrom, to] of slicesOf({ startsAt: from, endsAt, now: at })) {
         signal.throwIfAborted();
-        await giveBackSome(db, monitor.id, { org, serviceId, monitorNo: monitor.no, from, to });
+        await giveBackSome(db, monitor.id, { org, serviceId, monitorNo: monitor.no, from: sliceFrom, to });
       }
   },
 );

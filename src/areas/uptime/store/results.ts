@@ -1,4 +1,5 @@
 import { run, type Tx } from '../../../kernel/db/index.ts';
+import { migratedAt } from '../../../kernel/migrate.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 export interface StoredResult {
@@ -45,6 +46,9 @@ export const insertResults = (tx: Tx, vantageNo: number, results: readonly Store
        set n = u.n + excluded.n, ok = u.ok + excluded.ok, missed = u.missed + excluded.missed, excluded = u.excluded + excluded.excluded,
            ok_ms = u.ok_ms + excluded.ok_ms, bad_ms = u.bad_ms + excluded.bad_ms`;
 };
+
+/** Of checks that were stored before, nobody knows whether their prober was at fault. */
+export const faultsKnownSince = (tx: Tx): Promise<string> => migratedAt(tx, 'uptime/0008_degraded_checks');
 
 /** A monitor's checks between two times. */
 export interface Stretch {

@@ -25,59 +25,59 @@ const spare = 1 / 8;
 
 /** What was read last of each page. An organization that has more than its share loses what was read longest ago of its own. */
 export function makeLastRead<K extends Weighed>({ pages, bytes, bytesOf }: Limits<K>): LastRead<K> {
-  /** Those that were asked for longest ago first. */
-  const all = new Map<string, { known: K; org: string; weight: number }>();
-  let total = 0;
+  /** Those that nobody has asked for longest come first. */
+  const all = new Map<string, K>();
+  let weight = 0;
   /** By organization, the pages that are here, those that were read longest ago first, and what they weigh. */
   const shares = new Map<string, { slugs: Set<string>; bytes: number }>();
 
-  const forget = (slug: string) => {
-    const entry = all.get(slug);
-    if (!entry) return;
-    const of = shares.get(entry.org)!;
-    all.delete(slug);
-    total -= entry.weight;
-    of.slugs.delete(slug);
-    of.bytes -= entry.weight;
-    if (of.slugs.size === 0) shares.delete(entry.org);
-  };
-  const keep = (slug: string, known: K) => {
+  const remove = (slug: string) => {
+    const known = all.get(slug);
+    if (!known) return;
     const org = known.page?.org ?? '';
-    const weight = bytesOf(known);
+    const of = shares.get(org)!;
+    all.delete(slug);
+    of.slugs.delete(slug);
+    of.bytes -= bytesOf(known);
+    weight -= bytesOf(known);
+    if (of.slugs.size === 0) shares.delete(org);
+  };
+  const add = (slug: string, known: K) => {
+    const org = known.page?.org ?? '';
     const of = shares.get(org) ?? { slugs: new Set(), bytes: 0 };
     shares.set(org, of);
-    all.set(slug, { known, org, weight });
-    total += weight;
+    all.set(slug, known);
     of.slugs.add(slug);
-    of.bytes += weight;
+    of.bytes += bytesOf(known);
+    weight += bytesOf(known);
     return of;
   };
   return {
     get: (slug) => {
-      const entry = all.get(slug);
-      if (!entry) return undefined;
+      const known = all.get(slug);
+      if (!known) return undefined;
       all.delete(slug);
-      all.set(slug, entry);
-      return entry.known;
+      all.set(slug, known);
+      return known;
     },
     set: (slug, known) => {
-      forget(slug);
-      const of = keep(slug, known);
+      remove(slug);
+      const of = add(slug, known);
       for (const oldest of of.slugs) {
         if (of.bytes <= bytes * share && of.slugs.size <= pages * share) break;
-        forget(oldest);
+        remove(oldest);
       }
       for (const oldest of all.keys()) {
-        if (total <= bytes && all.size <= pages) break;
-        forget(oldest);
+        if (weight <= bytes && all.size <= pages) break;
+        remove(oldest);
       }
     },
-    delete: forget,
+    delete: remove,
     isFull: (org) => {
-      const weight = shares.get(org)?.bytes ?? 0;
-      if (weight > bytes * share * (1 - spare)) return true;
+      const its = shares.get(org)?.bytes ?? 0;
+      if (its > bytes * share * (1 - spare)) return true;
       // Many organizations together: whoever has more than an equal part makes room, and the others are read anew.
-      return total > bytes * (1 - spare) && weight > (bytes * (1 - spare)) / shares.size;
+      return weight > bytes * (1 - spare) && its > (bytes * (1 - spare)) / shares.size;
     },
   };
 }
