@@ -16,6 +16,7 @@ import { makeLog } from '../../src/kernel/log.ts';
 import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
 import { serve } from '../../src/serve.ts';
+import { ownPorts } from './own-ports.ts';
 import { freshDatabase, stopOwnServer } from './postgres.ts';
 import { type Caller, caller } from './request.ts';
 
@@ -70,7 +71,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   const connection = options.connection ?? made!.connection;
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdd-')));
   const config: Config = readConfig(
-    { QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
+    { ...ownPorts, QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
     dataDir,
   ).config;
   const log = makeLog(process.env.QUARTERDECK_TEST_LOG ?? 'silent');

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placeIn } from '../../src/kernel/postgres/place.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
 import { type Caller, caller } from './request.ts';
+import { ownPorts } from './own-ports.ts';
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
@@ -77,7 +78,7 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...ordinary(), QUARTERDECK_DATA: dataDir, QUARTERDECK_LISTEN: '127.0.0.1:0', QUARTERDECK_RATE_LIMIT: '0', ...env },
+    env: { ...ordinary(), QUARTERDECK_DATA: dataDir, ...ownPorts, QUARTERDECK_RATE_LIMIT: '0', ...env },
   });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));

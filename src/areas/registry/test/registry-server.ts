@@ -68,7 +68,7 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
   const connection = options.connection ?? made!.connection;
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
   const env = {
-    QUARTERDECK_LISTEN: '127.0.0.1:0',
+    ...ownPorts,
     QUARTERDECK_DATA: dataDir,
     ...(options.worker ? {} : { QUARTERDECK_ROLES: 'api,registry' }),
     ...options.env,
