@@ -19,8 +19,9 @@ export interface Spool {
   rotate(): void;
   /** The bytes of one; undefined when they are gone, or on another machine. */
   read(place: Place): Promise<Readable | undefined>;
-  /** Closes what is full or old, and makes objects of segments that are files of this machine: those of processes that are gone, too. */
-  store(telling: Telling): Promise<void>;
+  /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
+   *  which nobody has touched for long. */
+  store(telling: Telling, untouchedSince: Date): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,9 +57,6 @@ interface Segment {
   isObject: boolean;
   file: FileHandle;
 }
-
-/** Files that nobody has touched for so many times the age at which their writer closes them belong to nobody who still runs. */
-const abandonedAfter = 5;
 
 export function makeSpool(options: SpoolOptions): Spool {
   const { storage, folder, prefix, mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
@@ -111,14 +109,14 @@ export function makeSpool(options: SpoolOptions): Spool {
     },
     rotate: finish,
     read: (place) => readPlace(storage, folder, place),
-    async store(telling) {
+    async store(telling, untouchedSince) {
       if (current && performance.now() - bornAt >= mostAgeMs) finish();
       await new Promise(setImmediate); // what was just finished is among the full ones now
       for (const { file, isObject, key, place } of full.splice(0)) {
         await file.close();
         if (!isObject) await storeFile(storage, key, place, telling);
       }
-      for (const { key, place } of await abandonedIn(folder, mostAgeMs * abandonedAfter)) await storeFile(storage, key, place, telling);
+      for (const { key, place } of await abandonedIn(folder, untouchedSince)) await storeFile(storage, key, place, telling);
     },
     async close() {
       const last = await current?.catch(() => undefined);
@@ -159,12 +157,12 @@ async function readPlace(storage: Storage, folder: string, { key, offset, bytes 
 }
 
 /** Files of processes that are gone, by their age. Whoever only slept is told by `seal` that its segment is closed. */
-async function abandonedIn(folder: string, untouchedMs: number): Promise<{ key: string; place: string }[]> {
+async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key: string; place: string }[]> {
   const found: { key: string; place: string }[] = [];
   for (const name of (await unlessMissing(fs.readdir(folder))) ?? []) {
     const place = path.join(folder, name);
     const stat = name.includes('%2F') ? await unlessMissing(fs.stat(place)) : undefined;
-    if (stat && Date.now() - stat.mtimeMs >= untouchedMs) found.push({ key: decodeURIComponent(name), place });
+    if (stat && stat.mtime < untouchedSince) found.push({ key: decodeURIComponent(name), place });
   }
   return found;
 }

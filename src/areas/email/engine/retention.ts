@@ -1,6 +1,7 @@
 import type { App } from '../../../kernel/app.ts';
 import { mayRemoveStored } from '../../../kernel/backup-lock.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
+import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';
 
 const portion = 100;
@@ -41,9 +42,10 @@ export async function sweepOrphans({ db, storage, log }: App, signal: AbortSigna
       }
       keys = [];
     });
+  const before = new Date(Date.parse(await db.read(now)) - orphanAfterMs);
   for await (const { key, modifiedAt } of storage.list('mail/')) {
     if (signal.aborted) return;
-    if (Date.now() - modifiedAt.getTime() > orphanAfterMs) keys.push(key);
+    if (modifiedAt < before) keys.push(key);
     if (keys.length >= portion) await sweep();
   }
   await sweep();

@@ -50,6 +50,7 @@ export const claimRecipients = (tx: Tx, wanted: Wanted): Promise<ClaimedRow[]> =
   });
 
 const SentOnRow = Type.Object({
+  now: Type.String(),
   id: Type.String(),
   domain_id: Type.String(),
   body_key: Type.Union([Type.String(), Type.Null()]),
@@ -68,7 +69,7 @@ export async function markSending(tx: Tx, recipients: readonly number[], message
     )`update email.recipient set state = 'sending', state_at = kernel.now() where id = any(${recipients}::bigint[]) and state <> 'sending'`,
     rows(tx, SentOnRow)`
       with marked as (update email.message set state = 'sending', state_at = kernel.now() where id = any(${messages}::text[]) and state in ('queued', 'deferred'))
-      select id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash from email.message where id = any(${messages}::text[])`,
+      select kernel.now() as now, id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash from email.message where id = any(${messages}::text[])`,
   ]);
   return found;
 }

@@ -1,11 +1,12 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/intake.ts';
-import type { Born, Queue } from '../queue/index.ts';
+import { type Born, type Queue, queueChannel } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
-import type { Handed } from '../submission.ts';
+import type { Handed, Submission } from '../submission.ts';
 import type { Answer } from './index.ts';
 import { judge, type Verdict } from './judge.ts';
 import type { Prepared } from './prepare.ts';
@@ -59,7 +60,7 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
   const placeOf = new Map(inline.map((p, n) => [p, places[n]!]));
   const segment = places[0]?.key;
 
-  const reserved: { org: string; domain: string }[] = [];
+  const reserved: Reserved[] = [];
   let result: Written;
   try {
     result = await app.db.write(async (tx) => {
@@ -74,7 +75,10 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
     for (const { org, domain } of reserved) queue.release(org, domain);
     throw error;
   }
-  if (segment) knownSegments.add(segment);
+  if (segment && !knownSegments.has(segment)) {
+    knownSegments.clear(); // no batch goes into an earlier one any more
+    knownSegments.add(segment);
+  }
   queue.begin(result.born);
   batch.forEach(({ done, failed }, n) => {
     const verdict = result.verdicts[n]!;
@@ -125,12 +129,12 @@ interface Rows {
 
 /** Rows of what was accepted; recipients that this process has room for are born under its lease. */
 function makeRows(
-  { queue, node }: BatchOptions,
+  options: BatchOptions,
   batch: Entry[],
   verdicts: Verdict[],
   { now }: Found['stamp'],
   placeOf: ReadonlyMap<Prepared, Place>,
-  reserved: { org: string; domain: string }[],
+  reserved: Reserved[],
 ): Rows {
   const messages: store.NewMessage[] = [];
   const recipients: store.NewRecipient[] = [];
@@ -139,62 +143,16 @@ function makeRows(
     const verdict = verdicts[n]!;
     if (!('ids' in verdict)) return;
     prepared.forEach((each, i) => {
-      const { submission: s } = each;
       const id = verdict.ids[i]!;
       const place = placeOf.get(each) ?? { key: each.key!, offset: 0, bytes: each.bytes };
-      const own = s.envelope.map((address) => {
+      const own = each.submission.envelope.map((address) => {
         const isSuppressed = verdict.suppressed.has(foldAddress(address));
-        const domain = domainOf(address);
-        const isBorn = !isSuppressed && !s.scheduledAt && queue.reserve(s.org, domain);
-        if (isBorn) {
-          reserved.push({ org: s.org, domain });
-          bornAt.set(`${id} ${address}`, {
-            lease,
-            org: s.org,
-            messageId: id,
-            domainId: s.domainId,
-            address,
-            tries: 0,
-            place,
-            headerBytes: each.headerBytes,
-            bodyHash: each.bodyHash,
-            ...(each.inline ? { inline: each.inline } : {}),
-          });
-        }
-        const state = isSuppressed ? ('suppressed' as const) : isBorn ? ('sending' as const) : ('queued' as const);
-        const run_at = s.scheduledAt ?? now;
-        return {
-          org_id: s.org,
-          message_id: id,
-          address,
-          folded: foldAddress(address),
-          state,
-          node: each.key ? null : node,
-          run_at,
-          lease: isBorn ? lease : null,
-        };
+        const isBorn = !isSuppressed && reserve(options, each.submission, address, reserved);
+        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { id, address, place, lease, now }));
+        return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, now, node: each.key ? null : options.node });
       });
       recipients.push(...own);
-      messages.push({
-        org_id: s.org,
-        id,
-        state: own.every((r) => r.state === 'suppressed') ? 'suppressed' : own.some((r) => r.state === 'sending') ? 'sending' : 'queued',
-        scheduled_at: s.scheduledAt ?? null,
-        door: s.door,
-        domain_id: s.domainId,
-        send_key_id: s.sendKeyId,
-        sender: s.sender,
-        recipients: s.recipients,
-        copies: s.copies,
-        subject: s.subject ?? null,
-        message_id: s.messageId,
-        tags: s.tags ?? null,
-        body_key: place.key,
-        body_offset: place.offset,
-        body_bytes: place.bytes,
-        header_bytes: each.headerBytes,
-        body_hash: each.bodyHash.toString('hex'),
-      });
+      messages.push(messageRow(each, id, place, own));
     });
   });
   return {
@@ -207,6 +165,75 @@ function makeRows(
       }),
   };
 }
+
+interface Reserved {
+  org: string;
+  domain: string;
+}
+
+function reserve({ queue }: BatchOptions, { org, scheduledAt }: Submission, address: string, reserved: Reserved[]): boolean {
+  const domain = domainOf(address);
+  if (scheduledAt || !queue.reserve(org, domain)) return false;
+  reserved.push({ org, domain });
+  return true;
+}
+
+const bornOf = (
+  { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
+  { id, address, place, lease, now }: { id: string; address: string; place: Place; lease: string; now: string },
+): Omit<Born, 'id'> => ({
+  lease,
+  org,
+  messageId: id,
+  domainId,
+  address,
+  tries: 0,
+  at: now,
+  place,
+  headerBytes,
+  bodyHash,
+  ...(inline ? { inline } : {}),
+});
+
+const recipientRow = (
+  { submission: { org, scheduledAt } }: Prepared,
+  r: { id: string; address: string; lease: string | null; isSuppressed: boolean; now: string; node: string | null },
+): store.NewRecipient => ({
+  org_id: org,
+  message_id: r.id,
+  address: r.address,
+  folded: foldAddress(r.address),
+  state: r.isSuppressed ? 'suppressed' : r.lease ? 'sending' : 'queued',
+  node: r.node,
+  run_at: scheduledAt ?? r.now,
+  lease: r.lease,
+});
+
+const messageRow = (
+  { submission: s, headerBytes, bodyHash }: Prepared,
+  id: string,
+  place: Place,
+  own: readonly store.NewRecipient[],
+): store.NewMessage => ({
+  org_id: s.org,
+  id,
+  state: own.every((r) => r.state === 'suppressed') ? 'suppressed' : own.some((r) => r.state === 'sending') ? 'sending' : 'queued',
+  scheduled_at: s.scheduledAt ?? null,
+  door: s.door,
+  domain_id: s.domainId,
+  send_key_id: s.sendKeyId,
+  sender: s.sender,
+  recipients: s.recipients,
+  copies: s.copies,
+  subject: s.subject ?? null,
+  message_id: s.messageId,
+  tags: s.tags ?? null,
+  body_key: place.key,
+  body_offset: place.offset,
+  body_bytes: place.bytes,
+  header_bytes: headerBytes,
+  body_hash: bodyHash.toString('hex'),
+});
 
 async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], { messages, recipients }: Rows) {
   const accepted = new Map<string, number>();
@@ -228,6 +255,7 @@ async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], {
         : [{ org: first!.org, key: idempotency.key, ids: 'ids' in verdict ? verdict.ids : [] }];
     },
   );
+  if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
   const [born] = await Promise.all([
     recipients.length ? store.insertRecipients(tx, at, leaseSeconds, recipients) : [],
     messages.length ? store.insertMessages(tx, at, messages) : 0,

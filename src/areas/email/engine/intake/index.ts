@@ -26,18 +26,19 @@ export function makeIntake(options: IntakeOptions): Intake {
   const line = makeLine(options.mostWaiting ?? 2_000);
   const running = new Set<string>();
   const knownSegments = new Set<string>();
-  let writing: Promise<void> | undefined;
+  let isWriting = false;
 
   const write = async () => {
+    isWriting = true;
     for (let batch = line.next(); batch.length > 0; batch = line.next()) await writeEach({ ...options, knownSegments }, batch);
-    writing = undefined;
+    isWriting = false;
   };
 
   const wait = (handed: Handed, entry: Omit<Entry, 'done' | 'failed'>) =>
     new Promise<Answer>((done, failed) => {
       line.add(handed.submissions[0]!.org, { ...entry, done, failed });
       // The batch is nobody's: everybody's messages are in it.
-      writing ??= onBehalf({ ...house, act: 'email.intake' }, write, app.watch);
+      if (!isWriting) void onBehalf({ ...house, act: 'email.intake' }, write, app.watch);
     });
 
   const take = async (handed: Handed): Promise<Answer> => {

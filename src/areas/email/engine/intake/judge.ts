@@ -14,7 +14,8 @@ export function judge(batch: Entry[], found: Found, defaultQuota: number): Verdi
   const used = new Map<string, number>();
   let next = 0;
   return batch.map(({ handed: { submissions, idempotency } }) => {
-    const ids = found.stamp.ids.slice(next, (next += submissions.length));
+    const ids = found.stamp.ids.slice(next, next + submissions.length);
+    next += submissions.length;
     const { org } = submissions[0]!;
     const place = `${org} ${idempotency?.key}`;
     const isOurs = idempotency !== undefined && found.claimed.has(place);

@@ -3,6 +3,7 @@ import { isAway } from '../../../../kernel/db/index.ts';
 import { mostOrgs } from '../../../../kernel/jobs/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import * as store from '../../store/queue.ts';
+import type { Holdings } from './holdings.ts';
 import type { Born, QueueOptions } from './index.ts';
 import { leaseSeconds } from './lease.ts';
 
@@ -59,40 +60,32 @@ export function makeClaims({ app }: QueueOptions, look: () => Promise<'more' | '
   };
 }
 
-/** Where the next turn begins: after this organization. */
 export interface Turn {
+  /** Where the next turn begins: after this organization. */
   afterOrg: string;
-}
-
-interface Room {
-  turn: Turn;
-  items: ReadonlyMap<number, Born>;
-  heldOf: ReadonlyMap<string, number>;
-  perOrg: number;
-  room: number;
+  /** Whose sending was paused at the last look. */
+  paused: ReadonlySet<string>;
 }
 
 /** Takes what is due of organizations in turn; those whose sending is paused wait. */
-export async function claimMore(
-  { app, node }: QueueOptions,
-  { turn, items, heldOf, perOrg, room }: Room,
-): Promise<{ found: Born[]; mayBeMore: boolean }> {
-  const limit = Math.min(room, mostAtOnce);
+export async function claimMore({ app, node }: QueueOptions, held: Holdings, turn: Turn): Promise<{ found: Born[]; mayBeMore: boolean }> {
+  const limit = Math.min(held.room, mostAtOnce);
   const lease = randomUUID();
   const { claimed, messages } = await app.db.write(async (tx) => {
     const [paused, orgs] = await Promise.all([store.findPaused(tx), store.findOrgs(tx, turn.afterOrg)]);
+    turn.paused = paused;
     turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
     const open = orgs.filter((org) => !paused.has(org));
     if (open.length === 0) return { claimed: [], messages: [] };
     const found = await store.claimRecipients(tx, {
       orgs: open,
-      running: heldOf,
-      perOrg,
+      running: held.byOrg,
+      perOrg: held.perOrg,
       limit,
       lease,
       leaseSeconds,
       unanswered: [],
-      held: [...items.keys()],
+      held: [...held.items.keys()],
       node,
     });
     if (found.length === 0) return { claimed: [], messages: [] };
@@ -112,6 +105,7 @@ export async function claimMore(
 }
 
 const asHeld = (claimed: store.ClaimedRow, message: store.SentOnRow): Born => ({
+  at: message.now,
   id: claimed.id,
   lease: claimed.lease,
   org: claimed.org_id,

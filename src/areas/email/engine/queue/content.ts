@@ -25,6 +25,8 @@ interface ContentsOptions {
 /** Larger ones are not read into memory. */
 const mostBuffered = 512 * 1024;
 
+export type Contents = ReturnType<typeof makeContents>;
+
 /** Makes of a recipient what goes over the wire. A message is signed once, however many recipients are being sent to. */
 export function makeContents(options: ContentsOptions) {
   const { spool, loadSigning, returnPath } = options;
@@ -94,7 +96,7 @@ async function makeHead({ loadSigning, hostname }: ContentsOptions, item: Born, 
   const signing = await loadSigning(item.domainId);
   if (!signing) throw new Error('the domain it is from was deleted');
   const raw = await header();
-  const at = new Date();
+  const at = new Date(item.at);
   const signatures = await Promise.all(
     signing.keys.map(({ selector, key }) =>
       signHeader({ header: raw, bodyHash: item.bodyHash, domain: signing.domain, selector, key, at }),

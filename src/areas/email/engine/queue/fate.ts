@@ -53,19 +53,21 @@ export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated 
 /** For `lastError`: who said it, and what. */
 const sentence = ({ mx, response }: Told) => `${mx ? `${mx}: ` : ''}${response}`.slice(0, mostWords);
 
+const untold = (item: Born) => ({
+  id: item.id,
+  lease: item.lease,
+  message_id: item.messageId,
+  after_seconds: 0,
+  counts: false,
+  bounce_type: null,
+  handed: false,
+});
+
 /** It will not be tried again, for a reason of ours. */
 export const fail = (item: Born, error: string): Fated => ({
   item,
-  fate: {
-    id: item.id,
-    lease: item.lease,
-    message_id: item.messageId,
-    state: 'failed',
-    after_seconds: 0,
-    counts: false,
-    error,
-    bounce_type: null,
-    handed: false,
-    detail: { stage: 'here', response: error },
-  },
+  fate: { ...untold(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
+
+/** Its organization's sending is paused: it waits in its row, as if nothing had been begun. */
+export const putBack = (item: Born): Fated => ({ item, fate: { ...untold(item), state: 'queued', error: null, detail: null } });

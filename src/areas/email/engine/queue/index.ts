@@ -1,11 +1,12 @@
 import type { App } from '../../../../kernel/app.ts';
 import { channelNamed, clockMoved } from '../../../../kernel/jobs/index.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import type { Sender } from '../outgoing.ts';
 import { claimMore, makeClaims } from './claim.ts';
-import { type LoadSigning, makeContents } from './content.ts';
-import { type Fated, fail, fateOf } from './fate.ts';
+import { type Contents, type LoadSigning, makeContents } from './content.ts';
+import { type Fated, fail, fateOf, putBack } from './fate.ts';
+import { type Holdings, makeHoldings } from './holdings.ts';
 import { openJournal, replayJournals } from './journal.ts';
 import { renewHeld } from './renew.ts';
 import { makeSettler, settleFates } from './settle.ts';
@@ -19,6 +20,8 @@ export interface Born {
   domainId: string;
   address: string;
   tries: number;
+  /** When it came under the lease. */
+  at: string;
   /** Where the message is, and what signing needs to know of it. */
   place: Place;
   headerBytes: number;
@@ -34,9 +37,8 @@ export interface Queue {
   release(org: string, domain: string): void;
   /** Goes on with what was reserved. */
   begin(born: readonly Born[]): void;
-  /** How many it works on, in all and of each organization. */
-  readonly held: number;
-  readonly heldOf: ReadonlyMap<string, number>;
+  /** What it works on. */
+  readonly held: Pick<Holdings, 'count' | 'byOrg'>;
   /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
   readonly lost: number;
   stop(): Promise<void>;
@@ -62,104 +64,64 @@ export interface QueueOptions {
 /** Told when there is something to send that this process may not know of. */
 export const queueChannel = channelNamed('email.queue');
 
-/** Bodies of messages that just came in are kept in memory up to so many bytes; others are read again. */
-const mostInlineBytes = 32 * 2 ** 20;
-
 const stopGraceMs = 8_000;
 
 /** No queue here: another process has the role. */
 export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin'> = { reserve: () => false, release: () => {}, begin: () => {} };
 
 export async function startQueue(options: QueueOptions): Promise<Queue> {
-  const { app, sender, mostHeld = 2_000 } = options;
+  const { app, sender } = options;
   await replayJournals(options.folder, (fates) => settleFates(app, fates));
   const journal = await openJournal(options.folder);
-  const items = new Map<number, Born>();
-  const heldOf = new Map<string, number>();
-  let held = 0;
-  let inlineBytes = 0;
-  let stopping = false;
-  let lost = 0;
+  const held = makeHoldings(options.mostHeld ?? 2_000);
   const contents = makeContents(options);
+  let lost = 0;
 
-  const hold = (org: string) => {
-    held++;
-    heldOf.set(org, (heldOf.get(org) ?? 0) + 1);
-  };
-  const letGo = (org: string) => {
-    held--;
-    const left = heldOf.get(org)! - 1;
-    if (left > 0) heldOf.set(org, left);
-    else heldOf.delete(org);
-    claims.nudge();
-  };
-  const settler = makeSettler(app, (fated, isLost) => {
-    const { item, fate } = fated;
+  const settler = makeSettler(app, ({ item, fate }, isLost) => {
     if (isLost) lost++;
     if (isFinal(fate.state)) journal.settled(1);
-    items.delete(item.id);
-    letGo(item.org);
+    held.remove(item);
+    claims.nudge();
   });
-
   const settle = (fated: Fated) => {
+    // In the turn in which the other side's answer was read.
     if (isFinal(fated.fate.state)) journal.note(fated.fate);
-    inlineBytes -= fated.item.inline?.length ?? 0;
     contents.forget(fated.item);
     settler.add(fated);
   };
-  const work = async (item: Born) => {
-    try {
-      const outgoing = await contents.outgoing(item);
-      settle(
-        outgoing ? fateOf(item, await sender.send(outgoing), options.isRelayed) : fail(item, 'the domain that it is from was deleted'),
-      );
-    } catch (error) {
-      app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
-      settle(fateOf(item, { kind: 'waits', afterSeconds: 60, told: { stage: 'connect', response: 'it could not be read here' } }, false));
-    }
-  };
+  const work = async (item: Born) => settle(turn.paused.has(item.org) ? putBack(item) : await attempt(options, contents, item));
   const begin = (born: readonly Born[]) => {
     for (const item of born) {
-      const isKept = item.inline && inlineBytes + item.inline.length <= mostInlineBytes;
-      const { inline: _, ...bare } = item;
-      const kept = isKept ? item : bare;
-      if (isKept) inlineBytes += item.inline!.length;
-      items.set(item.id, kept);
-      void onBehalf({ ...house, act: 'email.send' }, () => work(kept), app.watch);
+      const kept = held.add(item);
+      void onBehalf({ org: item.org, act: 'email.send' }, () => work(kept), app.watch);
     }
   };
 
-  const perOrg = Math.ceil(mostHeld / 2);
-  const turn = { afterOrg: '' };
+  const turn = { afterOrg: '', paused: new Set<string>() };
   const claims = makeClaims(options, async () => {
-    const room = stopping ? 0 : mostHeld - held;
-    if (room <= 0) return 'full';
-    const { found, mayBeMore } = await claimMore(options, { turn, items, heldOf, perOrg, room });
-    for (const { org } of found) hold(org);
+    if (held.room === 0) return 'full';
+    const { found, mayBeMore } = await claimMore(options, held, turn);
+    for (const { org } of found) held.take(org);
     begin(found);
     return mayBeMore ? 'more' : 'none';
   });
-  const renewal = renewHeld(app, items);
-  const unhear = [queueChannel, clockMoved].map((channel) => app.waker.hear(channel, claims.nudge));
-  unhear.push(app.waker.hear(clockMoved, renewal.now));
+  const renewal = renewHeld(app, held.items);
+  const unhear = [
+    app.waker.hear(queueChannel, claims.nudge),
+    app.waker.hear(clockMoved, claims.nudge),
+    app.waker.hear(clockMoved, renewal.now),
+  ];
 
   return {
-    reserve(org, domain) {
-      const isRoom = !stopping && held < mostHeld && (heldOf.get(org) ?? 0) < perOrg && sender.restOf(domain, org) === 0;
-      if (isRoom) hold(org);
-      return isRoom;
-    },
-    release: (org) => letGo(org),
+    reserve: (org, domain) => sender.restOf(domain, org) === 0 && held.reserve(org),
+    release: (org) => held.giveBack(org),
     begin,
-    get held() {
-      return held;
-    },
-    heldOf,
+    held,
     get lost() {
       return lost;
     },
     async stop() {
-      stopping = true;
+      held.close();
       for (const forget of unhear) forget();
       await claims.stop();
       await sender.stop(stopGraceMs);
@@ -168,6 +130,21 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
       await journal.close();
     },
   };
+}
+
+/** Never rejects: what goes wrong here is a reason to wait. */
+async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born): Promise<Fated> {
+  try {
+    const outgoing = await contents.outgoing(item);
+    return outgoing ? fateOf(item, await sender.send(outgoing), isRelayed) : fail(item, 'the domain that it is from was deleted');
+  } catch (error) {
+    app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
+    return fateOf(
+      item,
+      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' } },
+      false,
+    );
+  }
 }
 
 const isFinal = (state: string) => state !== 'deferred' && state !== 'queued';
