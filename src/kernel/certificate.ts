@@ -1,15 +1,50 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { exitCodes, Stop } from './errors.ts';
+import type { Logger } from './log.ts';
 
-// A certificate of our own for SMTP, where none is set: programs that hand in mail then speak TLS from the first start. It proves nothing
+// The certificate that is set; and for SMTP one of our own, where none is: programs that hand in mail then speak TLS from the first start. It proves nothing
 // about who we are, which clients on other machines may ask for; for them there are QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY.
 
 export interface Certificate {
   /** Both in PEM. */
   cert: string;
   key: string;
+}
+
+/** The one that is set, QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY. */
+export function readConfigured({ tls_cert: cert, tls_key: key }: Config): Certificate {
+  try {
+    return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  } catch (error) {
+    throw new Stop(
+      exitCodes.configuration,
+      `the TLS certificate or key cannot be read: ${(error as NodeJS.ErrnoException).code} ${(error as NodeJS.ErrnoException).path}`,
+    );
+  }
+}
+
+/** A renewed certificate is taken up without a restart; a broken one is reported and the old one stays. Ends the watching when it is called. */
+export function followConfigured(config: Config, log: Logger, apply: (certificate: Certificate) => void): () => void {
+  if (!config.tls_cert) return () => {};
+  const files = [config.tls_cert, config.tls_key];
+  const follow = (file: string) => () => {
+    try {
+      apply(readConfigured(config));
+      log.info({ file }, 'TLS certificate read again');
+    } catch (error) {
+      log.error({ err: error, file }, 'the changed TLS certificate is not usable; the old one stays');
+    }
+  };
+  const watched = files.map((file) => ({ file, listener: follow(file) }));
+  for (const { file, listener } of watched) watchFile(file, { interval: 5_000, persistent: false }, listener);
+  return () => {
+    for (const { file, listener } of watched) unwatchFile(file, listener);
+  };
 }
 
 const years = 10;
