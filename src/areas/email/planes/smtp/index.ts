@@ -95,8 +95,8 @@ function makeServer(door: SmtpDoor, { secure, certificate, connections, logins }
     onConnect: (session: SMTPServerSession, callback: Answer) => handOver(() => visits.begin(server.connectionOf(session)), callback),
     onAuth: (auth: SMTPServerAuthentication, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.logIn(server.connectionOf(session), auth), callback),
-    onMailFrom: (_: SMTPServerAddress, session: SMTPServerSession, callback: Answer) =>
-      handOver(() => visits.beginMessage(server.connectionOf(session)), callback),
+    onMailFrom: (sender: SMTPServerAddress, session: SMTPServerSession, callback: Answer) =>
+      handOver(() => visits.beginMessage(server.connectionOf(session), sender), callback),
     onRcptTo: ({ address }: SMTPServerAddress, _: SMTPServerSession, callback: Answer) => handOver(async () => checkRecipient(address), callback),
     onData: (stream: SMTPServerDataStream, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.takeMessage(server.connectionOf(session), stream), callback),
@@ -160,9 +160,9 @@ function makeVisits(door: SmtpDoor, logins: Logins) {
         throw refuseLogin(visit, error);
       }
     },
-    beginMessage: async (connection: SubmissionConnection) => {
+    beginMessage: async (connection: SubmissionConnection, { args }: SMTPServerAddress) => {
       const login = loginOf(connection);
-      if (connection.session.envelope.smtpUtf8)
+      if (args && 'SMTPUTF8' in args)
         throw new Reply(550, '5.6.7', 'SMTPUTF8 is not offered: write domains in ASCII, and headers as RFC 2047 has them');
       await login.takeTurn();
       await login.principal();
