@@ -1,6 +1,7 @@
 import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
 import type { Connection, Db } from './db/index.ts';
+import type { Dns } from './dns/index.ts';
 import type { Guard } from './guard/index.ts';
 import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
@@ -22,6 +23,8 @@ export interface App {
   waker: Waker;
   /** The only way out for connections that users cause. */
   guard: Guard;
+  /** Mail servers, text and keys in the DNS. */
+  dns: Dns;
   /** Image layers and mail bodies: files, or S3. */
   storage: Storage;
   secrets: Secrets;

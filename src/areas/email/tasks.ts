@@ -1,0 +1,14 @@
+import { type Task, task } from '../../kernel/jobs/index.ts';
+import { removeOld, sweepOrphans } from './engine/retention.ts';
+
+/** Content past 30 days and messages past 90 go; what is not finished stays. Safe to run twice. */
+export const forgetOldMail = task('email.forget-old', { everySeconds: 3_600, deadlineSeconds: 300 }, ({ app, signal }) =>
+  removeOld(app, signal),
+);
+
+/** Bytes without rows go. Safe to run twice. */
+export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSeconds: 600 }, ({ app, signal }) =>
+  sweepOrphans(app, signal),
+);
+
+export const tasks: Task[] = [forgetOldMail, sweepMail];
