@@ -120,6 +120,7 @@ const settings = {
   ),
   smtp_submission: setting({ host: '127.0.0.1', port: 2587 }, address, 'where programs hand in mail by SMTP, with STARTTLS'),
   smtps: setting({ host: '127.0.0.1', port: 2465 }, address, 'the same, with TLS from the first byte'),
+  smtp_rate: setting(100, integer(0, 1_000_000), 'messages a second that one send key may hand in by SMTP; 0 turns the limit off'),
   smtp_out_port: setting(25, integer(1, 65_535), 'the port on which other mail servers are spoken to'),
   email_smarthost: setting(
     '',
