@@ -7,6 +7,7 @@ import { type DomainBook, makeDomainBook } from './engine/domains/book.ts';
 import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
 import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
+import { openOwnMail } from './engine/own-mail.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
@@ -24,6 +25,10 @@ export interface OpenEmail {
   intake: Intake;
   spool: Spool;
 }
+
+/** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
+const connections = 200;
+const ownConnections = 20;
 
 export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
   const { config, storage } = app;
@@ -47,29 +52,25 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
       begin: (born) => queue.begin(born),
     },
   });
-  const startSending = async () => {
-    const hostname = mailHostOf(app);
-    const started = await startQueue({
-      app,
-      spool,
-      node,
-      folder,
-      hostname,
-      sender: makeSender({
-        guard: app.guard,
-        dns: app.dns,
-        log: app.log,
-        hostname,
-        port: config.smtp_out_port,
-        smartHost: config.email_smarthost,
-      }),
-      loadSigning: async (id) => {
-        const keys = await domains.signingKeys(id);
-        return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
-      },
-      returnPath: returnPaths.make,
-      isRelayed: config.email_smarthost !== '',
+  const hostname = mailHostOf(app);
+  const openSender = (connections: number) =>
+    makeSender({
+      ...{ guard: app.guard, dns: app.dns, log: app.log, hostname, connections },
+      ...{ port: config.smtp_out_port, smartHost: config.email_smarthost },
     });
+  const common = {
+    ...{ app, hostname, returnPath: returnPaths.make, isRelayed: config.email_smarthost !== '' },
+    loadSigning: async (id: string) => {
+      const keys = await domains.signingKeys(id);
+      return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
+    },
+  };
+  const ownSender = openSender(ownConnections);
+  const ownMail = await openOwnMail({ ...common, sender: ownSender });
+  app.mail.prefer(ownMail);
+
+  const startSending = async () => {
+    const started = await startQueue({ ...common, spool, node, folder, sender: openSender(connections) });
     queue = started;
     return {
       async stop() {
@@ -83,6 +84,8 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
     own: { domains, makeKeys: makeKeyMaker(), lastUsed, intake, spool },
     runs: { worker: startSending },
     async stop() {
+      ownMail.stop();
+      await ownSender.stop(0);
       await lastUsed.stop();
       await storing.stop();
       await spool.close();

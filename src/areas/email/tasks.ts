@@ -13,6 +13,8 @@ export const forgetOldMail = task('email.forget-old', { everySeconds: 3_600, dea
 );
 
 /** Bytes without rows go. Safe to run twice. */
-export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSeconds: 600 }, ({ app, signal }) => sweepOrphans(app, signal));
+export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSeconds: 600 }, ({ app, signal }) =>
+  sweepOrphans(app, signal),
+);
 
 export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail];

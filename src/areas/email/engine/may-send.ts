@@ -27,7 +27,9 @@ export async function requireDomain(find: FindDomain, principal: Principal, name
   if (domainIds.length && !domainIds.includes(domain.id))
     return forbidden(`this send key is not for ${name}; use one that is, or mint one without domainIds`);
   if (domain.sendState !== 'verified')
-    return forbidden(`${name} is not verified for sending; publish its DNS records, which its \`dns\` compares one by one`, { code: 'domain_not_verified' });
+    return forbidden(`${name} is not verified for sending; publish its DNS records, which its \`dns\` compares one by one`, {
+      code: 'domain_not_verified',
+    });
   return domain;
 }
 

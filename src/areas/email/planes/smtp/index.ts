@@ -97,7 +97,8 @@ function makeServer(door: SmtpDoor, { secure, certificate, connections, logins }
       handOver(() => visits.logIn(server.connectionOf(session), auth), callback),
     onMailFrom: (sender: SMTPServerAddress, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.beginMessage(server.connectionOf(session), sender), callback),
-    onRcptTo: ({ address }: SMTPServerAddress, _: SMTPServerSession, callback: Answer) => handOver(async () => checkRecipient(address), callback),
+    onRcptTo: ({ address }: SMTPServerAddress, _: SMTPServerSession, callback: Answer) =>
+      handOver(async () => checkRecipient(address), callback),
     onData: (stream: SMTPServerDataStream, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.takeMessage(server.connectionOf(session), stream), callback),
     onClose: (session: SMTPServerSession) => visits.end(server.connectionOf(session)),
