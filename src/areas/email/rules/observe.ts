@@ -1,5 +1,15 @@
-import type { DnsAnswer } from '../../../kernel/dns/index.ts';
 import type { ExpectedRecord } from './dns-records.ts';
+
+/** What the DNS said of one name and type; kernel/dns has the whole of it. */
+export interface DnsAnswer {
+  outcome: 'found' | 'nxdomain' | 'nodata' | 'servfail' | 'timeout';
+  /** MX: { preference, exchange }; TXT: the joined text. */
+  records: readonly { data: unknown }[];
+  /** Names that CNAMEs led through. */
+  aliases: readonly string[];
+  ttl: number;
+  server: string;
+}
 
 /** What is wrong with one record, exactly. */
 export type Defect = 'nxdomain' | 'nodata' | 'wrong_value' | 'multiple_records' | 'extra_mx' | 'cname_conflict' | 'servfail' | 'timeout';
