@@ -6,6 +6,7 @@ export interface Api {
   iam: IamApi;
   organization: OrganizationApi;
   registry: RegistryApi;
+  email: EmailApi;
   oncall: OncallApi;
   uptime: UptimeApi;
   status: StatusApi;
@@ -431,6 +432,56 @@ export interface RegistryApi {
   listRegistryUpstreams: (options?: CallOptions) => Promise<{
     upstreams: RegistryUpstream[];
   }>;
+}
+
+/** Sending domains, send keys, inbound routes, the message log, suppressions and webhooks */
+export interface EmailApi {
+  /** List domains */
+  listDomains: (options?: CallOptions) => Promise<{
+    domains: EmailDomain[];
+  }>;
+
+  /** Register a sending domain. Answers with the DNS records to publish. Verification starts by itself and goes on for 14 days. */
+  createDomain: (input: {
+    /** A domain name, such as mail.example.com */
+    name: string;
+  }, options?: CallOptions) => Promise<EmailDomain>;
+
+  /** One domain with its DNS records */
+  getDomain: (id: string, options?: CallOptions) => Promise<EmailDomain>;
+
+  /** Delete a domain. Deletes its routes too; its messages stay in the log. */
+  deleteDomain: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Verify a domain soon. Schedules a verification pass; at most one every 10 seconds is made. */
+  checkDomain: (id: string, options?: CallOptions) => Promise<{
+    /** `scheduled` */
+    status: string;
+  }>;
+
+  /** What the DNS says now. One observation for each expected record, looked up as you ask; it does not change the verification state. */
+  getDomainDns: (id: string, options?: CallOptions) => Promise<{
+    records: EmailDnsObservation[];
+  }>;
+
+  /** List send keys. Secrets are never shown again. */
+  listSendKeys: (options?: CallOptions) => Promise<{
+    sendKeys: EmailSendKey[];
+  }>;
+
+  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. */
+  createSendKey: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Only for mail from these domains; absent: from every domain of the organization */
+    domainIds?: string[];
+  }, options?: CallOptions) => Promise<{
+    sendKey: EmailSendKey;
+    secret: string;
+  }>;
+
+  /** Revoke a send key for good */
+  revokeSendKey: (id: string, options?: CallOptions) => Promise<void>;
 }
 
 /** Incidents, schedules, escalation policies, alert sources and who is paged how */
@@ -980,6 +1031,63 @@ export type Contacts = {
   billingEmail: string;
   technicalEmail: string;
   securityEmail: string;
+};
+
+export type EmailDnsObservation = {
+  capability: 'send' | 'receive';
+  type: string;
+  name: string;
+  expected: string;
+  priority?: number;
+  /** Whether verification waits for it; DMARC is only advised */
+  required: boolean;
+  outcome: 'found' | 'missing' | 'mismatch' | 'error' | (string & {});
+  /** What stands there instead, at a mismatch */
+  observed?: string;
+  /** Every record of that name and type */
+  observedAll?: string[];
+  /** nxdomain, nodata, wrong_value, multiple_records, extra_mx, cname_conflict, servfail or timeout */
+  reason?: string;
+  /** Seconds for which others may still see this answer */
+  ttl?: number;
+  /** Which server answered */
+  resolver: string;
+  /** ISO 8601, UTC, with milliseconds */
+  checkedAt: string;
+};
+
+export type EmailDnsRecord = {
+  capability: 'send' | 'receive';
+  /** TXT, MX or CNAME */
+  type: string;
+  name: string;
+  value: string;
+  /** Of an MX record */
+  priority?: number;
+};
+
+export type EmailDomain = {
+  id: string;
+  name: string;
+  sendState: 'pending' | 'verified' | 'failed';
+  receiveState: 'none' | 'pending' | 'verified' | 'failed';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** What to publish in the domain’s DNS */
+  dnsRecords: EmailDnsRecord[];
+};
+
+export type EmailSendKey = {
+  id: string;
+  name: string;
+  /** The user name for SMTP submission */
+  keyId: string;
+  /** Empty: not narrowed, every domain of the organization */
+  domainIds: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsedAt?: string;
 };
 
 export type IamGrant = {

@@ -2,6 +2,17 @@
 import type { Operation } from '../types.ts';
 
 export const operations: Record<string, Record<string, Operation>> = {
+  email: {
+    listDomains: { method: 'GET', path: '/email/domains' },
+    createDomain: { method: 'POST', path: '/email/domains', body: 'object', idempotent: true },
+    getDomain: { method: 'GET', path: '/email/domains/{id}' },
+    deleteDomain: { method: 'DELETE', path: '/email/domains/{id}' },
+    checkDomain: { method: 'POST', path: '/email/domains/{id}/check', idempotent: true },
+    getDomainDns: { method: 'GET', path: '/email/domains/{id}/dns' },
+    listSendKeys: { method: 'GET', path: '/email/keys' },
+    createSendKey: { method: 'POST', path: '/email/keys', body: 'object', idempotent: true },
+    revokeSendKey: { method: 'DELETE', path: '/email/keys/{id}' },
+  },
   iam: {
     getIamCatalog: { method: 'GET', path: '/iam/catalog' },
     listGrants: { method: 'GET', path: '/iam/grants', query: ['subject', 'limit', 'cursor'], paged: true },
