@@ -76,7 +76,9 @@ function isGoodFor({ cert, key }: Certificate, host: string): boolean {
   try {
     const parsed = new X509Certificate(cert);
     const names = isIP(host) ? parsed.checkIP(host) : parsed.checkHost(host);
-    return names !== undefined && parsed.checkPrivateKey(createPrivateKey(key)) && parsed.validToDate.getTime() > Date.now() + renewDays * dayMs;
+    return (
+      names !== undefined && parsed.checkPrivateKey(createPrivateKey(key)) && parsed.validToDate.getTime() > Date.now() + renewDays * dayMs
+    );
   } catch {
     return false; // damaged: made anew, since nobody else knows it
   }

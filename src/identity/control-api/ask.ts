@@ -65,14 +65,21 @@ async function answerRequest(
   const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
   const { principal } = request;
-  if (principal && spec.permission !== 'none') authorize(spec, principal);
+  if (principal && (spec.permission !== 'none' || spec.credential)) authorize(spec, principal);
 
   const key = request.headers['idempotency-key'];
   const idempotent =
     spec.method === 'POST' && principal?.user && typeof key === 'string'
       ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
       : undefined;
-  const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
+  const ctx = context({
+    app,
+    spec,
+    principal,
+    requestId: request.id,
+    idempotent,
+    idempotencyKey: principal?.user ? undefined : key?.toString(),
+  });
   const given = await handle({ ctx, params, query, body } as never, undefined);
 
   if (app.strict) checkAnswer(spec, given, checks);

@@ -18,7 +18,17 @@ export interface ReadMessage {
 }
 
 /** RFC 5322, 3.6: two of them, and every reader takes another one. */
-const onlyOnce: ReadonlySet<string> = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'subject', 'date', 'message-id', 'x-idempotency-key']);
+const onlyOnce: ReadonlySet<string> = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'x-idempotency-key',
+]);
 /** What stays here: it says to whom it also goes, or is ours to say. */
 const taken: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
 

@@ -92,6 +92,3 @@ export const showMailbox = ({ name, address }: { name: string; address: string }
   if (!name) return address;
   return /^[^"<>,;:()\\]+$/.test(name) ? `${name} <${address}>` : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;
 };
-
-/** What two spellings of one address have in common. */
-export const foldAddress = (address: string): string => address.toLowerCase();

@@ -37,7 +37,8 @@ const platformHeaders: ReadonlySet<string> = new Set([
 ]);
 const platformFamilies = /^(?:content-|resent-|arc-|x-quarterdeck-)/;
 
-export const isPlatformHeader = (name: string): boolean => platformHeaders.has(name.toLowerCase()) || platformFamilies.test(name.toLowerCase());
+export const isPlatformHeader = (name: string): boolean =>
+  platformHeaders.has(name.toLowerCase()) || platformFamilies.test(name.toLowerCase());
 
 /** RFC 5322, 3.6.8: visible ASCII without a colon. */
 export const isHeaderName = (name: string): boolean => /^[!-9;-~]{1,76}$/.test(name);

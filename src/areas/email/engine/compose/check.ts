@@ -1,7 +1,8 @@
 import type { Body } from '../../../../../contract/common.ts';
-import { email } from '../../../../../contract/email.ts';
+import type { email } from '../../../../../contract/email.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
-import { foldAddress, isSafeText, type Mailbox, readMailbox, Unusable } from '../../rules/address.ts';
+import { isSafeText, type Mailbox, readMailbox, Unusable } from '../../rules/address.ts';
+import { foldAddress } from '../../rules/envelope.ts';
 import { isHeaderName, isPlatformHeader, limits } from '../../rules/limits.ts';
 
 export type EmailSend = Body<typeof email.sendEmail>;
@@ -70,11 +71,13 @@ function checkHeaders(headers: Record<string, string>, where: string): [string, 
 }
 
 type SentAttachment = NonNullable<EmailSend['attachments']>[number];
-const mediaType = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:\s*;\s*[\w!#$&^.+-]{1,100}=(?:[\w!#$&^.+/:-]{1,200}|"[\w !#$&'()*+,./:;<=>?@[\]^`{|}~-]{0,200}"))*$/;
+const mediaType =
+  /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:\s*;\s*[\w!#$&^.+-]{1,100}=(?:[\w!#$&^.+/:-]{1,200}|"[\w !#$&'()*+,./:;<=>?@[\]^`{|}~-]{0,200}"))*$/;
 
 function checkAttachment({ filename, content, contentType, contentId }: SentAttachment, field: string): Draft['attachments'][number] {
   if (!isSafeText(filename)) invalid(`${field}.filename must not contain line breaks or control characters`);
-  if (contentType !== undefined && !mediaType.test(contentType)) invalid(`${field}.contentType must be a media type such as application/pdf`);
+  if (contentType !== undefined && !mediaType.test(contentType))
+    invalid(`${field}.contentType must be a media type such as application/pdf`);
   if (contentType !== undefined && /^(?:multipart|message)\//i.test(contentType))
     invalid(`${field}.contentType must not be ${contentType.split('/')[0]}/…: send it as application/octet-stream`);
   if (contentId !== undefined && !/^[\w!#$%&'*+/=?^`{|}~.@-]+$/.test(contentId))

@@ -13,8 +13,11 @@ export interface Composed {
   messageId: string;
 }
 
-/** Writes a message out as MIME. Bcc never stands in it; nothing is fetched or read for it. */
-export async function composeMessage(draft: Draft, where = ''): Promise<Composed> {
+/** Writes a message out as MIME. Bcc never stands in it; nothing is fetched or read for it. `date`: when it is to leave, if not now. */
+export async function composeMessage(
+  draft: Draft,
+  { where = '', date = new Date() }: { where?: string; date?: Date | undefined } = {},
+): Promise<Composed> {
   const messageId = `<${randomUUID()}@${draft.from.domain}>`;
   const attachments = await Promise.all(draft.attachments.map((each, i) => attach(each, `${where}attachments.${i}.content`)));
   const composer = new MailComposer({
@@ -28,7 +31,7 @@ export async function composeMessage(draft: Draft, where = ''): Promise<Composed
     headers: draft.headers.map(([key, value]) => ({ key, value })),
     attachments,
     messageId,
-    date: new Date(),
+    date,
     disableFileAccess: true,
     disableUrlAccess: true,
   } as ConstructorParameters<typeof MailComposer>[0]);

@@ -5,7 +5,8 @@ import type { Principals } from '../../../../identity/principal.ts';
 import { type Certificate, followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { exitCodes, Refusal, Stop } from '../../../../kernel/errors.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { foldAddress, readAddress, Unusable } from '../../rules/address.ts';
+import { readAddress, Unusable } from '../../rules/address.ts';
+import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
 import { type Crowd, makeCrowd } from './crowd.ts';
 import { type Login, type Logins, makeLogins } from './logins.ts';
@@ -97,7 +98,8 @@ function makeServer(door: SmtpDoor, { secure, certificate, connections, logins }
       handOver(() => visits.logIn(server.connectionOf(session), auth), callback),
     onMailFrom: (sender: SMTPServerAddress, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.beginMessage(server.connectionOf(session), sender), callback),
-    onRcptTo: ({ address }: SMTPServerAddress, _: SMTPServerSession, callback: Answer) => handOver(async () => checkRecipient(address), callback),
+    onRcptTo: ({ address }: SMTPServerAddress, _: SMTPServerSession, callback: Answer) =>
+      handOver(async () => checkRecipient(address), callback),
     onData: (stream: SMTPServerDataStream, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.takeMessage(server.connectionOf(session), stream), callback),
     onClose: (session: SMTPServerSession) => visits.end(server.connectionOf(session)),

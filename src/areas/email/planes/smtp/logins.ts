@@ -49,7 +49,8 @@ export function makeLogins(app: App, principals: Principals): Logins {
 
   /** Noted only, where the cache drops it; asked again in a turn of its own. */
   const watch = (key: KeyInUse) => {
-    const onAbort = () => setImmediate(() => void askAgain(key).catch((err) => app.log.debug({ err }, 'a send key could not be asked for again')));
+    const onAbort = () =>
+      setImmediate(() => void askAgain(key).catch((err) => app.log.debug({ err }, 'a send key could not be asked for again')));
     const { signal } = key.principal;
     signal.addEventListener('abort', onAbort, { once: true });
     key.unwatch = () => signal.removeEventListener('abort', onAbort);

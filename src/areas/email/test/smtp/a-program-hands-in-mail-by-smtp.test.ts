@@ -11,10 +11,19 @@ test('a program hands in mail by SMTP', async (t) => {
     t.after(() => made.close());
     return made;
   };
-  const mail = { from: 'Ada <ada@example.com>', to: 'bob@far.example, "C, Carl" <carl@far.example>', cc: 'dora@far.example', subject: 'Grüße', text: 'hi' };
+  const mail = {
+    from: 'Ada <ada@example.com>',
+    to: 'bob@far.example, "C, Carl" <carl@far.example>',
+    cc: 'dora@far.example',
+    subject: 'Grüße',
+    text: 'hi',
+  };
 
   await t.test('with STARTTLS: every header is in the log, and Bcc in the envelope alone', async () => {
-    const { response } = await transport({ port, requireTLS: true, auth: { user: keyId, pass: secret } }).sendMail({ ...mail, bcc: 'eve@far.example' });
+    const { response } = await transport({ port, requireTLS: true, auth: { user: keyId, pass: secret } }).sendMail({
+      ...mail,
+      bcc: 'eve@far.example',
+    });
     assert.match(response, /^250 2\.0\.0 Ok: queued as msg_/);
     const [first] = stored.splice(0);
     assert.equal(first!.door, 'smtp');

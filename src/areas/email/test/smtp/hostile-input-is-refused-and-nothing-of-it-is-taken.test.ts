@@ -32,7 +32,11 @@ test('hostile input is refused, and nothing of it is taken', async (t) => {
     ['two Subject', `${header}Subject: other\r\n\r\nhi`, /^554 5\.6\.0 .*subject/],
     ['a line that is no field', `${header}nonsense\r\n\r\nhi`, /^554 5\.6\.0 line 4 of the header is no field/],
     ['a first line that goes on', ` From: x\r\n${header}\r\nhi`, /^554 5\.6\.0 line 1/],
-    ['a line of the header that no server takes', `${header}X-Long: ${'a'.repeat(1_000)}\r\n\r\nhi`, /^554 5\.6\.0 line 4 .* longer than 998/],
+    [
+      'a line of the header that no server takes',
+      `${header}X-Long: ${'a'.repeat(1_000)}\r\n\r\nhi`,
+      /^554 5\.6\.0 line 4 .* longer than 998/,
+    ],
     ['too many lines of header', `${header}${'X: y\r\n'.repeat(1_100)}\r\nhi`, /^554 5\.6\.0 .*more than 1000 lines/],
     ['a header without end', `${header}${`X: ${'y'.repeat(900)}\r\n`.repeat(80)}`, /^554 5\.6\.0 .*larger than 65536/],
     ['an idempotency key with spaces', `${header}X-Idempotency-Key: a b\r\n\r\nhi`, /^554 5\.6\.0 X-Idempotency-Key/],
