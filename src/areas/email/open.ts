@@ -1,15 +1,26 @@
 import { join } from 'node:path';
+import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
+import { type DomainBook, makeDomainBook } from './engine/domains/book.ts';
+import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
 import { makeIntake } from './engine/intake/index.ts';
+import { mailHostOf } from './engine/mail-host.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
+import { makeSender } from './engine/sending/index.ts';
 import type { Intake } from './engine/submission.ts';
+import { touchKeys } from './store/send-keys.ts';
 
 /** What email holds while its process runs. */
 export interface OpenEmail {
+  /** What every message asks of its domain. */
+  domains: DomainBook;
+  makeKeys: (org: string) => Promise<DkimKeys>;
+  /** Of send keys, by their ids. */
+  lastUsed: LastUsed;
   intake: Intake;
   spool: Spool;
 }
@@ -22,6 +33,9 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
   const storing = keepStoring(app, spool);
   const node = await readNodeId(config);
   const returnPaths = await openReturnPaths(app);
+  const domains = makeDomainBook(app);
+  const lastUsed = makeLastUsed(app, touchKeys);
+
   let queue: Pick<Queue, 'reserve' | 'release' | 'begin'> = elsewhere;
   const intake = makeIntake({
     app,
@@ -33,21 +47,43 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
       begin: (born) => queue.begin(born),
     },
   });
-  return {
-    own: { intake, spool },
-    runs: {
-      worker: async () => {
-        const started = await startQueue({ app, spool, node, folder } as never);
-        queue = started;
-        return {
-          async stop() {
-            queue = elsewhere;
-            await started.stop();
-          },
-        };
+  const startSending = async () => {
+    const hostname = mailHostOf(app);
+    const started = await startQueue({
+      app,
+      spool,
+      node,
+      folder,
+      hostname,
+      sender: makeSender({
+        guard: app.guard,
+        dns: app.dns,
+        log: app.log,
+        hostname,
+        port: config.smtp_out_port,
+        smartHost: config.email_smarthost,
+      }),
+      loadSigning: async (id) => {
+        const keys = await domains.signingKeys(id);
+        return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
       },
-    },
+      returnPath: returnPaths.make,
+      isRelayed: config.email_smarthost !== '',
+    });
+    queue = started;
+    return {
+      async stop() {
+        queue = elsewhere;
+        await started.stop();
+      },
+    };
+  };
+
+  return {
+    own: { domains, makeKeys: makeKeyMaker(), lastUsed, intake, spool },
+    runs: { worker: startSending },
     async stop() {
+      await lastUsed.stop();
       await storing.stop();
       await spool.close();
     },

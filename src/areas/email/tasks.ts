@@ -1,5 +1,11 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
+import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
 import { removeOld, sweepOrphans } from './engine/retention.ts';
+
+/** Looks whether domains have their records. Safe to run twice: a check counts only for a domain that is as it was when it was read. */
+export const checkDomains = task(checksDue, { everySeconds: 15, deadlineSeconds: 300 }, ({ app, signal, log }) =>
+  checkDueDomains(app, signal, log),
+);
 
 /** Content past 30 days and messages past 90 go; what is not finished stays. Safe to run twice. */
 export const forgetOldMail = task('email.forget-old', { everySeconds: 3_600, deadlineSeconds: 300 }, ({ app, signal }) =>
@@ -11,4 +17,4 @@ export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSec
   sweepOrphans(app, signal),
 );
 
-export const tasks: Task[] = [forgetOldMail, sweepMail];
+export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail];

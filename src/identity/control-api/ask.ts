@@ -60,12 +60,14 @@ async function answerRequest(
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> {
+  const { principal } = request;
+  // A machine's key has no permissions, but its organization must be enabled for the area: said before anything is read.
+  if (principal && spec.credential) authorize(spec, principal);
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
   const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
-  const { principal } = request;
-  if (principal && (spec.permission !== 'none' || spec.credential)) authorize(spec, principal);
+  if (principal && spec.permission !== 'none') authorize(spec, principal);
 
   const key = request.headers['idempotency-key'];
   const idempotent =

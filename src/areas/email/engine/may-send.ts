@@ -1,28 +1,14 @@
 import type { Principal } from '../../../identity/principal.ts';
 import { forbidden, Refusal } from '../../../kernel/errors.ts';
+import type { DomainBook } from './domains/book.ts';
+import type { SendAccess } from './send-keys.ts';
 
-/** What a send key's principal carries as its `access`. */
-export interface SendAccess {
-  /** The user name at the SMTP door. */
-  keyId: string;
-  /** Empty: every domain of the organization. */
-  domainIds: readonly string[];
-}
-
-export interface SendingDomain {
-  id: string;
-  send_state: string;
-}
-
-/** Domains by their names, in lower-case ASCII. */
-export interface SendingDomains {
-  findSendable(org: string, domainIds: readonly string[], name: string): Promise<SendingDomain | undefined>;
-}
+export type SendingDomains = Pick<DomainBook, 'findSendable'>;
 
 export const accessOf = ({ access }: Principal): SendAccess => access as SendAccess;
 
 /** The domain that a key wants to send from, if it may: one of its organization, verified, and within what the key is narrowed to. */
-export async function requireDomain(domains: SendingDomains, principal: Principal, name: string): Promise<SendingDomain> {
+export async function requireDomain(domains: SendingDomains, principal: Principal, name: string): Promise<{ id: string }> {
   const domain = await domains.findSendable(principal.org.id, [], name);
   if (!domain) return forbidden(`${name} is no domain of your organization here; add it, publish its DNS records, and send from it then`);
   const { domainIds } = accessOf(principal);
