@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { exitCodes, Stop } from './errors.ts';
 import type { Logger } from './log.ts';
+import { wallClock } from './wall-clock.ts';
 
 // The certificate that is set; and for SMTP one of our own, where none is: programs that hand in mail then speak TLS from the first start. It proves nothing
 // about who we are, which clients on other machines may ask for; for them there are QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY.
@@ -77,7 +78,9 @@ function isGoodFor({ cert, key }: Certificate, host: string): boolean {
     const parsed = new X509Certificate(cert);
     const names = isIP(host) ? parsed.checkIP(host) : parsed.checkHost(host);
     return (
-      names !== undefined && parsed.checkPrivateKey(createPrivateKey(key)) && parsed.validToDate.getTime() > Date.now() + renewDays * dayMs
+      names !== undefined &&
+      parsed.checkPrivateKey(createPrivateKey(key)) &&
+      parsed.validToDate.getTime() > wallClock().getTime() + renewDays * dayMs
     );
   } catch {
     return false; // damaged: made anew, since nobody else knows it
@@ -98,7 +101,7 @@ async function writePrivately(file: string, text: string): Promise<void> {
 }
 
 /** A self-signed certificate for this host name or address: P-256, from yesterday on, so that a clock that is behind takes it too. */
-export function makeCertificate(host: string, now = Date.now()): Certificate {
+export function makeCertificate(host: string, now = wallClock().getTime()): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signed = describe(host, publicKey, new Date(now - dayMs), new Date(now + years * 365.25 * dayMs));
   const signature = sign('sha256', signed, privateKey);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
+import { wallClock } from '../../../kernel/wall-clock.ts';
 import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
 import { decodeWords, type HeaderField, Malformed, readHeader, showable, valueOf } from '../rules/header.ts';
 import { limits } from '../rules/limits.ts';
@@ -90,7 +91,7 @@ function writeHeader(fields: HeaderField[], messageId: string | undefined, hasDa
   const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id')).map(({ raw }) => raw);
   const ours = [
     ...(messageId ? [`Message-ID: ${messageId}\r\n`] : []),
-    ...(hasDate ? [] : [`Date: ${new Date().toUTCString().replace('GMT', '+0000')}\r\n`]),
+    ...(hasDate ? [] : [`Date: ${wallClock().toUTCString().replace('GMT', '+0000')}\r\n`]),
   ];
   return Buffer.concat([...kept, Buffer.from(`${ours.join('')}\r\n`, 'latin1')]);
 }

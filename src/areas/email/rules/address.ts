@@ -23,9 +23,10 @@ export class Unusable {
 const localPart = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const hostName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Ends a line of a header for some reader, or is seen by nobody. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b\u2060\ufeff]/;
+const unsafe = /[\p{Cc}\u2028\u2029\u200b\u2060\ufeff]/u;
 const longest = { local: 64, address: 254 };
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
 
 export const isSafeText = (text: string): boolean => text.isWellFormed() && !unsafe.test(text);
 
@@ -36,8 +37,7 @@ export function readAddress(text: string): { address: string; domain: string } |
   const local = text.slice(0, at);
   const written = text.slice(at + 1);
   if (!isSafeText(text)) return new Unusable('must not contain control characters');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what is asked for
-  if (/[^\u0000-\u007f]/.test(local))
+  if (!isAscii(local))
     return new Unusable('must have only ASCII before the @: few servers take other characters there, and the message would come back');
   if (local.startsWith('"')) return new Unusable('must not be quoted before the @');
   if (local.length > longest.local) return new Unusable(`must have at most ${longest.local} characters before the @`);
@@ -51,11 +51,9 @@ export function readAddress(text: string): { address: string; domain: string } |
 
 /** A domain as the DNS has it, or undefined. One in another script is written in ASCII. */
 export function readDomain(written: string): string | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what is asked for
-  const isAscii = !/[^\u0000-\u007f]/.test(written);
   // Beyond ASCII, what a URL may hold would be decoded too: only letters, digits, hyphens and dots are let through to it.
-  if (!isAscii && !/^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u00b7\u30fb-]+$/u.test(written)) return undefined;
-  const domain = isAscii ? written.toLowerCase() : domainToASCII(written);
+  if (!isAscii(written) && !/^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u00b7\u30fb-]+$/u.test(written)) return undefined;
+  const domain = isAscii(written) ? written.toLowerCase() : domainToASCII(written);
   return domain.length <= 253 && hostName.test(domain) ? domain : undefined;
 }
 
@@ -92,6 +90,3 @@ export const showMailbox = ({ name, address }: { name: string; address: string }
   if (!name) return address;
   return /^[^"<>,;:()\\]+$/.test(name) ? `${name} <${address}>` : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;
 };
-
-/** What two spellings of one address have in common. */
-export const foldAddress = (address: string): string => address.toLowerCase();

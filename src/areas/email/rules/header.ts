@@ -101,10 +101,9 @@ function decodeBytes(bytes: Buffer, charset: string): string {
 }
 
 /** What PostgreSQL can hold, and a log line shows: without control characters, at most so long. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 export const showable = (text: string, most: number): string =>
   text
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
+    .replaceAll(/\p{Cc}+/gu, ' ')
     .toWellFormed()
     .slice(0, most)
     .trim();

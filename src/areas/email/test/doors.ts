@@ -5,9 +5,9 @@ import type { TestContext } from 'node:test';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
 import type { Principal, Principals } from '../../../identity/principal.ts';
 import { hashKey, mintKey } from '../../../identity/token-format.ts';
-import type { NamedDomain } from '../engine/may-send.ts';
 import type { Handed, Intake, Submission } from '../engine/submission.ts';
 import { openSmtpDoor } from '../planes/smtp/index.ts';
+import type { SendableRow } from '../store/domains.ts';
 
 /** A submission with its bytes, as they were stored. */
 export type Stored = Omit<Submission, 'content'> & { bytes: Buffer; wasStreamed: boolean; idempotencyKey?: string };
@@ -79,10 +79,10 @@ export function madeUpKeys() {
   };
 }
 
-export const domains = new Map<string, NamedDomain>([
-  ['example.com', { id: 'dom_1', sendState: 'verified' }],
-  ['other.example', { id: 'dom_2', sendState: 'verified' }],
-  ['pending.example', { id: 'dom_3', sendState: 'pending' }],
+export const domains = new Map<string, SendableRow>([
+  ['example.com', { id: 'dom_1', name: 'example.com', send_state: 'verified' }],
+  ['other.example', { id: 'dom_2', name: 'other.example', send_state: 'verified' }],
+  ['pending.example', { id: 'dom_3', name: 'pending.example', send_state: 'pending' }],
 ]);
 
 /** The SMTP door of a real server, with an intake, keys and domains of the test's own. */
@@ -94,7 +94,7 @@ export async function smtpDoor(t: TestContext, options: Options = {}) {
     app: server.app,
     intake,
     principals: keys.principals,
-    findDomain: async (_org, name) => domains.get(name),
+    domains: { findSendable: async (_org, _ids, name) => domains.get(name) },
     mailHost: 'mail.example.com',
   });
   t.after(() => door.stop());

@@ -1,7 +1,8 @@
 import type { Body } from '../../../../../contract/common.ts';
 import type { email } from '../../../../../contract/email.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
-import { foldAddress, isSafeText, type Mailbox, readMailbox, Unusable } from '../../rules/address.ts';
+import { isSafeText, type Mailbox, readMailbox, Unusable } from '../../rules/address.ts';
+import { foldAddress } from '../../rules/envelope.ts';
 import { isHeaderName, isPlatformHeader, limits } from '../../rules/limits.ts';
 
 export type EmailSend = Body<typeof email.sendEmail>;

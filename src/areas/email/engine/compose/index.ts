@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Mailbox } from '../../rules/address.ts';
 import { type Draft, refuseTooLarge } from './check.ts';
 import { decodeBase64, isLarge, pieceByPiece, sliceText, withLineEnds } from './slices.ts';
@@ -13,8 +14,11 @@ export interface Composed {
   messageId: string;
 }
 
-/** Writes a message out as MIME. Bcc never stands in it; nothing is fetched or read for it. */
-export async function composeMessage(draft: Draft, where = ''): Promise<Composed> {
+/** Writes a message out as MIME. Bcc never stands in it; nothing is fetched or read for it. `date`: when it is to leave, if not now. */
+export async function composeMessage(
+  draft: Draft,
+  { where = '', date = wallClock() }: { where?: string; date?: Date | undefined } = {},
+): Promise<Composed> {
   const messageId = `<${randomUUID()}@${draft.from.domain}>`;
   const attachments = await Promise.all(draft.attachments.map((each, i) => attach(each, `${where}attachments.${i}.content`)));
   const composer = new MailComposer({
@@ -28,7 +32,7 @@ export async function composeMessage(draft: Draft, where = ''): Promise<Composed
     headers: draft.headers.map(([key, value]) => ({ key, value })),
     attachments,
     messageId,
-    date: new Date(),
+    date,
     disableFileAccess: true,
     disableUrlAccess: true,
   } as ConstructorParameters<typeof MailComposer>[0]);

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { SMTPServerAddress, SMTPServerAuthentication, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { Principals } from '../../../../identity/principal.ts';
 import { type Certificate, followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { exitCodes, Refusal, Stop } from '../../../../kernel/errors.ts';
+import { asCaller } from '../../../../kernel/http/peer.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
-import { foldAddress, readAddress, Unusable } from '../../rules/address.ts';
+import { readAddress, Unusable } from '../../rules/address.ts';
+import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
 import { type Crowd, makeCrowd } from './crowd.ts';
 import { type Login, type Logins, makeLogins } from './logins.ts';
@@ -103,7 +105,7 @@ function makeServer(door: SmtpDoor, { secure, certificate, connections, logins }
       handOver(() => visits.takeMessage(server.connectionOf(session), stream), callback),
     onClose: (session: SMTPServerSession) => visits.end(server.connectionOf(session)),
   };
-  const placeOf = (remoteAddress: string) => app.peers.of({ socket: { remoteAddress }, headers: {} } as never);
+  const placeOf = (socket: Socket) => app.peers.of(asCaller(socket));
   const server = new SubmissionServer(options as never, { connections, placeOf });
   server.on('error', (err) => app.log.debug({ err }, 'a connection at the SMTP door failed'));
 

@@ -4,10 +4,11 @@ import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { HeldBytes } from '../../../../kernel/shares/index.ts';
-import { type FindDomain, requireDomain } from '../../engine/may-send.ts';
+import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
-import { foldAddress, showMailbox } from '../../rules/address.ts';
+import { showMailbox } from '../../rules/address.ts';
+import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 import { limits } from '../../rules/limits.ts';
 import { watchLineEnds } from '../../rules/line-ends.ts';
@@ -16,7 +17,7 @@ import { Reply } from './replies.ts';
 export interface Receiving {
   app: App;
   intake: Intake;
-  findDomain: FindDomain;
+  domains: SendingDomains;
 }
 
 /** Larger ones are handed on while they come in. */
@@ -24,24 +25,26 @@ const gatheredBytes = 262_144;
 
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
-  { app, intake, findDomain }: Receiving,
+  { app, intake, domains }: Receiving,
   principal: Principal,
   envelope: string[],
   stream: SMTPServerDataStream,
 ): Promise<string> {
   const held = app.bodies.open({ org: principal.org.id, credential: principal.id });
   const pieces = checkPieces(stream);
+  let content: Content | undefined;
   try {
     const first = await readUntilHeaderEnds(pieces, held);
     const message = readMessage(first.header);
     if (message instanceof Malformed) throw unusable(message.why);
-    const domain = await requireDomain(findDomain, principal, message.from.domain);
-    const content = await gather(message.header, first.body, pieces, held);
+    const domain = await requireDomain(domains, principal, message.from.domain);
+    content = await gather(message.header, first.body, pieces, held);
     const submission = describe(principal, domain.id, envelope, message, content);
     const { messages } = await intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
     return messages[0]!.id;
   } finally {
     held.end();
+    if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // whoever did not read it to its end will not come back
     await pieces.return(undefined);
   }
 }

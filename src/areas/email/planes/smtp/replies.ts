@@ -19,7 +19,7 @@ export function replyFor(error: unknown): Reply {
   if (!(error instanceof Refusal)) return new Reply(451, '4.3.0', 'something went wrong on our side; try again in a while');
   const { status, code, message } = error;
   // Paused sending and a used-up quota end: what the client keeps is sent then.
-  if (code === 'paused' || status === 429) return new Reply(451, '4.7.1', message);
+  if (code === 'sending_paused' || status === 429) return new Reply(451, '4.7.1', message);
   if (status === 413) return new Reply(552, '5.3.4', message);
   if (status === 403) return new Reply(550, '5.7.1', message);
   if (code === 'idempotency_running') return new Reply(451, '4.3.0', message);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import { isFromHere } from '../../../../kernel/http/peer.ts';
 import type { Crowd } from './crowd.ts';
 
 // What we change of the library: nobody is made to wait for the greeting, passwords travel in the clear only on this machine, and
@@ -8,11 +9,8 @@ import type { Crowd } from './crowd.ts';
 
 export interface Counted {
   connections: Crowd;
-  placeOf(address: string): string;
+  placeOf(socket: Socket): string;
 }
-
-/** Whether it is this machine that speaks: nobody in between can listen. */
-const isLoopback = (address: string) => address === '::1' || address.startsWith('127.');
 
 export class SubmissionConnection extends SMTPConnection {
   /** Gives its place among the connections back. */
@@ -51,7 +49,7 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   #mayLogIn(): boolean {
-    return this.secure || isLoopback(this.remoteAddress);
+    return this.secure || isFromHere(this._socket);
   }
 }
 
@@ -71,7 +69,7 @@ export class SubmissionServer extends SMTPServer {
 
   /** The first that the library does with a connection; before the handshake of TLS, which costs a millisecond. */
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    const leave = this.#counted.connections.enter(this.#counted.placeOf(socket.remoteAddress ?? ''));
+    const leave = this.#counted.connections.enter(this.#counted.placeOf(socket));
     if (!leave) {
       socket.on('error', () => {});
       if (handshake) socket.destroy();

@@ -45,7 +45,7 @@ test('a session lasts as long as its key', async (t) => {
     const { secret } = keys.mint();
     const cases: [Error, RegExp][] = [
       [new Refusal(429, 'quota', 'the daily quota is used up'), /^451 4\.7\.1 the daily quota is used up/],
-      [new Refusal(403, 'paused', 'sending is paused'), /^451 4\.7\.1 sending is paused/],
+      [new Refusal(403, 'sending_paused', 'sending is paused'), /^451 4\.7\.1 sending is paused/],
       [new Refusal(409, 'idempotency_mismatch', 'used before'), /^550 5\.7\.1 used before/],
       [new Refusal(503, 'unavailable', 'the disk is full'), /^451 4\.3\.0 the disk is full/],
       [new DatabaseAway('gone'), /^451 4\.3\.0/],
