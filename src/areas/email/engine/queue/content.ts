@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Spool } from '../../../../kernel/spool/index.ts';
-import { signHeader } from '../../clients/dkim.ts';
+import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
 import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
 import type { Born } from './index.ts';
@@ -9,7 +8,7 @@ import type { Born } from './index.ts';
 /** With what messages of a domain are signed. */
 export interface Signing {
   domain: string;
-  keys: readonly { selector: string; key: KeyObject }[];
+  keys: readonly SigningKey[];
 }
 
 /** Undefined: the domain is gone. */
@@ -107,9 +106,7 @@ export async function signMessage(message: {
   bodyHash: Buffer;
 }): Promise<Buffer> {
   const { signing, hostname, id, at, header, bodyHash } = message;
-  const signatures = await Promise.all(
-    signing.keys.map(({ selector, key }) => signHeader({ header, bodyHash, domain: signing.domain, selector, key, at })),
-  );
+  const signatures = await signHeaders({ headerBytes: header, bodyHash, ...signing, at: Math.floor(at.getTime() / 1000) });
   const trace = `Received: by ${hostname} (Quarterdeck) id ${id};\r\n ${at.toUTCString().replace('GMT', '+0000')}\r\n`;
-  return Buffer.from(signatures.join('') + trace, 'latin1');
+  return Buffer.concat([signatures, Buffer.from(trace, 'latin1')]);
 }
