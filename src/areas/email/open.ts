@@ -1,31 +1,32 @@
 import { join } from 'node:path';
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
+import { rateLimit } from '../../identity/rate-limit.ts';
 import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
 import { type DomainBook, makeDomainBook } from './engine/domains/book.ts';
 import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
+import { type HandIn, sendRate } from './engine/hand-in.ts';
 import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
-import type { Intake } from './engine/submission.ts';
+import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
 /** What email holds while its process runs. */
-export interface OpenEmail {
+export interface OpenEmail extends HandIn {
   /** What every message asks of its domain. */
   domains: DomainBook;
   makeKeys: (org: string) => Promise<DkimKeys>;
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
-  intake: Intake;
   spool: Spool;
 }
 
-export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
+export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
   const { config, storage } = app;
   const folder = join(config.data, 'mail');
   // A segment that only this machine reads is closed soon, so that others can go on with what is in it.
@@ -47,6 +48,8 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
       begin: (born) => queue.begin(born),
     },
   });
+  const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
+  const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
   const startSending = async () => {
     const hostname = mailHostOf(app);
     const started = await startQueue({
@@ -80,8 +83,11 @@ export async function openEmail({ app }: Host): Promise<Opened<OpenEmail>> {
   };
 
   return {
-    own: { domains, makeKeys: makeKeyMaker(), lastUsed, intake, spool },
-    runs: { worker: startSending },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool },
+    runs: {
+      worker: startSending,
+      smtp: () => openSmtpDoor({ app, principals, ...handIn, mailHost: mailHostOf(app) }),
+    },
     async stop() {
       await lastUsed.stop();
       await storing.stop();
