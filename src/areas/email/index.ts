@@ -18,6 +18,8 @@ import { listMessages } from './operations/list-messages.ts';
 import { listSendKeys } from './operations/list-send-keys.ts';
 import { listSuppressions } from './operations/list-suppressions.ts';
 import { revokeSendKey } from './operations/revoke-send-key.ts';
+import { sendEmail } from './operations/send-email.ts';
+import { sendEmailBatch } from './operations/send-email-batch.ts';
 import { namedDomains } from './store/domains.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
@@ -44,6 +46,8 @@ export const email = defineArea({
     listSuppressions,
     createSuppression,
     deleteSuppression,
+    sendEmail,
+    sendEmailBatch,
   ],
   migrations: { schema: 'email', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'email', permission: 'email.domain.read', list: namedDomains }],

@@ -19,6 +19,8 @@ export interface HandIn {
   domains: SendingDomains;
   /** Requests of an organization. */
   sends: RateLimit;
+  /** Told of every send key that is used, for `lastUsedAt`. */
+  used(keyId: string): void;
 }
 
 /** Requests a second by an organization, and how many at once after a rest. */
@@ -38,8 +40,9 @@ export interface Asked {
 }
 
 /** Takes messages from a program: composed, judged and stored, all of them or none. */
-export async function handIn({ intake, domains }: HandIn, bodies: readonly EmailSend[], asked: Asked) {
+export async function handIn({ intake, domains, used }: HandIn, bodies: readonly EmailSend[], asked: Asked) {
   const { app, principal, idempotencyKey, nameOf = () => '' } = asked;
+  used(principal.id);
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     invalid(`the Idempotency-Key must be 1 to ${limits.idempotencyKey} visible ASCII characters`);
   const drafts = bodies.map((body, i) => checkDraft(body, nameOf(i)));

@@ -95,6 +95,7 @@ export async function smtpDoor(t: TestContext, options: Options = {}) {
     intake,
     principals: keys.principals,
     domains: { findSendable: async (_org, _ids, name) => domains.get(name) },
+    used: () => {},
     mailHost: 'mail.example.com',
   });
   t.after(() => door.stop());

@@ -18,6 +18,8 @@ export interface Receiving {
   app: App;
   intake: Intake;
   domains: SendingDomains;
+  /** Told of every send key that is used, for `lastUsedAt`. */
+  used(keyId: string): void;
 }
 
 /** Larger ones are handed on while they come in. */
@@ -25,11 +27,12 @@ const gatheredBytes = 262_144;
 
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
-  { app, intake, domains }: Receiving,
+  { app, intake, domains, used }: Receiving,
   principal: Principal,
   envelope: string[],
   stream: SMTPServerDataStream,
 ): Promise<string> {
+  used(principal.id);
   const held = app.bodies.open({ org: principal.org.id, credential: principal.id });
   const pieces = checkPieces(stream);
   let content: Content | undefined;
