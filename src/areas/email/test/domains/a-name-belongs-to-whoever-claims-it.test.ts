@@ -60,3 +60,23 @@ test('a repeated request with the same key makes one domain', async (t) => {
   assert.deepEqual([first.status, second.status], [201, 201]);
   assert.equal(first.body.id, second.body.id);
 });
+
+test('a claim that came to nothing gives way once nobody looks any more', async (t) => {
+  const { qd } = await withDns(t, { QUARTERDECK_ROLES: 'api' });
+  const other = await qd.organization('other');
+  const claim = (who: typeof other) => who.post('/email/domains', { name: 'example.com' });
+  const squatted = (await claim(other)).body;
+  for (const days of ['4d', '12d']) {
+    assert.equal((await claim(qd.owner)).status, 409);
+    await qd.clock.advance(days);
+    await qd.perform({ name: 'email.check-domains' });
+  }
+  assert.equal((await claim(qd.owner)).status, 201);
+  assert.equal((await other.get(`/email/domains/${squatted.id}`)).status, 404);
+  const { body } = await other.get('/organization/audit');
+  assert.ok(
+    body.entries.some(
+      (entry: { action: string; target: string }) => entry.action === 'email.domain.release' && entry.target === squatted.id,
+    ),
+  );
+});
