@@ -74,7 +74,14 @@ async function answerRequest(
     spec.method === 'POST' && principal?.user && typeof key === 'string'
       ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
       : undefined;
-  const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
+  const ctx = context({
+    app,
+    spec,
+    principal,
+    requestId: request.id,
+    idempotent,
+    idempotencyKey: principal?.user ? undefined : key?.toString(),
+  });
   const given = await handle({ ctx, params, query, body } as never, undefined);
 
   if (app.strict) checkAnswer(spec, given, checks);

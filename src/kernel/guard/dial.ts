@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { DetailedPeerCertificate, SecureContext } from 'node:tls';
+import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
 import { type Address, readAddress } from './address.ts';
 import type { Connector } from './connector.ts';
 import { deadline } from './deadline.ts';
@@ -74,6 +74,30 @@ export async function dial(
     const spoken =
       tls === undefined ? { socket, certificate: null } : await timed('tls', () => secure(socket, host, tls, dialer.sharedContext, signal));
     return { ...spoken, address: address.text, family: address.family, phases };
+  } finally {
+    stop();
+  }
+}
+
+/**
+ * TLS on a connection that was judged when it was opened, and has spoken in the clear until now. The caller has stopped reading from it, and
+ * from now on owns the new socket alone: when this fails, both are closed.
+ */
+export async function upgrade(
+  dialer: Dialer,
+  open: Connection,
+  host: Host,
+  options: DialOptions,
+  tls: TlsOptions,
+): Promise<Connection<TLSSocket>> {
+  const started = performance.now();
+  const late = () => new GuardFailure(slow.tls[0], 'tls', `${host.name} ${slow.tls[1]}`);
+  const { signal, stop } = deadline(options.connectMs ?? 10_000, late, options.signal);
+  try {
+    const secured = await secure(open.socket, host, tls, dialer.sharedContext, signal);
+    const took = performance.now() - started;
+    options.onPhase?.('tls', took);
+    return { ...secured, address: open.address, family: open.family, phases: { ...open.phases, tls: took } };
   } finally {
     stop();
   }

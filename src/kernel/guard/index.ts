@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type Allow, nothing } from './allow.ts';
+import { type Allow, nothing, parseAllow } from './allow.ts';
 import { type Connector, tcpConnector } from './connector.ts';
-import { type Connection, type Dialer, type DialOptions, dial } from './dial.ts';
+import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
 import { type FetchOptions, guardedFetch } from './fetch.ts';
 import { checkedPort, parseHost, parseTarget } from './host.ts';
 import { checkUnasked } from './pin.ts';
-import { dnsResolver, type Resolver } from './resolver.ts';
+import { dnsResolver, type Resolver, systemResolver } from './resolver.ts';
 import type { GuardResponse } from './response.ts';
 import { sharedContext, type TlsOptions } from './secure.ts';
 
@@ -24,6 +24,8 @@ export interface Guard {
     port: number,
     options?: DialOptions & { readonly tls?: TlsOptions },
   ): Promise<Connection<TLSSocket>>;
+  /** TLS on a connection of `connectTcp`, where the protocol begins in the clear. `host` is the name that the certificate must be for. */
+  startTls(connection: Connection, host: string, options?: DialOptions & { readonly tls?: TlsOptions }): Promise<Connection<TLSSocket>>;
   /** For the moment somebody writes a URL down: refuses what no name server could make right. Looks nothing up. */
   checkUrl(use: string, url: string | URL): void;
   checkHost(use: string, host: string, port: number): void;
@@ -57,6 +59,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
     connectTcp: async (use, host, port, dialing = {}) => dial(dialer, use, checked(use, host, port), port, dialing, undefined),
     connectTls: async (use, host, port, dialing = {}) =>
       (await dial(dialer, use, checked(use, host, port), port, dialing, dialing.tls ?? {})) as Connection<TLSSocket>,
+    startTls: async (open, host, dialing = {}) => upgrade(dialer, open, parseHost(host), dialing, dialing.tls ?? {}),
     checkUrl: (use, url) => {
       const target = parseTarget(url);
       checkUnasked(dialer, use, target.host, target.port);
@@ -64,6 +67,16 @@ export function makeGuard(options: GuardOptions = {}): Guard {
     checkHost: (use, host, port) => void checked(use, host, port),
   };
 }
+
+/**
+ * For addresses that the operator wrote into the configuration, and no user can change: their relay may well be at a private address, and
+ * its name in /etc/hosts. The cloud's keys and what nobody serves at stay closed.
+ */
+export const makeOperatorGuard = (dnsServers: readonly string[]): Guard =>
+  makeGuard({
+    allow: parseAllow('0.0.0.0/0,::/0'),
+    resolver: dnsServers.length === 0 ? systemResolver : dnsResolver(dnsServers),
+  });
 
 export { joinChunks } from '../http/joined-chunks.ts';
 export type { AddressClass } from './address.ts';

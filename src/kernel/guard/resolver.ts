@@ -1,4 +1,4 @@
-import { Resolver as DnsResolver } from 'node:dns/promises';
+import { Resolver as DnsResolver, lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { exitCodes, Stop } from '../errors.ts';
 import { dnsFailure, GuardFailure } from './errors.ts';
@@ -49,3 +49,14 @@ export function dnsResolver(servers: readonly string[] = [], timing: { timeoutMs
     },
   };
 }
+
+/** As every other program of this machine finds it. For the operator's own names alone: it waits in the thread pool. */
+export const systemResolver: Resolver = {
+  resolve: async (host) => {
+    try {
+      return await lookup(host, { all: true });
+    } catch (error) {
+      throw dnsFailure(error, host);
+    }
+  },
+};

@@ -8,7 +8,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import { tlsFailure } from './errors.ts';
+import { GuardFailure, tlsFailure } from './errors.ts';
 import type { Host } from './host.ts';
 
 export interface TlsOptions {
@@ -18,6 +18,8 @@ export interface TlsOptions {
   /** False only where the protocol itself says that any certificate will do (opportunistic SMTP). */
   readonly rejectUnauthorized?: boolean;
   readonly alpn?: readonly string[];
+  /** An opinion of the caller's own on what was shown, after the handshake: a sentence refuses it. For rules that Node does not know (DANE). */
+  readonly refuse?: (socket: TLSSocket) => string | null;
 }
 
 /** The system's authorities, read once for all connections of a guard and only when one needs them. */
@@ -77,6 +79,8 @@ export function secure(
       reject(error);
     };
     const secured = () => {
+      const refused = options.refuse?.(tls) ?? null;
+      if (refused !== null) return end(new GuardFailure('tls_certificate', 'tls', refused));
       settle();
       resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });
     };

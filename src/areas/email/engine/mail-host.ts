@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
 
-/** The name by which other mail servers know this one. Known once the port is bound. */
-export const mailHostOf = (app: Pick<App, 'config' | 'publicUrl'>): string =>
-  (app.config.mail_host || new URL(app.publicUrl()).hostname).toLowerCase().replace(/\.$/, '');
+/** The name by which other mail servers know this one. */
+export const mailHostOf = ({ config }: Pick<App, 'config'>): string =>
+  (config.mail_host || (config.public_url ? new URL(config.public_url).hostname : config.listen.host)).toLowerCase().replace(/\.$/, '');

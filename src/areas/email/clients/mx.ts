@@ -1,0 +1,122 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../kernel/at-most.ts';
+import type { Dns, DnsAnswer } from '../../../kernel/dns/index.ts';
+
+export interface MxHost {
+  name: string;
+  preference: number;
+}
+
+/** Where a domain's mail goes. */
+export type Route =
+  /** `authentic`: DNSSEC vouches for these hosts, so that DANE may be believed. */
+  | { kind: 'hosts'; hosts: MxHost[]; authentic: boolean }
+  /** The domain takes no mail, and will not soon. */
+  | { kind: 'none'; sentence: string }
+  /** The DNS did not say. */
+  | { kind: 'unknown'; sentence: string };
+
+interface Known {
+  route: Route;
+  until: number;
+}
+
+export interface Routes {
+  /** Without asking anybody, if it is known. */
+  known(domain: string): Route | undefined;
+  find(domain: string): Promise<Route>;
+  /** How many domains are being asked for. */
+  readonly asking: number;
+}
+
+/** A domain with hundreds of mail servers is not our patience's to waste. */
+const mostHosts = 10;
+/** Believed at least a minute, so that a TTL of 0 does not ask for each message; at most an hour, so that a move is noticed. */
+const leastSeconds = 60;
+const mostSeconds = 3600;
+const unknownSeconds = 30;
+
+const clean = (name: string) => name.toLowerCase().replace(/\.$/, '');
+
+export function makeRoutes({ dns, now, remembered = 20_000 }: { dns: Dns; now: () => number; remembered?: number }): Routes {
+  const routes = new LRUCache<string, Known>(atMost(remembered));
+  const asked = new Map<string, Promise<Route>>();
+  const known = (domain: string) => {
+    const found = routes.get(domain);
+    return found !== undefined && found.until > now() ? found.route : undefined;
+  };
+  const ask = async (domain: string) => {
+    try {
+      const { route, seconds } = await lookUp(dns, domain);
+      routes.set(domain, { route, until: now() + 1000 * seconds });
+      return route;
+    } finally {
+      asked.delete(domain);
+    }
+  };
+  return {
+    known,
+    find: async (domain) => {
+      const route = known(domain);
+      if (route !== undefined) return route;
+      const underWay = asked.get(domain) ?? ask(domain);
+      if (!asked.has(domain)) asked.set(domain, underWay);
+      return underWay;
+    },
+    get asking() {
+      return asked.size;
+    },
+  };
+}
+
+const believed = (ttl: number) => Math.min(mostSeconds, Math.max(leastSeconds, ttl));
+const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
+
+const unknown = (domain: string, { outcome }: DnsAnswer) => ({
+  route: {
+    kind: 'unknown' as const,
+    sentence: `the mail servers of ${domain} could not be looked up: ${outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail'}`,
+  },
+  seconds: unknownSeconds,
+});
+const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as const, sentence }, seconds: believed(ttl) });
+
+async function lookUp(dns: Dns, domain: string): Promise<{ route: Route; seconds: number }> {
+  const answer = await dns.lookup(domain, 'MX');
+  if (isSilent(answer)) return unknown(domain, answer);
+  if (answer.outcome === 'nxdomain') return none(`the domain ${domain} does not exist`, answer.ttl);
+  if (answer.outcome === 'nodata' || answer.records.length === 0) return implicit(dns, domain, answer);
+
+  const hosts = answer.records
+    .map(({ data }) => data as { preference: number; exchange: string })
+    .map(({ preference, exchange }) => ({ name: clean(exchange), preference }))
+    .filter(({ name }) => name !== '');
+  // RFC 7505: an MX whose host is the root.
+  if (hosts.length === 0) return none(`the domain ${domain} says that it takes no mail (null MX)`, answer.ttl);
+  hosts.sort((a, b) => a.preference - b.preference);
+  return { route: { kind: 'hosts', hosts: hosts.slice(0, mostHosts), authentic: answer.authentic }, seconds: believed(answer.ttl) };
+}
+
+/** RFC 5321 5.1: a domain without MX takes its mail itself, if it has an address. */
+async function implicit(dns: Dns, domain: string, mx: DnsAnswer): Promise<{ route: Route; seconds: number }> {
+  const answers = await Promise.all([dns.lookup(domain, 'A'), dns.lookup(domain, 'AAAA')]);
+  const found = answers.find(({ records }) => records.length > 0);
+  if (found !== undefined) {
+    const route: Route = { kind: 'hosts', hosts: [{ name: clean(domain), preference: 0 }], authentic: mx.authentic && found.authentic };
+    return { route, seconds: believed(Math.min(mx.ttl, found.ttl)) };
+  }
+  const silent = answers.find(isSilent);
+  if (silent !== undefined) return unknown(domain, silent);
+  return none(`the domain ${domain} has neither mail servers (MX) nor an address`, mx.ttl);
+}
+
+/** Best first; those that are equally good in any order, so that each gets its part. */
+export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[] {
+  return hosts
+    .map((host) => ({ host, by: random() }))
+    .sort((a, b) => a.host.preference - b.host.preference || a.by - b.by)
+    .map(({ host }) => host);
+}
+
+/** One name for all domains whose mail the same servers take. */
+export const siteKey = (hosts: readonly MxHost[]): string => [...new Set(hosts.map(({ name }) => name))].sort().join(' ');

@@ -1,0 +1,85 @@
+import type { SecureContext } from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../../kernel/at-most.ts';
+import { type Guard, GuardRefusal } from '../../../../kernel/guard/index.ts';
+import { inOrder, type MxHost } from '../../clients/mx.ts';
+import type { Timeouts } from '../../clients/smtp/conversation.ts';
+import { SmtpFailure } from '../../clients/smtp/failure.ts';
+import { openSession, type TlsPlan } from '../../clients/smtp/open-session.ts';
+import type { Session } from '../../clients/smtp/session.ts';
+import type { Clock } from './clock.ts';
+
+/** What is needed to reach any mail server. */
+export interface Reach {
+  guard: Guard;
+  port: number;
+  hostname: string;
+  timeouts: Timeouts;
+  clock: Clock;
+  random: () => number;
+  /** Authorities to trust instead of the public ones. */
+  context?: SecureContext;
+  /** Hosts whose handshake failed, and until when they are spoken to in the clear. */
+  brokenTls: LRUCache<string, number>;
+}
+
+export const rememberBrokenTls = () => new LRUCache<string, number>(atMost(10_000));
+
+const brokenForMs = 6 * 3_600_000;
+const mostTried = 5;
+/** A host that was not reached is asked last for a while: its neighbours answer, and each try costs half a minute. */
+const shunnedMs = 5 * 60_000;
+
+/** How one host must be spoken to; a sentence: not at all. */
+export type PlanFor = (host: string) => Promise<TlsPlan | string>;
+
+/** Opens sessions with the best of a site's hosts that answers. */
+export function makeOpener(reach: Reach, hosts: readonly MxHost[], planFor: PlanFor): (signal: AbortSignal) => Promise<Session> {
+  const shunned = new Map<string, number>();
+  const isShunned = ({ name }: MxHost) => (shunned.get(name) ?? 0) > reach.clock.now();
+  return async (signal) => {
+    const ordered = inOrder(hosts, reach.random);
+    const tried = [...ordered.filter((host) => !isShunned(host)), ...ordered.filter(isShunned)].slice(0, mostTried);
+    let refusal: GuardRefusal | undefined;
+    let failure: unknown;
+    for (const { name } of tried) {
+      try {
+        const session = await openHost(reach, name, await planFor(name), signal);
+        shunned.delete(name);
+        return session;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (error instanceof GuardRefusal) refusal ??= error;
+        else failure ??= error;
+        shunned.set(name, reach.clock.now() + shunnedMs);
+      }
+    }
+    throw failure ?? refusal;
+  };
+}
+
+async function openHost(reach: Reach, host: string, plan: TlsPlan | string, signal: AbortSignal): Promise<Session> {
+  if (typeof plan === 'string') throw new SmtpFailure('starttls', 'tls', plan);
+  const { guard, port, hostname, timeouts, clock, brokenTls, context } = reach;
+  const open = (tls: TlsPlan) =>
+    openSession({
+      guard,
+      use: 'mx',
+      host,
+      port,
+      hostname,
+      timeouts,
+      signal,
+      tls: { ...(context === undefined ? {} : { context }), ...tls },
+    });
+  const isBroken = (brokenTls.get(host) ?? 0) > clock.now();
+  if (plan.when !== 'offered' || isBroken) return open(plan.when === 'offered' ? { ...plan, when: 'never' } : plan);
+  try {
+    return await open(plan);
+  } catch (error) {
+    // RFC 7435: where nobody demands TLS, a broken one is no reason to keep mail back.
+    if (!(error instanceof SmtpFailure) || error.kind !== 'tls' || signal.aborted) throw error;
+    brokenTls.set(host, clock.now() + brokenForMs);
+    return open({ ...plan, when: 'never' });
+  }
+}
