@@ -260,6 +260,7 @@ export class Site implements SlotUser {
     this.#isProven = true;
     slots.passTrial(slot);
     this.#notePace(decision);
+    if (reply.code === 503) session.abandon('it lost count of our commands');
     held.settle(outcome);
   }
 
