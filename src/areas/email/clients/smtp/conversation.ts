@@ -168,9 +168,12 @@ export class Conversation {
     clearTimeout(this.#timer);
     const socket = this.#socket;
     const cut = setTimeout(() => socket.destroy(), 5_000);
-    socket.once('close', () => clearTimeout(cut));
+    // It counts until it is closed: a server that allows us ten must not see eleven.
+    socket.once('close', () => {
+      clearTimeout(cut);
+      this.onEnd?.();
+    });
     socket.end();
-    this.onEnd?.();
   }
 
   /** Ends it. Whoever waits gets the refusal that came before the end, if there was one. */
