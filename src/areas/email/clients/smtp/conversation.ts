@@ -122,7 +122,7 @@ export class Conversation {
   /** For a handshake: nobody reads until `continueOn`. What came too early was not said under TLS, and must not be taken for it. */
   pauseForTls() {
     if (this.#reader.isAmid) this.fail('protocol', `${this.host} talks on in the clear after it agreed to TLS`);
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure !== undefined) throw new SmtpFailure('starttls', 'tls', this.#failure.message);
     this.#socket.removeAllListeners('data').removeAllListeners('close');
   }
 
