@@ -20,6 +20,7 @@ import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
 import { openDb } from './kernel/db/index.ts';
+import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { makePeers } from './kernel/http/peer.ts';
@@ -28,7 +29,7 @@ import { makeServer } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
-import { relayMail, sendMail } from './kernel/mail.ts';
+import { makeMail, relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
@@ -167,6 +168,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   stops.push(() => waker.close());
   const storage = await openStorage(config);
   stops.push(async () => storage.close());
+  const allow = parseAllow(config.allow_private_cidrs);
 
   return {
     config,
@@ -175,10 +177,11 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     listener,
     caches: makeCaches(listener, log),
     waker,
-    guard: makeGuard({ allow: parseAllow(config.allow_private_cidrs), dnsServers: config.dns_servers }),
+    guard: makeGuard({ allow, dnsServers: config.dns_servers }),
+    dns: makeDns({ allow, servers: config.dns_servers }),
     storage,
     secrets,
-    mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
+    mail: makeMail(relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` })),
     peers: makePeers(config.trusted_proxies),
     watch,
     requests: makeTurnstile({ ...requestShares, refused: refusals.of('requests') }),

@@ -98,6 +98,7 @@ export const outward: Rule<Source[]> = {
     [/\/twilio\/client\.ts$/, 'where Twilio is, the operator says'],
     [/\/prober\/(\w+\/)?link\.ts$/, 'to the server that the operator named'],
     [/\/prober\/(\w+\/)?canaries\.ts$/, 'addresses that the operator named'],
+    [/^src\/kernel\/dns\/(servers|transport)\.ts$/, 'asks the operator’s resolvers, and name servers whose addresses were judged'],
     [/\/local\/place\.ts$/, 'a unix socket of our own'],
   ],
   planted: [

@@ -31,6 +31,8 @@ export interface OpenCtx {
   app: App;
   principal: Principal | undefined;
   requestId: string;
+  /** As a machine sent it, for operations that keep what it made themselves. */
+  idempotencyKey: string | undefined;
   read: Ctx['read'];
   write: Ctx['write'];
 }
@@ -43,12 +45,13 @@ export interface Call {
   principal: Principal | undefined;
   requestId: string;
   idempotent: IdempotentRequest | undefined;
+  idempotencyKey: string | undefined;
 }
 
-export function context({ app, spec, principal, requestId, idempotent }: Call): OpenCtx | Ctx {
+export function context({ app, spec, principal, requestId, idempotent, idempotencyKey }: Call): OpenCtx | Ctx {
   const read: Ctx['read'] = (work) => app.db.read(work);
   const write: Ctx['write'] = (work) => app.db.write((tx) => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
-  if (!principal?.user || spec.permission === 'none') return { app, principal, requestId, read, write };
+  if (!principal?.user || spec.permission === 'none') return { app, principal, requestId, idempotencyKey, read, write };
 
   const reach = (permission: Permission) => principal.grants.get(permission);
   const visible: Visible = spec.permission === 'member' ? '*' : (reach(spec.permission) ?? new Set<string>());

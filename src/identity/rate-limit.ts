@@ -23,15 +23,16 @@ export interface RateLimit {
   wait(subject: string): number;
 }
 
-export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now()): RateLimit {
+/** `burst`: how many may come at once after a rest; by default as many as in a minute. */
+export function rateLimit(perMinute: number, monotonic: () => number = () => performance.now(), burst = perMinute): RateLimit {
   const buckets = new LRUCache<string, Bucket>(atMost(100_000));
   const perMs = perMinute / 60_000;
   const refilled = (subject: string): Bucket => {
     const at = monotonic();
     const known = buckets.get(subject);
-    const bucket = known ?? { tokens: perMinute, at };
+    const bucket = known ?? { tokens: burst, at };
     if (!known) buckets.set(subject, bucket);
-    bucket.tokens = Math.min(perMinute, bucket.tokens + (at - bucket.at) * perMs);
+    bucket.tokens = Math.min(burst, bucket.tokens + (at - bucket.at) * perMs);
     bucket.at = at;
     return bucket;
   };

@@ -1,12 +1,13 @@
 import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
 import type { Connection, Db } from './db/index.ts';
+import type { Dns } from './dns/index.ts';
 import type { Guard } from './guard/index.ts';
 import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
-import type { Mail } from './mail.ts';
+import type { ProductMail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
 import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
@@ -22,10 +23,12 @@ export interface App {
   waker: Waker;
   /** The only way out for connections that users cause. */
   guard: Guard;
+  /** Mail servers, text and keys in the DNS. */
+  dns: Dns;
   /** Image layers and mail bodies: files, or S3. */
   storage: Storage;
   secrets: Secrets;
-  mail: Mail;
+  mail: ProductMail;
   /** Where requests come from, with the operator's proxies. */
   peers: Peers;
   /** Who holds the event loop, and for how long. */

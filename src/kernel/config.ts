@@ -113,14 +113,28 @@ const settings = {
   ),
   smtp_relay: setting('', text, 'smtp://user:password@host:port that takes the product’s own mail', { secret: true }),
   mail_from: setting('', text, 'the sender of the product’s own mail; default quarterdeck@<public host>'),
-  mail_host: setting('', text, 'the name by which other mail servers know this one; stands in DNS records and greetings. Default: the public host'),
+  mail_host: setting(
+    '',
+    text,
+    'the name by which other mail servers know this one; stands in DNS records and greetings. Default: the public host',
+  ),
   smtp_submission: setting({ host: '127.0.0.1', port: 2587 }, address, 'where programs hand in mail by SMTP, with STARTTLS'),
   smtps: setting({ host: '127.0.0.1', port: 2465 }, address, 'the same, with TLS from the first byte'),
+  smtp_rate: setting(100, integer(0, 1_000_000), 'messages a second that one send key may hand in by SMTP; 0 turns the limit off'),
   smtp_out_port: setting(25, integer(1, 65_535), 'the port on which other mail servers are spoken to'),
-  email_smarthost: setting('', text, 'smtp://user:password@host:port that takes all outgoing mail; without it, it goes straight to its recipients', {
-    secret: true,
-  }),
-  email_daily_quota: setting(1_000, integer(0, 1e9), 'recipients a day to whom an organization may send; `admin email quota` sets another for one'),
+  email_smarthost: setting(
+    '',
+    text,
+    'smtp://user:password@host:port that takes all outgoing mail; without it, it goes straight to its recipients',
+    {
+      secret: true,
+    },
+  ),
+  email_daily_quota: setting(
+    1_000,
+    integer(0, 1e9),
+    'recipients a day to whom an organization may send; `admin email quota` sets another for one',
+  ),
   storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
   s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),
   s3_region: setting('us-east-1', text, 'the S3 region'),

@@ -7,8 +7,8 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { placeIn } from '../../src/kernel/postgres/place.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
-import { type Caller, caller } from './request.ts';
 import { ownPorts } from './own-ports.ts';
+import { type Caller, caller } from './request.ts';
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 

@@ -1,12 +1,64 @@
 import { defineArea } from '../area.ts';
+import { loadSendKey } from './engine/send-keys.ts';
+import { jobs } from './jobs.ts';
+import { openEmail } from './open.ts';
+import { checkDomain } from './operations/check-domain.ts';
+import { createDomain } from './operations/create-domain.ts';
+import { createSendKey } from './operations/create-send-key.ts';
+import { createSuppression } from './operations/create-suppression.ts';
+import { deleteDomain } from './operations/delete-domain.ts';
+import { deleteSuppression } from './operations/delete-suppression.ts';
+import { getDomain } from './operations/get-domain.ts';
+import { getDomainDns } from './operations/get-domain-dns.ts';
+import { getEmailSettings } from './operations/get-email-settings.ts';
+import { getMessage } from './operations/get-message.ts';
+import { getMessageContent } from './operations/get-message-content.ts';
+import { listDomains } from './operations/list-domains.ts';
+import { listMessages } from './operations/list-messages.ts';
+import { listSendKeys } from './operations/list-send-keys.ts';
+import { listSuppressions } from './operations/list-suppressions.ts';
+import { revokeSendKey } from './operations/revoke-send-key.ts';
+import { sendEmail } from './operations/send-email.ts';
+import { sendEmailBatch } from './operations/send-email-batch.ts';
+import { namedDomains } from './store/domains.ts';
+import { listStored } from './store/retention.ts';
+import { tasks } from './tasks.ts';
+
+export * as posture from './engine/posture.ts';
+export { queueFigures } from './store/figures.ts';
 
 export const email = defineArea({
   name: 'email',
-  operations: [],
+  operations: [
+    listDomains,
+    createDomain,
+    getDomain,
+    deleteDomain,
+    getDomainDns,
+    checkDomain,
+    listSendKeys,
+    createSendKey,
+    revokeSendKey,
+    listMessages,
+    getMessage,
+    getMessageContent,
+    getEmailSettings,
+    listSuppressions,
+    createSuppression,
+    deleteSuppression,
+    sendEmail,
+    sendEmailBatch,
+  ],
   migrations: { schema: 'email', folder: new URL('./migrations/', import.meta.url) },
+  resources: [{ service: 'email', permission: 'email.domain.read', list: namedDomains }],
+  loaders: { mail: loadSendKey },
   sealed: [
     { table: 'email.domain', column: 'rsa_private', id: 'id' },
     { table: 'email.domain', column: 'ed_private', id: 'id' },
     { table: 'email.return_path_key', column: 'sealed', id: '(one::text)' },
   ],
+  jobs,
+  tasks,
+  stored: listStored,
+  open: openEmail,
 });

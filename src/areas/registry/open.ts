@@ -1,8 +1,8 @@
+import { makeLastUsed } from '../../identity/last-used.ts';
 import type { Payment } from '../../identity/payment.ts';
 import type { Host, Opened } from '../area.ts';
 import { makeClock } from './engine/credentials/clock.ts';
 import { makeCredentials } from './engine/credentials/index.ts';
-import { makeLastUsed } from './engine/credentials/last-used.ts';
 import { makeRegistryMetrics, type RegistryMetrics } from './engine/metrics.ts';
 import { makeOidc, type Oidc } from './engine/oidc.ts';
 import { makePullThrough, makeUpstreams } from './engine/pull-through/index.ts';
@@ -11,6 +11,7 @@ import { type Engine, makeSettings } from './engine/settings.ts';
 import { registerMetrics } from './metrics.ts';
 import { ociPlane } from './planes/oci/index.ts';
 import { tokenPlane } from './planes/token/index.ts';
+import { touchKeys } from './store/keys.ts';
 
 /** The registry in a running process. */
 export interface OpenRegistry extends Engine {
@@ -27,7 +28,7 @@ export function openRegistry({ app, principals, payment }: Host): Opened<OpenReg
   const clock = makeClock(app);
   const oidc = makeOidc(app, clock);
   const upstreams = makeUpstreams(engine, metrics);
-  const lastUsed = makeLastUsed(app);
+  const lastUsed = makeLastUsed(app, touchKeys);
   const credentials = makeCredentials({ app, principals, clock, lastUsed, foreign: oidc.login });
   const own: OpenRegistry = { ...engine, payment, oidc, upstreams, metrics };
   return {

@@ -60,11 +60,13 @@ async function answerRequest(
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> {
+  const { principal } = request;
+  // A machine's key has no permissions, but its organization must be enabled for the area: said before anything is read.
+  if (principal && spec.credential) authorize(spec, principal);
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
   const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
-  const { principal } = request;
   if (principal && spec.permission !== 'none') authorize(spec, principal);
 
   const key = request.headers['idempotency-key'];
@@ -72,7 +74,14 @@ async function answerRequest(
     spec.method === 'POST' && principal?.user && typeof key === 'string'
       ? idempotentRequest(principal.id, `${spec.method} ${request.url}`, key, body)
       : undefined;
-  const ctx = context({ app, spec, principal, requestId: request.id, idempotent });
+  const ctx = context({
+    app,
+    spec,
+    principal,
+    requestId: request.id,
+    idempotent,
+    idempotencyKey: principal?.user ? undefined : key?.toString(),
+  });
   const given = await handle({ ctx, params, query, body } as never, undefined);
 
   if (app.strict) checkAnswer(spec, given, checks);

@@ -1,3 +1,11 @@
+import { type Allow, nothing, unlessAborted } from '../guard/index.ts';
+import { makeTurnstile } from '../shares/index.ts';
+import { type Asking, resolveName } from './ask.ts';
+import { nameOf, type Question } from './message.ts';
+import { rememberAnswers } from './remembered.ts';
+import { findServers } from './servers.ts';
+import { askSource } from './source.ts';
+
 /** What the DNS says of one name and type. */
 export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'NS' | 'CNAME' | 'TLSA' | 'PTR';
 
@@ -30,3 +38,48 @@ export interface Dns {
   /** The same, at the name servers of the zone itself, so that nobody waits for a cache; through the resolver where they do not answer. */
   lookupAtSource(name: string, type: DnsType, options?: { signal?: AbortSignal }): Promise<DnsAnswer>;
 }
+
+export interface DnsOptions {
+  /** Addresses with ports; none means the system's, which are not believed to vouch for anything. */
+  servers?: readonly string[];
+  /** Which private addresses the name servers of zones may have. */
+  allow?: Allow;
+  /** For tests: where name servers listen, and how patient we are. */
+  sourcePort?: number;
+  tryMs?: number;
+  mostMs?: number;
+}
+
+const tries = 2;
+
+export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs = 2_000, mostMs = 8_000 }: DnsOptions = {}): Dns {
+  const resolvers = findServers(servers);
+  const isTrusted = servers.length > 0;
+  const remember = rememberAnswers();
+  const turns = makeTurnstile({ slots: 256, perOrg: 128, mostWaiting: 2_000, waitMs: mostMs });
+
+  const resolve = (question: Question, signal?: AbortSignal) => {
+    const asking: Asking = { servers: resolvers(), recursive: true, tries, tryMs, until: performance.now() + mostMs, turns, signal };
+    return resolveName(question, asking, isTrusted);
+  };
+  /** Others may wait for the same answer: nobody's signal ends it for them. */
+  const lookup = (question: Question) => remember(`${question.type} ${question.name}`, () => resolve(question));
+
+  const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
+    const find = (name: string, type: DnsType) => lookup({ name, type });
+    return (await askSource(question, { lookup: find, allow, port: sourcePort, turns, signal })) ?? resolve(question, signal);
+  };
+
+  const ask = async (text: string, type: DnsType, signal: AbortSignal | undefined, find: (q: Question) => Promise<DnsAnswer>) => {
+    const name = nameOf(text);
+    if (name === undefined) return impossible;
+    return signal ? unlessAborted(signal, () => find({ name, type })) : find({ name, type });
+  };
+  return {
+    lookup: (name, type, { signal } = {}) => ask(name, type, signal, lookup),
+    lookupAtSource: (name, type, { signal } = {}) => ask(name, type, signal, (question) => lookupAtSource(question, signal)),
+  };
+}
+
+/** Of what cannot be a name. */
+const impossible: DnsAnswer = { outcome: 'nxdomain', records: [], aliases: [], ttl: 300, authentic: false, server: '' };

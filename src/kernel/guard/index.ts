@@ -80,14 +80,15 @@ export const makeOperatorGuard = (dnsServers: readonly string[]): Guard =>
 
 export { joinChunks } from '../http/joined-chunks.ts';
 export type { AddressClass } from './address.ts';
-export { type Allow, parseAllow } from './allow.ts';
+export { type Allow, nothing, parseAllow } from './allow.ts';
 export type { Connector, Endpoint } from './connector.ts';
+export { unlessAborted } from './deadline.ts';
 export { decide, type Verdict } from './decide.ts';
 export type { Connection, DialOptions, Phases } from './dial.ts';
 export { type FailureKind, GuardFailure, GuardRefusal, type Phase, type RefusalKind } from './errors.ts';
 export { checkedHeaders } from './exchange.ts';
 export type { FetchOptions, Timeouts } from './fetch.ts';
 export { bothersMail, mailPort } from './mail-port.ts';
-export { type Answer, dnsResolver, type Resolver } from './resolver.ts';
+export { type Answer, checkedServer, dnsResolver, type Resolver } from './resolver.ts';
 export type { GuardResponse, Hop } from './response.ts';
 export type { TlsOptions } from './secure.ts';

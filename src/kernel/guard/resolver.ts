@@ -13,7 +13,7 @@ export interface Resolver {
 }
 
 /** `10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:5353`; names cannot be, since nobody could look them up. */
-function checkedServer(server: string): string {
+export function checkedServer(server: string): string {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^[\]]+?))(?::(\d{1,5}))?$/.exec(server) ?? [];
   const isServer = isIP(server) !== 0 || isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4;
   if (isServer && Number(port ?? 53) <= 65535 && Number(port ?? 53) > 0) return server;

@@ -14,6 +14,12 @@ export interface Peers {
   isSecure(request: IncomingMessage): boolean;
 }
 
+/** A connection that speaks no HTTP, as the limits see it that count callers by where they come from. */
+export const asCaller = (socket: Socket): IncomingMessage => ({ socket, headers: {} }) as IncomingMessage;
+
+/** Whether it is this machine that speaks: nobody in between can listen. */
+export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
+
 /** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
 const longest = { characters: 1_000, hops: 20 };
 

@@ -17,6 +17,6 @@ export {
 } from './declare.ts';
 export { cancel, enqueue, enqueueMany, type NewJob, reschedule, rescheduleMany } from './enqueue.ts';
 export { failingFor, type JobFigures, jobFigures } from './figures.ts';
-export { claim, type Queue, renew, settle } from './lease.ts';
+export { claim, claimFairly, type Leased, mostOrgs, orgsAfter, type Queue, renew, settle } from './lease.ts';
 export { type Channel, channelNamed, clockMoved, makeWaker, type Waker, wake } from './wake.ts';
 export { startWorker, type Worker, type WorkerEvents, type WorkerOptions } from './worker.ts';

@@ -103,7 +103,7 @@ export async function* walk(directory: string, base: string, prefix: string, aft
 }
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '';
-const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error));
+export const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error));
 
 export const unlessMissing = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error) => {

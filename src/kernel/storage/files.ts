@@ -21,6 +21,7 @@ export async function fileStorage(directory: string): Promise<Storage> {
     remove: (key) => typed(async () => void (await unlessMissing(fs.unlink(objectPath(tree, key))))),
     list: (prefix, after = '') => walk(tree.root, '', prefix, after),
     presign: async () => undefined,
+    fileOf: (key) => typed(() => lastingFile(tree, key)),
     sweep: (untouchedSince) => typed(() => sweepFolder(tree.uploads, untouchedSince)),
     close: async () => {},
   };
@@ -42,6 +43,12 @@ async function putFile(tree: FileTree, key: string, body: Body, expected?: strin
     await fs.rm(staged, { force: true });
     throw error;
   }
+}
+
+async function lastingFile(tree: FileTree, key: string): Promise<string> {
+  const place = objectPath(tree, key);
+  await tree.ensureDirectory(path.dirname(place));
+  return place;
 }
 
 async function openFile(place: string, range?: ByteRange): Promise<Opened | undefined> {

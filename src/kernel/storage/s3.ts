@@ -23,6 +23,7 @@ export function s3Storage(settings: S3Settings): Storage {
       await askUnlessMissing((await bucket.client()).deleteObject(target));
     },
     list: (prefix, after) => listKeys(bucket, prefix, after),
+    fileOf: async () => undefined,
     presign: (key, seconds, headers = {}) => presignObject(bucket, key, seconds, headers),
     sweep: async (untouchedSince) => (await sweepUploads(bucket, untouchedSince)) + (await sweepMultiparts(bucket, untouchedSince)),
     close: () => bucket.close(),

@@ -30,6 +30,9 @@ export interface Storage {
 
   /** An address from which anybody can read the object until it expires; undefined where the storage has none to give. */
   presign(key: string, seconds: number, answer?: { contentType?: string; contentDisposition?: string }): Promise<string | undefined>;
+  /** The file in which an object of this name lies, its directories made to last: for a writer that adds to it itself and syncs it.
+   *  Undefined where objects are not files. */
+  fileOf(key: string): Promise<string | undefined>;
   /** Throws away what crashed writers left behind and nobody touched since. Returns how many things that were. */
   sweep(untouchedSince: Date): Promise<number>;
   close(): Promise<void>;

@@ -2,6 +2,7 @@ import { type Op, pathParams } from '../../../contract/common.ts';
 import type { AnyArea } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
+import { email } from './email.ts';
 import { iam } from './iam.ts';
 import { oncall } from './oncall.ts';
 import { organization } from './organization.ts';
@@ -11,7 +12,7 @@ import { tokens } from './tokens.ts';
 import { uptime } from './uptime.ts';
 
 /** One file for each area, one word here. */
-const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, oncall, status, uptime };
+const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, email, oncall, status, uptime };
 
 export interface Served {
   spec: Op;

@@ -5,6 +5,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
+import { ownPorts } from '../../../../test/harness/own-ports.ts';
 import { freshDatabase, stopOwnServer } from '../../../../test/harness/postgres.ts';
 import type { App } from '../../../kernel/app.ts';
 import { readConfig } from '../../../kernel/config.ts';

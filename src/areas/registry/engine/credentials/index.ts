@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
+import type { LastUsed } from '../../../../identity/last-used.ts';
 import type { Ask, Principal, Principals } from '../../../../identity/principal.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
@@ -7,7 +8,6 @@ import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
 import { type Bearers, type Grant, makeBearers } from './bearer.ts';
 import type { Clock } from './clock.ts';
-import type { LastUsed } from './last-used.ts';
 import type { Held } from './loader.ts';
 
 /** Who is asking on /v2. Undefined: nobody we know, which is answered with a challenge. */

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
+import { nodeOf } from '../../../../kernel/node.ts';
 import { UploadBusy } from '../../../../kernel/storage/index.ts';
 import { expiredUploads, forgottenUploads, takeUpload, type UploadRow } from '../../store/uploads.ts';
-import { nodeOf } from '../node.ts';
 import { releaseBytes } from '../quota.ts';
 
 /** Uploads that nobody went on with: their bytes first, then their row and reservation, so that a crash leaves something to find. */

@@ -1,12 +1,12 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
+import { rememberNode } from '../../../../kernel/node.ts';
 import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
 import { hostOf, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
 import { countEmptyCaches, ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
-import { rememberNode } from '../node.ts';
 import type { Engine } from '../settings.ts';
 import { makeUpstreamLogins } from '../upstream-credentials.ts';
 import { makeBlobFetcher } from './blobs.ts';

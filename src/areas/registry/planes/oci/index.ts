@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Plane } from '../../../../kernel/http/plane.ts';
+import { rememberNode } from '../../../../kernel/node.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
-import { rememberNode } from '../../engine/node.ts';
 import { makePlaces } from '../../engine/places.ts';
 import { makePullMarks } from '../../engine/pull-marks.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';

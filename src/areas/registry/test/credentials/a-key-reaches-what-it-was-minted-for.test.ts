@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { makeLastUsed } from '../../engine/credentials/last-used.ts';
+import { makeLastUsed } from '../../../../identity/last-used.ts';
+import { touchKeys } from '../../store/keys.ts';
 import { basic, claimsOf, tokenFor } from '../credentials.ts';
 
 test('a key reaches what it was minted for, and nothing beside it', async (t) => {
@@ -22,7 +23,7 @@ test('a key reaches what it was minted for, and nothing beside it', async (t) =>
   await t.test('lastUsedAt is written once a minute at most', async () => {
     const used = async () => (await owner.get(at)).body.keys[0].lastUsedAt as string | undefined;
     const note = async () => {
-      const marks = makeLastUsed(app, 3_600_000); // as another process would: none remembers what another one wrote
+      const marks = makeLastUsed(app, touchKeys, 3_600_000); // as another process would: none remembers what another one wrote
       marks.used(key.keyId);
       await marks.stop();
       return used();

@@ -1,14 +1,14 @@
-import type { App } from '../../../../kernel/app.ts';
-import { touchKeys } from '../../store/keys.ts';
+import type { App } from '../kernel/app.ts';
+import type { Tx } from '../kernel/db/index.ts';
 
-/** `lastUsedAt` is written for all keys at once every few seconds, and once a minute for each. */
+/** `lastUsedAt` of an area's keys is written for all of them at once every few seconds, and once a minute for each. */
 export interface LastUsed {
   used(keyId: string): void;
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export function makeLastUsed(app: App, everyMs = 5_000): LastUsed {
+export function makeLastUsed(app: App, touchKeys: (tx: Tx, ids: string[]) => Promise<unknown>, everyMs = 5_000): LastUsed {
   const written = new Map<string, number>(); // when this process last wrote a key, by the monotonic clock
   let seen = new Set<string>();
   const flush = async () => {

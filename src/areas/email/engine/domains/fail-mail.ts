@@ -1,0 +1,28 @@
+import Type from 'typebox';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { job } from '../../../../kernel/jobs/index.ts';
+import * as store from '../../store/domain-mail.ts';
+
+const portion = 200;
+export const domainDeleted = 'the domain was deleted';
+
+/** Mail that can never be sent, some of it. Returns how many messages: fewer than a portion, and none is left. */
+export async function failPortion(tx: Tx, org: string, domainId: string, why: string): Promise<number> {
+  const messages = await store.lockUnfinished(tx, org, domainId, portion);
+  if (!messages.length) return 0;
+  await store.failRecipients(tx, org, messages, why);
+  await store.failMessages(tx, org, messages, why);
+  return messages.length;
+}
+
+/** Safe to run twice, and to be killed: each portion is one transaction, and what failed is found no more. */
+export const failMailOfDomain = job(
+  'email.fail-mail-of-domain',
+  { payload: Type.Object({ org: Type.String(), domainId: Type.String() }) },
+  async ({ db, payload: { org, domainId }, signal }) => {
+    for (let failed = portion; failed === portion; ) {
+      signal.throwIfAborted();
+      failed = await db.write((tx) => failPortion(tx, org, domainId, domainDeleted));
+    }
+  },
+);

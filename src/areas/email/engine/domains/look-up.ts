@@ -1,0 +1,24 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { DnsAnswer } from '../../../../kernel/dns/index.ts';
+import { type DomainKeys, type ExpectedRecord, recordsOf } from '../../rules/dns-records.ts';
+import { whyNotMailHost } from '../../rules/mail-host.ts';
+import { type Observation, observeRecord } from '../../rules/observe.ts';
+import { mailHostOf } from '../mail-host.ts';
+
+const mostMs = 10_000;
+
+/** What the DNS says of each record of a domain now, at the source; all at once, and no longer than ten seconds. */
+export async function lookUpRecords(app: Pick<App, 'config' | 'publicUrl' | 'dns'>, domain: DomainKeys): Promise<Observation[]> {
+  const host = mailHostOf(app);
+  const why = whyNotMailHost(host);
+  const signal = AbortSignal.timeout(mostMs);
+  const lookUp = async (record: ExpectedRecord): Promise<Observation> => {
+    // Nobody can publish what names a server without a name.
+    const isUnnamed = why !== undefined && (record.kind === 'mx' || record.kind === 'spf');
+    if (isUnnamed) return { record, outcome: 'error', reason: why, observedAll: [], resolver: '' };
+    return observeRecord(record, await app.dns.lookupAtSource(record.name, record.type, { signal }).catch(() => late));
+  };
+  return Promise.all(recordsOf(domain, host).map(lookUp));
+}
+
+const late: DnsAnswer = { outcome: 'timeout', records: [], aliases: [], ttl: 0, authentic: false, server: '' };

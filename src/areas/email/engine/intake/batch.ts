@@ -1,0 +1,271 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { wake } from '../../../../kernel/jobs/index.ts';
+import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import { domainOf, foldAddress } from '../../rules/envelope.ts';
+import * as store from '../../store/intake.ts';
+import { type Born, type Queue, queueChannel } from '../queue/index.ts';
+import { leaseSeconds } from '../queue/lease.ts';
+import type { Handed, Submission } from '../submission.ts';
+import type { Answer } from './index.ts';
+import { judge, type Verdict } from './judge.ts';
+import type { Prepared } from './prepare.ts';
+
+/** What one caller handed in, and how to answer. */
+export interface Entry {
+  handed: Handed;
+  prepared: Prepared[];
+  /** What this process goes on with at once is born under this. */
+  lease: string;
+  done(answer: Answer): void;
+  failed(error: unknown): void;
+}
+
+export interface BatchOptions {
+  app: App;
+  spool: Spool;
+  /** This machine, on which the segment is. */
+  node: string;
+  /** Whoever sends in this process, if anybody does now. */
+  queue: () => Pick<Queue, 'reserve' | 'release' | 'begin'>;
+  /** Segments of which a row is committed. */
+  knownSegments: Set<string>;
+}
+
+/** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
+class SegmentSealed extends Error {}
+
+/** One write and one sync for all bytes, beside one transaction for all rows; both before anybody is answered. */
+export async function writeBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
+  try {
+    await tryBatch(options, batch);
+  } catch (error) {
+    if (!(error instanceof SegmentSealed)) throw error;
+    options.spool.rotate();
+    await tryBatch(options, batch);
+  }
+}
+
+interface Written {
+  verdicts: Verdict[];
+  born: Born[];
+}
+
+async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
+  const { app, spool, knownSegments } = options;
+  const queue = options.queue();
+  const inline = batch.flatMap(({ prepared }) => prepared.filter((p) => p.inline));
+  const { places, written } = inline.length
+    ? spool.append(inline.map((p) => p.inline!))
+    : { places: [] as Place[], written: Promise.resolve() };
+  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
+  const placeOf = new Map(inline.map((p, n) => [p, places[n]!]));
+  const segment = places[0]?.key;
+
+  const reserved: Reserved[] = [];
+  let result: Written;
+  try {
+    result = await app.db.write(async (tx) => {
+      const found = await ask(options, tx, batch, segment);
+      const verdicts = judge(batch, found, app.config.email_daily_quota);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, found.stamp, placeOf, reserved);
+      const born = await insert(tx, found.stamp.now, batch, verdicts, rows);
+      await written;
+      return { verdicts, born: rows.borns(born) };
+    });
+  } catch (error) {
+    for (const { org, domain } of reserved) queue.release(org, domain);
+    throw error;
+  }
+  if (segment && !knownSegments.has(segment)) {
+    knownSegments.clear(); // no batch goes into an earlier one any more
+    knownSegments.add(segment);
+  }
+  queue.begin(result.born);
+  batch.forEach(({ done, failed }, n) => {
+    const verdict = result.verdicts[n]!;
+    if ('refusal' in verdict) failed(verdict.refusal);
+    else done({ messages: verdict.messages, replayed: verdict.replayed });
+  });
+}
+
+/** Everything that the verdicts need, in one round trip. */
+async function ask({ node, knownSegments }: BatchOptions, tx: Tx, batch: Entry[], segment: string | undefined) {
+  const submissions = batch.flatMap(({ handed }) => handed.submissions);
+  const keys = batch.flatMap(
+    ({
+      handed: {
+        idempotency,
+        submissions: [first],
+      },
+    }) => (idempotency ? [{ org: first!.org, ...idempotency }] : []),
+  );
+  const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
+  const [stamp, accounts, claimed, made, suppressed, domains, isOpen] = await Promise.all([
+    store.stampBatch(tx, submissions.length),
+    store.lockAccounts(tx, [...new Set(submissions.map(({ org }) => org))]),
+    keys.length ? store.claimKeys(tx, keys) : [],
+    keys.length ? store.findMade(tx, keys) : [],
+    store.findSuppressed(tx, addresses),
+    store.lockSendingDomains(tx, [...new Set(submissions.map(({ domainId }) => domainId))]),
+    segment ? store.useSegment(tx, segment, node, knownSegments.has(segment)) : true,
+  ]);
+  if (!isOpen) throw new SegmentSealed(`the segment ${segment} was sealed while it was written to`);
+  return {
+    stamp,
+    accounts: new Map(accounts.map((a) => [a.org_id, a])),
+    claimed: new Set(claimed.map((c) => `${c.org_id} ${c.key}`)),
+    made: new Map(made.map((m) => [`${m.org_id} ${m.key}`, m])),
+    suppressed: new Set(suppressed.map((s) => `${s.org_id} ${s.address}`)),
+    domains: new Set(domains.map((d) => d.id)),
+  };
+}
+export type Found = Awaited<ReturnType<typeof ask>>;
+
+interface Rows {
+  messages: store.NewMessage[];
+  recipients: store.NewRecipient[];
+  /** What this process goes on with, once the ids of the rows are known. */
+  borns(inserted: readonly { id: number; message_id: string; address: string }[]): Born[];
+}
+
+/** Rows of what was accepted; recipients that this process has room for are born under its lease. */
+function makeRows(
+  options: Chosen,
+  batch: Entry[],
+  verdicts: Verdict[],
+  { now }: Found['stamp'],
+  placeOf: ReadonlyMap<Prepared, Place>,
+  reserved: Reserved[],
+): Rows {
+  const messages: store.NewMessage[] = [];
+  const recipients: store.NewRecipient[] = [];
+  const bornAt = new Map<string, Omit<Born, 'id'>>();
+  batch.forEach(({ prepared, lease }, n) => {
+    const verdict = verdicts[n]!;
+    if (!('ids' in verdict)) return;
+    prepared.forEach((each, i) => {
+      const id = verdict.ids[i]!;
+      const place = placeOf.get(each) ?? { key: each.key!, offset: 0, bytes: each.bytes };
+      const own = each.submission.envelope.map((address) => {
+        const isSuppressed = verdict.suppressed.has(foldAddress(address));
+        const isBorn = !isSuppressed && reserve(options, each.submission, address, reserved);
+        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { id, address, place, lease, now }));
+        return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, now, node: each.key ? null : options.node });
+      });
+      recipients.push(...own);
+      messages.push(messageRow(each, id, place, own));
+    });
+  });
+  return {
+    messages,
+    recipients,
+    borns: (inserted) =>
+      inserted.flatMap(({ id, message_id, address }) => {
+        const born = bornAt.get(`${message_id} ${address}`);
+        return born ? [{ ...born, id }] : [];
+      }),
+  };
+}
+
+/** With the queue that the whole batch goes to, whatever starts or stops meanwhile. */
+type Chosen = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
+
+interface Reserved {
+  org: string;
+  domain: string;
+}
+
+function reserve({ queue }: Chosen, { org, scheduledAt }: Submission, address: string, reserved: Reserved[]): boolean {
+  const domain = domainOf(address);
+  if (scheduledAt || !queue.reserve(org, domain)) return false;
+  reserved.push({ org, domain });
+  return true;
+}
+
+const bornOf = (
+  { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
+  { id, address, place, lease, now }: { id: string; address: string; place: Place; lease: string; now: string },
+): Omit<Born, 'id'> => ({
+  lease,
+  org,
+  messageId: id,
+  domainId,
+  address,
+  tries: 0,
+  at: now,
+  place,
+  headerBytes,
+  bodyHash,
+  ...(inline ? { inline } : {}),
+});
+
+const recipientRow = (
+  { submission: { org, scheduledAt } }: Prepared,
+  r: { id: string; address: string; lease: string | null; isSuppressed: boolean; now: string; node: string | null },
+): store.NewRecipient => ({
+  org_id: org,
+  message_id: r.id,
+  address: r.address,
+  folded: foldAddress(r.address),
+  state: r.isSuppressed ? 'suppressed' : r.lease ? 'sending' : 'queued',
+  node: r.node,
+  run_at: scheduledAt ?? r.now,
+  lease: r.lease,
+});
+
+const messageRow = (
+  { submission: s, headerBytes, bodyHash }: Prepared,
+  id: string,
+  place: Place,
+  own: readonly store.NewRecipient[],
+): store.NewMessage => ({
+  org_id: s.org,
+  id,
+  state: own.every((r) => r.state === 'suppressed') ? 'suppressed' : own.some((r) => r.state === 'sending') ? 'sending' : 'queued',
+  scheduled_at: s.scheduledAt ?? null,
+  door: s.door,
+  domain_id: s.domainId,
+  send_key_id: s.sendKeyId,
+  sender: s.sender,
+  recipients: s.recipients,
+  copies: s.copies,
+  subject: s.subject ?? null,
+  message_id: s.messageId,
+  tags: s.tags ?? null,
+  body_key: place.key,
+  body_offset: place.offset,
+  body_bytes: place.bytes,
+  header_bytes: headerBytes,
+  body_hash: bodyHash.toString('hex'),
+});
+
+async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], { messages, recipients }: Rows) {
+  const accepted = new Map<string, number>();
+  for (const { org_id } of recipients) accepted.set(org_id, (accepted.get(org_id) ?? 0) + 1);
+  const made = batch.flatMap(
+    (
+      {
+        handed: {
+          idempotency,
+          submissions: [first],
+        },
+      },
+      n,
+    ) => {
+      const verdict = verdicts[n]!;
+      if (!idempotency || ('replayed' in verdict && verdict.replayed)) return [];
+      return 'refusal' in verdict && !verdict.isOurs
+        ? []
+        : [{ org: first!.org, key: idempotency.key, ids: 'ids' in verdict ? verdict.ids : [] }];
+    },
+  );
+  if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
+  const [born] = await Promise.all([
+    recipients.length ? store.insertRecipients(tx, at, leaseSeconds, recipients) : [],
+    messages.length ? store.insertMessages(tx, at, messages) : 0,
+    accepted.size ? store.countAccepted(tx, at, accepted) : 0,
+    made.length ? store.keepMade(tx, made) : 0,
+  ]);
+  return born;
+}

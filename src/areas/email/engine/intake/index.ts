@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { codeOf } from '../../../../kernel/db/index.ts';
+import { conflict, Refusal } from '../../../../kernel/errors.ts';
+import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import type { Handed, Intake, Taken } from '../submission.ts';
+import { type BatchOptions, type Entry, writeBatch } from './batch.ts';
+import { makeLine } from './line.ts';
+import { prepare } from './prepare.ts';
+
+export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments'> {
+  /** Messages of one organization that may wait for the next batch. */
+  mostWaiting?: number;
+}
+
+export type Answer = { messages: Taken[]; replayed: boolean };
+
+/**
+ * Takes what doors hand in. What arrives while a batch is written is the next batch: nobody waits for a timer, and the busier it is, the
+ * less each message costs. A batch takes organizations in turn.
+ *
+ * A message is answered for when its bytes were synced and its rows committed. If the process dies before that, nobody was told that it was
+ * taken: bytes without rows are a torn end of a segment.
+ */
+export function makeIntake(options: IntakeOptions): Intake {
+  const { app } = options;
+  const line = makeLine(options.mostWaiting ?? 2_000);
+  const running = new Set<string>();
+  const knownSegments = new Set<string>();
+  let isWriting = false;
+
+  const write = async () => {
+    isWriting = true;
+    for (let batch = line.next(); batch.length > 0; batch = line.next()) await writeEach({ ...options, knownSegments }, batch);
+    isWriting = false;
+  };
+
+  const wait = (handed: Handed, entry: Omit<Entry, 'done' | 'failed'>) =>
+    new Promise<Answer>((done, failed) => {
+      line.add(handed.submissions[0]!.org, { ...entry, done, failed });
+      // The batch is nobody's: everybody's messages are in it.
+      if (!isWriting) void onBehalf({ ...house, act: 'email.intake' }, write, app.watch);
+    });
+
+  const take = async (handed: Handed): Promise<Answer> => {
+    const prepared = [];
+    for (const submission of handed.submissions) prepared.push(await prepare(options, submission));
+    return wait(handed, { handed, prepared, lease: randomUUID() });
+  };
+
+  return {
+    async take(handed) {
+      const { org } = handed.submissions[0]!;
+      line.requireRoom(org, handed.submissions.length);
+      if (!handed.idempotency) return take(handed);
+      const place = `${org} ${handed.idempotency.key}`;
+      if (running.has(place))
+        conflict('a message with this Idempotency-Key is being accepted now; wait for its answer', { code: 'idempotency_running' });
+      running.add(place);
+      return take(handed).finally(() => running.delete(place));
+    },
+  };
+}
+
+/** One that the database cannot take must not take the others along: they are then written one by one. */
+async function writeEach(options: BatchOptions, batch: Entry[]): Promise<void> {
+  try {
+    await writeBatch(options, batch);
+  } catch (error) {
+    if (batch.length > 1 && isAboutData(error)) {
+      for (const entry of batch) await writeEach(options, [entry]);
+      return;
+    }
+    if (!(error instanceof Refusal)) options.app.log.warn({ err: error, messages: batch.length }, 'messages were not accepted');
+    for (const { failed } of batch) failed(error);
+  }
+}
+
+/** Class 22: a value that the column cannot hold; class 23: one that breaks a rule. */
+const isAboutData = (error: unknown) => /^2[23]/.test(codeOf(error) ?? '');

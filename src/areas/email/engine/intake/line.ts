@@ -1,0 +1,48 @@
+import { Refusal } from '../../../../kernel/errors.ts';
+import type { Entry } from './batch.ts';
+
+/** So much goes into one batch. */
+const mostMessages = 500;
+const mostBytes = 8 * 2 ** 20;
+
+/** Who waits for the next batch: by organization, so that one with very many does not stand before the others. */
+export interface Line {
+  requireRoom(org: string, messages: number): void;
+  add(org: string, entry: Entry): void;
+  /** The next batch, organizations in turn; empty when nobody waits. */
+  next(): Entry[];
+}
+
+export function makeLine(mostWaiting: number): Line {
+  const waiting = new Map<string, Entry[]>();
+  const count = (entries: Entry[] = []) => entries.reduce((sum, { prepared }) => sum + prepared.length, 0);
+
+  return {
+    requireRoom(org, messages) {
+      if (count(waiting.get(org)) + messages <= mostWaiting) return;
+      throw new Refusal(503, 'busy', `${mostWaiting} messages of this organization wait to be accepted; send this again in a moment`, {
+        headers: { 'retry-after': '1' },
+      });
+    },
+    add(org, entry) {
+      const entries = waiting.get(org);
+      if (entries) entries.push(entry);
+      else waiting.set(org, [entry]);
+    },
+    next() {
+      const batch: Entry[] = [];
+      let messages = 0;
+      let bytes = 0;
+      while (waiting.size > 0 && messages < mostMessages && bytes < mostBytes) {
+        for (const [org, entries] of waiting) {
+          const entry = entries.shift()!;
+          if (entries.length === 0) waiting.delete(org);
+          batch.push(entry);
+          messages += entry.prepared.length;
+          bytes += entry.prepared.reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
+        }
+      }
+      return batch;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { Transform } from 'node:stream';
+import type { Storage } from '../../../../kernel/storage/index.ts';
+import { makeBodyHash } from '../../clients/dkim.ts';
+import type { Submission } from '../submission.ts';
+
+/** A message whose bytes are counted and hashed: in memory, or already an object of its own. */
+export interface Prepared {
+  submission: Submission;
+  inline?: Buffer;
+  /** Of a large one, which does not go through memory. */
+  key?: string;
+  bytes: number;
+  headerBytes: number;
+  bodyHash: Buffer;
+}
+
+/** A large message is an object before its row exists: one that nobody came back for is swept (engine/retention.ts). */
+export async function prepare({ app: { storage } }: { app: { storage: Storage } }, submission: Submission): Promise<Prepared> {
+  const { content } = submission;
+  const meter = makeMeter();
+  if (Buffer.isBuffer(content)) {
+    meter.add(content);
+    return { submission, inline: content, bytes: content.length, ...meter.finish() };
+  }
+  const key = `${largePrefix}/${randomBytes(1).toString('hex')}/${randomBytes(15).toString('hex')}`;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      meter.add(chunk);
+      done(null, chunk);
+    },
+  });
+  content.stream.on('error', (error) => counted.destroy(error)).pipe(counted);
+  const { size } = await storage.put(key, counted);
+  return { submission, key, bytes: size, ...meter.finish() };
+}
+
+export const largePrefix = 'mail/large';
+
+/** Finds where the header ends, in whatever pieces the message comes, and hashes what follows as DKIM does. */
+function makeMeter() {
+  const hash = makeBodyHash();
+  let headerBytes = -1;
+  let seen = 0;
+  let tail: Buffer = Buffer.alloc(0);
+  return {
+    add(chunk: Buffer) {
+      if (headerBytes >= 0) {
+        hash.update(chunk);
+        return;
+      }
+      const joined = tail.length ? Buffer.concat([tail, chunk]) : chunk;
+      const end = joined.indexOf('\r\n\r\n');
+      if (end >= 0) {
+        headerBytes = seen - tail.length + end + 4;
+        hash.update(joined.subarray(end + 4));
+      }
+      seen += chunk.length;
+      tail = joined.subarray(Math.max(0, joined.length - 3));
+    },
+    finish: () => ({ headerBytes: headerBytes < 0 ? seen : headerBytes, bodyHash: hash.digest() }),
+  };
+}

@@ -1,0 +1,73 @@
+import type { Fate } from '../../store/queue.ts';
+import type { Outcome, Told } from '../outgoing.ts';
+import type { Born } from './index.ts';
+
+export interface Fated {
+  item: Born;
+  fate: Fate;
+}
+
+/** So much of another server's words is kept. */
+const mostWords = 1_000;
+
+/** What the log keeps of one attempt. */
+export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated {
+  const { told } = outcome;
+  const common = { id: item.id, lease: item.lease, message_id: item.messageId, after_seconds: 0, counts: false, bounce_type: null };
+  const detail = { ...told, response: told.response.slice(0, mostWords), attempt: item.tries + 1 };
+  switch (outcome.kind) {
+    case 'delivered':
+      return { item, fate: { ...common, state: isRelayed ? 'sent' : 'delivered', error: null, handed: true, detail } };
+    case 'bounced': {
+      const bounce = { bounce_type: outcome.bounceType, detail: { ...detail, class: outcome.class } };
+      return { item, fate: { ...common, ...bounce, state: 'bounced', error: sentence(told), handed: told.stage === 'dot' } };
+    }
+    case 'deferred':
+      return {
+        item,
+        fate: {
+          ...common,
+          state: 'deferred',
+          after_seconds: Math.ceil(outcome.afterSeconds),
+          counts: true,
+          error: sentence(told),
+          handed: told.stage === 'dot',
+          detail: { ...detail, class: outcome.class },
+        },
+      };
+    case 'waits':
+      return {
+        item,
+        fate: {
+          ...common,
+          state: 'deferred',
+          after_seconds: Math.ceil(outcome.afterSeconds),
+          error: sentence(told),
+          handed: false,
+          detail,
+        },
+      };
+  }
+}
+
+/** For `lastError`: who said it, and what. */
+const sentence = ({ mx, response }: Told) => `${mx ? `${mx}: ` : ''}${response}`.slice(0, mostWords);
+
+const untold = (item: Born) => ({
+  id: item.id,
+  lease: item.lease,
+  message_id: item.messageId,
+  after_seconds: 0,
+  counts: false,
+  bounce_type: null,
+  handed: false,
+});
+
+/** It will not be tried again, for a reason of ours. */
+export const fail = (item: Born, error: string): Fated => ({
+  item,
+  fate: { ...untold(item), state: 'failed', error, detail: { stage: 'here', response: error } },
+});
+
+/** Its organization's sending is paused: it waits in its row, as if nothing had been begun. */
+export const putBack = (item: Born): Fated => ({ item, fate: { ...untold(item), state: 'queued', error: null, detail: null } });

@@ -1,0 +1,153 @@
+import type { App } from '../../../../kernel/app.ts';
+import { channelNamed, clockMoved } from '../../../../kernel/jobs/index.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
+import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import type { Sender } from '../outgoing.ts';
+import { claimMore, makeClaims } from './claim.ts';
+import { type Contents, type LoadSigning, makeContents } from './content.ts';
+import { type Fated, fail, fateOf, putBack } from './fate.ts';
+import { type Holdings, makeHoldings } from './holdings.ts';
+import { openJournal, replayJournals } from './journal.ts';
+import { renewHeld } from './renew.ts';
+import { makeSettler, settleFates } from './settle.ts';
+
+/** A recipient that this process has under its lease. */
+export interface Born {
+  id: number;
+  lease: string;
+  org: string;
+  messageId: string;
+  domainId: string;
+  address: string;
+  tries: number;
+  /** When it came under the lease. */
+  at: string;
+  /** Where the message is, and what signing needs to know of it. */
+  place: Place;
+  headerBytes: number;
+  bodyHash: Buffer;
+  /** The message itself, if it just came in. */
+  inline?: Buffer;
+}
+
+/** Recipients on their way: those that were just accepted, and those that rows wait for. It works on a bounded number, and the rest waits in rows. */
+export interface Queue {
+  /** Whether this process goes on with a recipient that is being accepted; if so, room for it is taken. */
+  reserve(org: string, domain: string): boolean;
+  release(org: string, domain: string): void;
+  /** Goes on with what was reserved. */
+  begin(born: readonly Born[]): void;
+  /** What it works on. */
+  readonly held: Pick<Holdings, 'count' | 'byOrg'>;
+  /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
+  readonly lost: number;
+  stop(): Promise<void>;
+}
+
+export interface QueueOptions {
+  app: App;
+  spool: Spool;
+  node: string;
+  /** For the journal. */
+  folder: string;
+  sender: Sender;
+  loadSigning: LoadSigning;
+  /** What stands in MAIL FROM for a recipient of a message from this domain. */
+  returnPath(recipient: number, domain: string): string;
+  /** Our name in what we add to the message. */
+  hostname: string;
+  /** The other side is a smart host, which says nothing of the recipient. */
+  isRelayed: boolean;
+  mostHeld?: number;
+  /** Told of every outcome that is written down. */
+  counted?(outcome: string): void;
+}
+
+/** Told when there is something to send that this process may not know of. */
+export const queueChannel = channelNamed('email.queue');
+
+const stopGraceMs = 8_000;
+
+/** No queue here: another process has the role. */
+export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin'> = { reserve: () => false, release: () => {}, begin: () => {} };
+
+export async function startQueue(options: QueueOptions): Promise<Queue> {
+  const { app, sender } = options;
+  await replayJournals(options.folder, (fates) => settleFates(app, fates));
+  const journal = await openJournal(options.folder);
+  const held = makeHoldings(options.mostHeld ?? 2_000);
+  const contents = makeContents(options);
+  let lost = 0;
+
+  const settler = makeSettler(app, ({ item, fate }, isLost) => {
+    if (isLost) lost++;
+    options.counted?.(isLost ? 'lost' : fate.state);
+    if (isFinal(fate.state)) journal.settled(1);
+    held.remove(item);
+    claims.nudge();
+  });
+  const settle = (fated: Fated) => {
+    // In the turn in which the other side's answer was read.
+    if (isFinal(fated.fate.state)) journal.note(fated.fate);
+    contents.forget(fated.item);
+    settler.add(fated);
+  };
+  const work = async (item: Born) => settle(turn.paused.has(item.org) ? putBack(item) : await attempt(options, contents, item));
+  const begin = (born: readonly Born[]) => {
+    for (const item of born) {
+      const kept = held.add(item);
+      void onBehalf({ org: item.org, act: 'email.send' }, () => work(kept), app.watch);
+    }
+  };
+
+  const turn = { afterOrg: '', paused: new Set<string>() };
+  const claims = makeClaims(options, async () => {
+    if (held.room === 0) return 'full';
+    const { found, mayBeMore } = await claimMore(options, held, turn);
+    for (const { org } of found) held.take(org);
+    begin(found);
+    return mayBeMore ? 'more' : 'none';
+  });
+  const renewal = renewHeld(app, held.items);
+  const unhear = [
+    app.waker.hear(queueChannel, claims.nudge),
+    app.waker.hear(clockMoved, claims.nudge),
+    app.waker.hear(clockMoved, renewal.now),
+  ];
+
+  return {
+    reserve: (org, domain) => sender.restOf(domain, org) === 0 && held.reserve(org),
+    release: (org) => held.giveBack(org),
+    begin,
+    held,
+    get lost() {
+      return lost;
+    },
+    async stop() {
+      held.close();
+      for (const forget of unhear) forget();
+      await claims.stop();
+      await sender.stop(stopGraceMs);
+      await settler.stop();
+      renewal.stop();
+      await journal.close();
+    },
+  };
+}
+
+/** Never rejects: what goes wrong here is a reason to wait. */
+async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born): Promise<Fated> {
+  try {
+    const outgoing = await contents.outgoing(item);
+    return outgoing ? fateOf(item, await sender.send(outgoing), isRelayed) : fail(item, 'the domain that it is from was deleted');
+  } catch (error) {
+    app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
+    return fateOf(
+      item,
+      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' } },
+      false,
+    );
+  }
+}
+
+const isFinal = (state: string) => state !== 'deferred' && state !== 'queued';

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Fate } from '../../store/queue.ts';
+
+/**
+ * What other servers said, noted in the turn in which we read it, before the database hears of it. A process that is killed loses nothing
+ * that the system has: so only a message whose final answer was never read is sent twice. It is not synced: a power cut may repeat a batch.
+ */
+export interface Journal {
+  note(fate: Fate): void;
+  /** The database has these. */
+  settled(count: number): void;
+  close(): Promise<void>;
+}
+
+const prefix = 'outcomes-';
+/** A journal of which everything is settled begins anew at this size. */
+const emptyAtBytes = 256 * 1024;
+
+export async function openJournal(folder: string): Promise<Journal> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const place = join(folder, `${prefix}${process.pid}-${randomUUID()}`);
+  const file = openSync(place, 'ax', 0o600);
+  let open = 0;
+  let bytes = 0;
+  return {
+    note(fate) {
+      open++;
+      bytes += writeSync(file, `${JSON.stringify(fate)}\n`);
+    },
+    settled(count) {
+      open -= count;
+      if (open > 0 || bytes < emptyAtBytes) return;
+      ftruncateSync(file, 0);
+      bytes = 0;
+    },
+    async close() {
+      closeSync(file);
+      if (open === 0) await rm(place, { force: true });
+    },
+  };
+}
+
+const FateShape = Compile(
+  Type.Object({
+    id: Type.Integer(),
+    lease: Type.String(),
+    message_id: Type.String(),
+    state: Type.Enum(['delivered', 'sent', 'bounced', 'failed'] as const),
+    after_seconds: Type.Integer(),
+    counts: Type.Boolean(),
+    error: Type.Union([Type.String(), Type.Null()]),
+    bounce_type: Type.Union([Type.String(), Type.Null()]),
+    handed: Type.Boolean(),
+    detail: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+  }),
+);
+
+/**
+ * Settles what processes that were killed had noted. A fate counts only under the lease it was noted with, so a journal may be read any
+ * number of times, also while its process still runs; it is removed when that one is gone.
+ */
+export async function replayJournals(folder: string, settle: (fates: Fate[]) => Promise<unknown>): Promise<number> {
+  let replayed = 0;
+  for (const name of await readdir(folder).catch(() => [] as string[])) {
+    if (!name.startsWith(prefix)) continue;
+    const place = join(folder, name);
+    const fates = (await readFile(place, 'utf8')).split('\n').flatMap(readFate);
+    for (let from = 0; from < fates.length; from += 500) await settle(fates.slice(from, from + 500));
+    replayed += fates.length;
+    const pid = Number(name.slice(prefix.length).split('-')[0]);
+    if (!isAlive(pid)) await rm(place, { force: true });
+  }
+  return replayed;
+}
+
+/** A process with our own number is one of before: numbers begin anew in every container. */
+const isAlive = (pid: number): boolean => {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** The last line may be torn. */
+function readFate(line: string): Fate[] {
+  try {
+    const fate = JSON.parse(line);
+    return FateShape.Check(fate) ? [fate as Fate] : [];
+  } catch {
+    return [];
+  }
+}

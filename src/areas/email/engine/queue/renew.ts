@@ -1,0 +1,24 @@
+import type { App } from '../../../../kernel/app.ts';
+import { renewRecipients } from '../../store/queue.ts';
+import type { Born } from './index.ts';
+import { leaseSeconds, renewEveryMs } from './lease.ts';
+
+/** Keeps the leases of everything that is worked on here. One that was lost is noticed when its outcome is written down. */
+export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
+  let isRenewing = false;
+  const renewAll = async () => {
+    const leased = [...items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
+    if (leased.length > 0) await app.db.write((tx) => renewRecipients(tx, leased));
+  };
+  const now = () => {
+    if (isRenewing) return;
+    isRenewing = true;
+    renewAll()
+      .catch((error) => app.log.warn({ err: error }, 'leases of mail could not be renewed'))
+      .finally(() => {
+        isRenewing = false;
+      });
+  };
+  const timer = setInterval(now, renewEveryMs);
+  return { now, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../../../../kernel/app.ts';
+import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { type Fate, settleRecipients } from '../../store/queue.ts';
+import type { Fated } from './fate.ts';
+
+/** What is gathered for this long costs the database half of what each by itself would. */
+const gatherMs = 40;
+const mostAtOnce = 500;
+const restMs = 1_000;
+
+export interface Settler {
+  add(fated: Fated): void;
+  /** Settles what it has, as long as the database takes it. */
+  stop(): Promise<void>;
+}
+
+/** Writes outcomes down in batches, one at a time. While the database is away they wait here, and in the journal. */
+export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) => void): Settler {
+  let waiting: Fated[] = [];
+  let running: Promise<void> | undefined;
+  let stopping = false;
+
+  const run = async () => {
+    while (waiting.length > 0) {
+      if (!stopping) await sleep(gatherMs);
+      const batch = waiting.splice(0, mostAtOnce);
+      try {
+        const done = new Set(
+          (
+            await settleFates(
+              app,
+              batch.map(({ fate }) => fate),
+            )
+          ).map(({ id }) => id),
+        );
+        for (const fated of batch) settled(fated, !done.has(fated.item.id));
+      } catch (error) {
+        waiting = [...batch, ...waiting];
+        app.log.warn({ err: error, outcomes: waiting.length }, 'what became of mail is not written down yet; trying again');
+        if (stopping) break;
+        await sleep(restMs);
+      }
+    }
+    running = undefined;
+  };
+  const start = () => {
+    running ??= onBehalf({ ...house, act: 'email.settle' }, run, app.watch);
+  };
+  return {
+    add(fated) {
+      waiting.push(fated);
+      start();
+    },
+    async stop() {
+      stopping = true;
+      if (waiting.length > 0) start();
+      await running;
+    },
+  };
+}
+
+export const settleFates = (app: App, fates: Fate[]) => app.db.write((tx) => settleRecipients(tx, fates));

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import addressparser from 'nodemailer/lib/addressparser';
+import { wallClock } from '../../../kernel/wall-clock.ts';
+import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
+import { decodeWords, type HeaderField, Malformed, readHeader, showable, valueOf } from '../rules/header.ts';
+import { limits } from '../rules/limits.ts';
+
+/** What a header says that somebody else composed, and the header that goes on instead of it. */
+export interface ReadMessage {
+  from: Mailbox;
+  /** For the log. */
+  to: string[];
+  cc: string[];
+  subject: string | undefined;
+  messageId: string;
+  idempotencyKey: string | undefined;
+  /** With the empty line at its end. */
+  header: Buffer;
+}
+
+/** RFC 5322, 3.6: two of them, and every reader takes another one. */
+const onlyOnce: ReadonlySet<string> = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'x-idempotency-key',
+]);
+/** What stays here: it says to whom it also goes, or is ours to say. */
+const taken: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'x-idempotency-key']);
+
+/** Reads the header of a message that is handed in by SMTP; completes it, and takes out what must not go on. */
+export function readMessage(bytes: Buffer): ReadMessage | Malformed {
+  const fields = readHeader(bytes);
+  if (fields instanceof Malformed) return fields;
+  const seen = new Map<string, string>();
+  for (const field of fields) {
+    if (!onlyOnce.has(field.name)) continue;
+    if (seen.has(field.name)) return new Malformed(`the header has two fields named ${field.name}; one is allowed`);
+    seen.set(field.name, valueOf(field));
+  }
+  const from = readFrom(seen.get('from'));
+  if (from instanceof Malformed) return from;
+  const idempotencyKey = seen.get('x-idempotency-key');
+  if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
+    return new Malformed(`X-Idempotency-Key must be 1 to ${limits.idempotencyKey} visible ASCII characters`);
+  const named = seen.get('message-id') ?? '';
+  const hasName = /^<[!-;=?-~]{1,900}>$/.test(named);
+  const messageId = hasName ? named : `<${randomUUID()}@${from.domain}>`;
+  const subject = seen.get('subject');
+  return {
+    from,
+    to: readList(seen.get('to')),
+    cc: readList(seen.get('cc')),
+    subject: subject === undefined ? undefined : showable(decodeWords(subject), limits.subject),
+    messageId,
+    idempotencyKey,
+    header: writeHeader(fields, hasName ? undefined : messageId, seen.has('date')),
+  };
+}
+
+export const isIdempotencyKey = (key: string): boolean => key.length <= limits.idempotencyKey && /^[!-~]+$/.test(key);
+
+/** One address, in one way of reading it: whose domain it is decides who may send it. */
+function readFrom(value: string | undefined): Mailbox | Malformed {
+  if (value === undefined) return new Malformed('the header has no From');
+  // `ada@example.com (Ada)` is how names were written before 1982; some programs still do.
+  const mailbox = readMailbox(value.replace(/^([^\s<>"()]+) +\(([^()<>"\\]*)\)$/, '$1'));
+  if (mailbox instanceof Unusable) return new Malformed(`From ${mailbox.why}`);
+  return { ...mailbox, name: showable(decodeWords(mailbox.name), limits.subject) };
+}
+
+/** Addresses of To or Cc for the log, which is not where the message goes: what cannot be read is shown as it came. */
+function readList(value: string | undefined): string[] {
+  if (!value) return [];
+  return addressparser(value.slice(0, 16_384), { flatten: true })
+    .slice(0, limits.recipients)
+    .map(({ name, address }) => {
+      const read = readAddress(address);
+      const shown = { name: decodeWords(name), address: read instanceof Unusable ? address : read.address };
+      return showable(shown.address ? showMailbox(shown) : shown.name, limits.line);
+    })
+    .filter(Boolean);
+}
+
+function writeHeader(fields: HeaderField[], messageId: string | undefined, hasDate: boolean): Buffer {
+  const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id')).map(({ raw }) => raw);
+  const ours = [
+    ...(messageId ? [`Message-ID: ${messageId}\r\n`] : []),
+    ...(hasDate ? [] : [`Date: ${wallClock().toUTCString().replace('GMT', '+0000')}\r\n`]),
+  ];
+  return Buffer.concat([...kept, Buffer.from(`${ours.join('')}\r\n`, 'latin1')]);
+}

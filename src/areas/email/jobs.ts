@@ -1,0 +1,3 @@
+import { failMailOfDomain } from './engine/domains/fail-mail.ts';
+
+export const jobs = [failMailOfDomain];

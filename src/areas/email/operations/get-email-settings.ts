@@ -1,0 +1,19 @@
+import { email } from '../../../../contract/email.ts';
+import { ok, operation } from '../../../identity/operation.ts';
+import { pauseAt } from '../rules/posture.ts';
+import { findPosture } from '../store/posture.ts';
+
+export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }) =>
+  ctx.read(async (tx) => {
+    const posture = await findPosture(tx, ctx.org);
+    return ok({
+      dailyQuota: posture.daily_quota ?? ctx.app.config.email_daily_quota,
+      paused: posture.paused_at !== null,
+      ...(posture.paused_at === null ? {} : { pausedAt: posture.paused_at }),
+      ...(posture.paused_at === null || posture.pause_reason === null ? {} : { pauseReason: posture.pause_reason }),
+      bouncePausePct: pauseAt.bouncePct,
+      complaintPausePct: pauseAt.complaintPct,
+      acceptedToday: posture.accepted,
+    });
+  }),
+);

@@ -1,0 +1,81 @@
+import { makeAttempts } from '../../../../identity/attempts.ts';
+import type { Principal, Principals } from '../../../../identity/principal.ts';
+import { rateLimit } from '../../../../identity/rate-limit.ts';
+import { hashKey, type Kind, kindOf } from '../../../../identity/token-format.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { asCaller } from '../../../../kernel/http/peer.ts';
+import { accessOf, requireEntitled } from '../../engine/may-send.ts';
+import { makeCrowd } from './crowd.ts';
+import { makeKeysInUse } from './keys-in-use.ts';
+import { Reply } from './replies.ts';
+import type { SubmissionConnection } from './server.ts';
+
+/** Somebody who came in with a send key. */
+export interface Login {
+  /** Who it is now. */
+  principal(): Promise<Principal>;
+  /** One message more; waits while there are too many a second. */
+  takeTurn(): Promise<void>;
+  leave(): void;
+}
+
+export interface Logins {
+  logIn(connection: SubmissionConnection, given: { username: string; password: string }): Promise<Login>;
+}
+
+const mail: ReadonlySet<Kind> = new Set(['mail']);
+const connectionsOfKey = 20;
+/** How long a message waits for its turn before its client is told to come later. */
+const longestTurnMs = 10_000;
+
+const wrongLogin = () => new Reply(535, '5.7.8', 'user name and password are no send key: give its keyId, or apikey, and its secret');
+
+export function makeLogins(app: App, principals: Principals): Logins {
+  const attempts = makeAttempts(app);
+  const crowd = makeCrowd({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
+  const perSecond = app.config.smtp_rate;
+  const pace = rateLimit(perSecond * 60, undefined, perSecond);
+  const keys = makeKeysInUse(app, principals);
+
+  /** Wrong secrets are counted by address, as they are at every other door. */
+  const findPrincipal = async (connection: SubmissionConnection, secret: string): Promise<Principal | undefined> => {
+    const caller = asCaller(connection._socket);
+    const found = principals.find(secret, mail, (name, lookup) => attempts.look(caller, name, lookup));
+    if (found === undefined) attempts.failed(caller); // by its form, or remembered to be wrong
+    return found;
+  };
+
+  return {
+    logIn: async (connection, { username, password }) => {
+      const secret = [password, username].find((text) => kindOf(text) === 'mail') ?? '';
+      const principal = await findPrincipal(connection, secret);
+      if (!principal || !mayBeNamed(username, secret, principal)) throw wrongLogin();
+      requireEntitled(principal);
+      const leaveCrowd = crowd.enter(principal.id);
+      if (!leaveCrowd)
+        throw new Reply(421, '4.7.0', `this send key has ${connectionsOfKey} connections already; close some, or use another key`);
+      const key = keys.enter(connection, principal, hashKey(secret));
+      return {
+        principal: key.principal,
+        takeTurn: () => takeTurn(() => pace.take(principal.id).allowed),
+        leave: () => {
+          leaveCrowd();
+          key.leave(connection);
+        },
+      };
+    },
+  };
+}
+
+/** The keyId, `apikey`, or the secret itself; anything else is a mistake that would be found late. */
+const mayBeNamed = (username: string, secret: string, principal: Principal): boolean =>
+  username === accessOf(principal).keyId || username === 'apikey' || username === secret;
+
+async function takeTurn(mayGo: () => boolean): Promise<void> {
+  const since = performance.now();
+  while (!mayGo()) {
+    if (performance.now() - since > longestTurnMs)
+      throw new Reply(451, '4.7.1', 'this send key hands in more messages a second than it may; slow down');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,109 @@
+import { isHeaderName, limits } from './limits.ts';
+
+// The header of a message that somebody else composed, as bytes: what we do not change goes on exactly as it came.
+
+export interface HeaderField {
+  /** In lower case. */
+  name: string;
+  /** With its line ends, folded as it came. */
+  raw: Buffer;
+}
+
+/** Why a message cannot be taken as it is, for whoever sent it. */
+export class Malformed {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+export const headerLimits = { bytes: 65_536, lines: 1_000 } as const;
+
+/** Where the header ends, behind its empty line; -1: not in these bytes. */
+export function endOfHeader(bytes: Buffer, from = 0): number {
+  if (bytes.length >= 2 && bytes[0] === 0x0d && bytes[1] === 0x0a) return 2; // a message without any
+  const at = bytes.indexOf('\r\n\r\n', Math.max(0, from - 3), 'latin1');
+  return at < 0 ? -1 : at + 4;
+}
+
+/** Its fields, without the empty line at the end. */
+export function readHeader(bytes: Buffer): HeaderField[] | Malformed {
+  const fields: HeaderField[] = [];
+  let lines = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const lineEnd = bytes.indexOf('\r\n', at, 'latin1');
+    const end = lineEnd < 0 ? bytes.length : lineEnd;
+    if (end === at) break;
+    if (++lines > headerLimits.lines) return new Malformed(`the header has more than ${headerLimits.lines} lines`);
+    if (end - at > limits.line) return new Malformed(`line ${lines} of the header is longer than ${limits.line} bytes`);
+    const line = lineEnd < 0 ? Buffer.concat([bytes.subarray(at), Buffer.from('\r\n')]) : bytes.subarray(at, end + 2);
+    const isFolded = line[0] === 0x20 || line[0] === 0x09;
+    const field = isFolded ? continueField(fields.pop(), line) : beginField(line);
+    if (!field) return new Malformed(`line ${lines} of the header is no field: a field is a name, a colon and a value`);
+    fields.push(field);
+    at = end + 2;
+  }
+  return fields;
+}
+
+const continueField = (field: HeaderField | undefined, line: Buffer): HeaderField | undefined =>
+  field && { name: field.name, raw: Buffer.concat([field.raw, line]) };
+
+function beginField(line: Buffer): HeaderField | undefined {
+  const colon = line.indexOf(0x3a);
+  const name = line.toString('latin1', 0, Math.max(0, colon)).trimEnd();
+  return isHeaderName(name) ? { name: name.toLowerCase(), raw: line } : undefined;
+}
+
+/** Its value on one line, as it came. Raw characters beyond ASCII are read as UTF-8. */
+export const valueOf = ({ raw }: HeaderField): string => {
+  const text = raw.toString('utf8');
+  return text
+    .slice(text.indexOf(':') + 1)
+    .replaceAll(/\r\n/g, '')
+    .trim();
+};
+
+/** RFC 2047: `=?utf-8?Q?caf=C3=A9?=` as people read it. Words next to each other are one text, also where a character was cut in two. */
+export function decodeWords(text: string): string {
+  return text.replaceAll(/=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=(?:[ \t]+=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=)*/gi, (run) => {
+    const words = run.split(/[ \t]+/).map(decodeWord);
+    let shown = '';
+    for (let i = 0; i < words.length; ) {
+      const { charset } = words[i]!;
+      const bytes: Buffer[] = [];
+      while (i < words.length && words[i]!.charset === charset) bytes.push(words[i++]!.bytes);
+      shown += decodeBytes(Buffer.concat(bytes), charset);
+    }
+    return shown;
+  });
+}
+
+function decodeWord(word: string): { charset: string; bytes: Buffer } {
+  const [, charset = '', encoding = '', text = ''] = word.split('?');
+  const bytes =
+    encoding.toLowerCase() === 'b'
+      ? Buffer.from(text, 'base64')
+      : Buffer.from(
+          text.replaceAll('_', ' ').replaceAll(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+          'latin1',
+        );
+  return { charset: charset.split('*')[0]!.toLowerCase(), bytes };
+}
+
+function decodeBytes(bytes: Buffer, charset: string): string {
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return bytes.toString('latin1'); // an unknown character set
+  }
+}
+
+/** What PostgreSQL can hold, and a log line shows: without control characters, at most so long. */
+export const showable = (text: string, most: number): string =>
+  text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+    .slice(0, most)
+    .trim();

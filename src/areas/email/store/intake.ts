@@ -1,0 +1,152 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+
+// Everything that a batch of accepted messages asks and writes. Statements that need nothing of each other are given together.
+
+const StampRow = Type.Object({
+  now: Type.String(),
+  midnight_in: Type.Integer(),
+  ids: Type.Array(Type.String()),
+});
+/** The time of the batch, and ids of its messages: of that time, so that their order is the order of time. */
+export const stampBatch = async (tx: Tx, messages: number) =>
+  (await row(tx, StampRow)`
+    select kernel.now() as now,
+           ceil(extract(epoch from date_trunc('day', kernel.now() at time zone 'UTC') + interval '1 day' - (kernel.now() at time zone 'UTC')))::int as midnight_in,
+           array(select kernel.new_id('msg') from generate_series(1, ${messages})) as ids`)!;
+
+const AccountRow = Type.Object({
+  org_id: Type.String(),
+  accepted: Type.Integer(),
+  daily_quota: Type.Union([Type.Integer(), Type.Null()]),
+  paused_at: Type.Union([Type.String(), Type.Null()]),
+  pause_reason: Type.Union([Type.String(), Type.Null()]),
+});
+export type AccountRow = Static<typeof AccountRow>;
+
+/** What these organizations have sent today, locked until the end of the transaction, and whether they may send at all. */
+export const lockAccounts = (tx: Tx, orgs: readonly string[]): Promise<AccountRow[]> => rows(tx, AccountRow)`
+  with locked as (
+    insert into email.usage as u (org_id, day, accepted)
+    select org, (kernel.now() at time zone 'UTC')::date, 0 from unnest(${[...orgs].sort()}::text[]) org
+        on conflict (org_id, day) do update set accepted = u.accepted
+    returning org_id, accepted)
+  select l.org_id, l.accepted, p.daily_quota, p.paused_at, p.pause_reason
+    from locked l left join email.posture p on p.org_id = l.org_id`;
+
+const KeyRow = Type.Object({ org_id: Type.String(), key: Type.String() });
+
+/** Which of these keys were not used in the last day: they are ours from now on. */
+export const claimKeys = (tx: Tx, keys: readonly { org: string; key: string; fingerprint: Buffer }[]) => rows(tx, KeyRow)`
+  insert into email.submission as s (org_id, key, fingerprint, message_ids, created_at)
+  select k.org, k.key, k.fingerprint, '{}', kernel.now()
+    from unnest(${keys.map((k) => k.org)}::text[], ${keys.map((k) => k.key)}::text[], ${keys.map((k) => k.fingerprint)}::bytea[]) as k(org, key, fingerprint)
+   order by 1, 2
+      on conflict (org_id, key) do update
+         set fingerprint = excluded.fingerprint, message_ids = '{}', created_at = excluded.created_at
+       where s.created_at < excluded.created_at - interval '24 hours'
+  returning s.org_id, s.key`;
+
+const MadeRow = Type.Object({
+  org_id: Type.String(),
+  key: Type.String(),
+  fingerprint: Type.Unsafe<Buffer>({}),
+  message_ids: Type.Array(Type.String()),
+  header_ids: Type.Array(Type.String()),
+});
+export type MadeRow = Static<typeof MadeRow>;
+
+/** What these keys made before. */
+export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]): Promise<MadeRow[]> => rows(tx, MadeRow)`
+  select s.org_id, s.key, s.fingerprint, s.message_ids,
+         array(select coalesce(m.message_id, '') from unnest(s.message_ids) with ordinality i(id, n) left join email.message m on m.id = i.id order by i.n) as header_ids
+    from email.submission s
+    join unnest(${keys.map((k) => k.org)}::text[], ${keys.map((k) => k.key)}::text[]) as k(org, key) on s.org_id = k.org and s.key = k.key`;
+
+const SuppressedRow = Type.Object({ org_id: Type.String(), address: Type.String() });
+
+/** Which of these addresses get no mail of their organization. */
+export const findSuppressed = (tx: Tx, asked: readonly { org: string; folded: string }[]) => rows(tx, SuppressedRow)`
+  select s.org_id, s.address from email.suppression s
+    join unnest(${asked.map((a) => a.org)}::text[], ${asked.map((a) => a.folded)}::text[]) as a(org, folded)
+      on s.org_id = a.org and s.address = a.folded`;
+
+const DomainRow = Type.Object({ id: Type.String() });
+
+/** Which of these domains still send, locked against being deleted before these messages are there. */
+export const lockSendingDomains = (tx: Tx, domains: readonly string[]) => rows(tx, DomainRow)`
+  select id from email.domain where id = any(${[...domains].sort()}::text[]) and send_state = 'verified' order by id for key share`;
+
+const SegmentRow = Type.Object({ key: Type.String() });
+
+/** Registers a segment; false: it was sealed meanwhile, and what was just added to it does not count. */
+export const useSegment = async (tx: Tx, key: string, node: string, isKnown: boolean): Promise<boolean> => {
+  if (!isKnown)
+    await run(tx)`insert into email.segment (key, node, created_at) values (${key}, ${node}, kernel.now()) on conflict do nothing`;
+  return Boolean(await row(tx, SegmentRow)`select key from email.segment where key = ${key} and sealed_at is null for share`);
+};
+
+export interface NewMessage {
+  org_id: string;
+  id: string;
+  state: string;
+  scheduled_at: string | null;
+  door: string;
+  domain_id: string;
+  send_key_id: string | null;
+  sender: string;
+  recipients: readonly string[];
+  copies: readonly string[];
+  subject: string | null;
+  message_id: string;
+  tags: Record<string, string> | null;
+  body_key: string;
+  body_offset: number;
+  body_bytes: number;
+  header_bytes: number;
+  /** In hex. */
+  body_hash: string;
+}
+
+export const insertMessages = (tx: Tx, at: string, messages: readonly NewMessage[]): Promise<number> => run(tx)`
+  insert into email.message (org_id, id, direction, state, state_at, created_at, scheduled_at, door, domain_id, send_key_id, sender, recipients, copies,
+                             subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, body_hash)
+  select org_id, id, 'send', state, ${at}::timestamptz, ${at}::timestamptz, scheduled_at, door, domain_id, send_key_id, sender, recipients, copies,
+         subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, decode(body_hash, 'hex')
+    from json_to_recordset(${JSON.stringify(messages)}::json) as m(
+         org_id text, id text, state text, scheduled_at timestamptz, door text, domain_id text, send_key_id text, sender text, recipients text[],
+         copies text[], subject text, message_id text, tags jsonb, body_key text, body_offset bigint, body_bytes bigint, header_bytes int, body_hash text)`;
+
+export interface NewRecipient {
+  org_id: string;
+  message_id: string;
+  address: string;
+  folded: string;
+  state: 'queued' | 'sending' | 'suppressed';
+  node: string | null;
+  run_at: string;
+  lease: string | null;
+}
+
+const BornRow = Type.Object({ id: Type.Integer(), message_id: Type.String(), address: Type.String() });
+
+/** Those with a lease are born under it: whoever holds it goes on with them at once. */
+export const insertRecipients = (tx: Tx, at: string, leaseSeconds: number, recipients: readonly NewRecipient[]) => rows(tx, BornRow)`
+  insert into email.recipient (org_id, message_id, address, folded, state, state_at, node, run_at, attempts, lease, lease_until, done_at)
+  select org_id, message_id, address, folded, state, ${at}::timestamptz, node, run_at, case when lease is null then 0 else 1 end, lease,
+         case when lease is not null then ${at}::timestamptz + make_interval(secs => ${leaseSeconds}) end,
+         case when state = 'suppressed' then ${at}::timestamptz end
+    from json_to_recordset(${JSON.stringify(recipients)}::json) as r(
+         org_id text, message_id text, address text, folded text, state text, node text, run_at timestamptz, lease uuid)
+  returning id, message_id, address`;
+
+export const countAccepted = (tx: Tx, at: string, accepted: ReadonlyMap<string, number>): Promise<number> => run(tx)`
+  update email.usage u set accepted = u.accepted + a.n
+    from unnest(${[...accepted.keys()]}::text[], ${[...accepted.values()]}::int[]) as a(org, n)
+   where u.org_id = a.org and u.day = (${at}::timestamptz at time zone 'UTC')::date`;
+
+/** What keys made; those that made nothing are free again. */
+export const keepMade = (tx: Tx, made: readonly { org: string; key: string; ids: readonly string[] }[]): Promise<number> => run(tx)`
+  with made as (select * from json_to_recordset(${JSON.stringify(made)}::json) as m(org text, key text, ids text[])),
+       freed as (delete from email.submission s using made m where s.org_id = m.org and s.key = m.key and cardinality(m.ids) = 0)
+  update email.submission s set message_ids = m.ids from made m where s.org_id = m.org and s.key = m.key and cardinality(m.ids) > 0`;

@@ -1,0 +1,163 @@
+import Type, { type Static } from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+// Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
+
+const queue: Queue = { table: sql`email.recipient`, idType: sql`bigint` };
+const isOpen = sql`q.done_at is null`;
+
+/** Organizations with mail under way, from the one after `after` on. */
+export const findOrgs = (tx: Tx, after: string): Promise<string[]> => orgsAfter(tx, queue, { which: isOpen, org: sql`q.org_id`, after });
+
+const PausedRow = Type.Object({ org_id: Type.String() });
+export const findPaused = async (tx: Tx): Promise<Set<string>> =>
+  new Set((await rows(tx, PausedRow)`select org_id from email.posture where paused_at is not null`).map((p) => p.org_id));
+
+const ClaimedRow = Type.Object({
+  id: Type.Integer(),
+  org_id: Type.String(),
+  message_id: Type.String(),
+  address: Type.String(),
+  tries: Type.Integer(),
+  lease: Type.String(),
+  late_ms: Type.Number(),
+  place: Type.Integer(),
+});
+export type ClaimedRow = Static<typeof ClaimedRow>;
+
+export interface Wanted {
+  orgs: readonly string[];
+  running: ReadonlyMap<string, number>;
+  perOrg: number;
+  limit: number;
+  lease: string;
+  leaseSeconds: number;
+  unanswered: readonly string[];
+  /** What this process works on already, whatever the clock says of its leases. */
+  held: readonly number[];
+  node: string;
+}
+
+export const claimRecipients = (tx: Tx, wanted: Wanted): Promise<ClaimedRow[]> =>
+  claimFairly(tx, ClaimedRow, queue, {
+    ...wanted,
+    which: sql`${isOpen} and (q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,
+    org: sql`q.org_id`,
+    seen: new Map(),
+    returning: sql`q.id, q.org_id, q.message_id, q.address, q.tries`,
+  });
+
+const SentOnRow = Type.Object({
+  now: Type.String(),
+  id: Type.String(),
+  domain_id: Type.String(),
+  body_key: Type.Union([Type.String(), Type.Null()]),
+  body_offset: Type.Integer(),
+  body_bytes: Type.Integer(),
+  header_bytes: Type.Integer(),
+  body_hash: Type.Unsafe<Buffer>({}),
+});
+export type SentOnRow = Static<typeof SentOnRow>;
+
+/** The messages of what was just claimed; both say from now on that they are being sent. */
+export async function markSending(tx: Tx, recipients: readonly number[], messages: readonly string[]): Promise<SentOnRow[]> {
+  const [, found] = await Promise.all([
+    run(
+      tx,
+    )`update email.recipient set state = 'sending', state_at = kernel.now() where id = any(${recipients}::bigint[]) and state <> 'sending'`,
+    rows(tx, SentOnRow)`
+      with marked as (update email.message set state = 'sending', state_at = kernel.now() where id = any(${messages}::text[]) and state in ('queued', 'deferred'))
+      select kernel.now() as now, id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash from email.message where id = any(${messages}::text[])`,
+  ]);
+  return found;
+}
+
+export const renewRecipients = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
+
+/** What became of one recipient. */
+export interface Fate {
+  id: number;
+  lease: string;
+  message_id: string;
+  state: 'delivered' | 'sent' | 'bounced' | 'deferred' | 'queued' | 'failed';
+  /** Of one that is tried again. */
+  after_seconds: number;
+  /** Whether the other side said "later". */
+  counts: boolean;
+  error: string | null;
+  bounce_type: string | null;
+  /** It was handed over, whatever the answer was. */
+  handed: boolean;
+  detail: Record<string, unknown> | null;
+}
+
+const SettledRow = Type.Object({ id: Type.Integer(), fate: Type.String(), suppressed: Type.Boolean() });
+
+/** Hours after which what is still not taken by the other side comes back. */
+const givenUpAfter = sql`interval '72 hours'`;
+
+/**
+ * Writes down what became of these, as far as they are still ours, with their events, suppressions, and the state of their messages.
+ * The messages are locked first, in order: two recipients of one that are settled at once cannot both take the other for unfinished.
+ */
+export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<Static<typeof SettledRow>[]> {
+  const messages = [...new Set(fates.map((f) => f.message_id))];
+  const [, settled] = await Promise.all([
+    run(tx)`select id from email.message where id = any(${messages}::text[]) order by id for update`,
+    rows(tx, SettledRow)`
+      with clock as materialized (select kernel.now() as now),
+           told as materialized (
+             select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
+                    id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, detail jsonb)),
+           fate as materialized (
+             select t.id, t.after_seconds, t.counts, t.error, t.detail, r.org_id, r.message_id, r.address, r.folded, m.domain_id,
+                    t.handed and m.sent_at is null as is_first,
+                    g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
+               from told t
+               join email.recipient r on r.id = t.id and r.lease = t.lease and r.done_at is null
+               join email.message m on m.id = r.message_id
+              cross join clock
+              cross join lateral (select t.state = 'deferred' and coalesce(m.scheduled_at, m.created_at) + ${givenUpAfter} <= clock.now as up) g),
+           settled as (
+             update email.recipient r
+                set state = f.fate, state_at = clock.now, last_error = case when f.fate in ('delivered', 'sent') then null else coalesce(f.error, r.last_error) end, lease = null, lease_until = null,
+                    tries = r.tries + case when f.counts then 1 else 0 end,
+                    run_at = case when f.fate in ('deferred', 'queued') then clock.now + make_interval(secs => f.after_seconds) else r.run_at end,
+                    done_at = case when f.fate not in ('deferred', 'queued') then clock.now end
+               from fate f, clock where r.id = f.id),
+           noted as (
+             insert into email.event (message_id, org_id, kind, bounce_type, recipient, detail, occurred_at)
+             select message_id, org_id, kind, bounce_type, recipient, detail, clock.now from (
+               select distinct on (message_id) message_id, org_id, 'sent' as kind, null as bounce_type, null as recipient, detail, 0 as n from fate where is_first
+               union all
+               select message_id, org_id, case when fate = 'delivered' then 'delivered' else 'bounced' end, bounce_type, address, detail, 1
+                 from fate where fate in ('delivered', 'bounced') or fate = 'failed' and bounce_type is not null) e, clock
+              order by n),
+           suppressed as (
+             insert into email.suppression (org_id, id, address, reason, created_at)
+             select distinct on (org_id, folded) org_id, kernel.new_id('sup'), folded, 'bounce', clock.now
+               from fate, clock where fate = 'bounced' and bounce_type = 'hard' order by org_id, folded
+                 on conflict do nothing returning org_id, address)
+      select f.id, f.fate, exists (select from suppressed s where s.org_id = f.org_id and s.address = f.folded) as suppressed from fate f`,
+    summarize(tx, messages),
+  ]);
+  return settled;
+}
+
+/** The state of a message follows from its recipients: while one is unfinished, how far it is; then the worst of their fates. */
+export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> => run(tx)`
+  update email.message m
+     set state = s.state, state_at = case when m.state = s.state then m.state_at else kernel.now() end,
+         sent_at = coalesce(m.sent_at, (select min(occurred_at) from email.event e where e.message_id = m.id and e.kind = 'sent')),
+         last_error = s.last_error
+    from (select message_id,
+                 case when bool_or(done_at is null)
+                      then case when bool_or(state = 'deferred') then 'deferred' when bool_or(state = 'sending') then 'sending' else 'queued' end
+                      when bool_or(state = 'complained') then 'complained' when bool_or(state = 'bounced') then 'bounced'
+                      when bool_or(state = 'failed') then 'failed' when bool_or(state = 'suppressed') then 'suppressed'
+                      when bool_or(state = 'sent') then 'sent' else 'delivered' end as state,
+                 (array_agg(last_error order by state_at desc) filter (where last_error is not null))[1] as last_error
+            from email.recipient where message_id = any(${messages}::text[]) group by message_id) s
+   where m.id = s.message_id`;

@@ -1,0 +1,90 @@
+import Type from 'typebox';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+
+// What is kept is shown for its time; what is removed here is past it already. A message that is not finished is never touched.
+
+const KeyRow = Type.Object({ key: Type.String() });
+const unfinished = ['queued', 'sending', 'deferred', 'received'];
+
+/** Segments whose youngest message is past its 30 days, and none of whose messages is unfinished. They were closed within a day. */
+export const findOldSegments = async (tx: Tx, limit: number): Promise<string[]> =>
+  (
+    await rows(tx, KeyRow)`
+      select s.key from email.segment s
+       where s.created_at < kernel.now() - interval '31 days'
+         and s.key not in (select m.body_key from email.message m
+                            where m.state = any(${unfinished}::text[]) and m.body_key is not null and m.created_at < kernel.now() - interval '30 days')
+       order by s.created_at limit ${limit}`
+  ).map((s) => s.key);
+
+export const deleteSegments = (tx: Tx, keys: readonly string[]) => run(tx)`delete from email.segment where key = any(${keys}::text[])`;
+
+/** Large messages past their 30 days, which are objects of their own. */
+export const findOldObjects = async (tx: Tx, limit: number): Promise<string[]> =>
+  (
+    await rows(tx, KeyRow)`
+      select m.body_key as key from email.message m
+       where m.body_key like 'mail/large/%' and m.created_at < kernel.now() - interval '30 days' and m.state <> all(${unfinished}::text[])
+       order by m.created_at limit ${limit}`
+  ).map((m) => m.key);
+
+export const forgetObjects = (tx: Tx, keys: readonly string[]) => run(tx)`
+  update email.message set body_key = null where body_key = any(${keys}::text[]) and body_key like 'mail/large/%' and created_at < kernel.now() - interval '30 days'`;
+
+/** Finished messages past their 90 days, with everything that hangs on them. Returns how many. */
+export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run(tx)`
+  with old as (
+    select id from email.message
+     where created_at < kernel.now() - interval '90 days' and state <> all(${unfinished}::text[]) order by id limit ${limit} for update skip locked),
+  events as (delete from email.event e using old where e.message_id = old.id),
+  recipients as (delete from email.recipient r using old where r.message_id = old.id)
+  delete from email.message m using old where m.id = old.id`;
+
+export const deleteOldNotes = async (tx: Tx): Promise<void> => {
+  await Promise.all([
+    run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
+    run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
+  ]);
+};
+
+/** Which of these objects a row names. */
+export const findNamed = async (tx: Tx, keys: readonly string[]): Promise<Set<string>> =>
+  new Set(
+    (
+      await rows(tx, KeyRow)`
+        select key from email.segment where key = any(${keys}::text[])
+        union all
+        select k.key from unnest(${keys}::text[]) k(key)
+         where exists (select from email.message m where m.body_key = k.key and m.body_key like 'mail/large/%')`
+    ).map((k) => k.key),
+  );
+
+/** For a backup: everything in the storage that rows name, in portions. */
+export async function* listStored(tx: Tx): AsyncIterable<string> {
+  for (let after = ''; ; ) {
+    const found = await rows(tx, KeyRow)`select key from email.segment where key > ${after} order by key limit 1000`;
+    yield* found.map((s) => s.key);
+    if (found.length < 1000) break;
+    after = found.at(-1)!.key;
+  }
+  for (let after = ''; ; ) {
+    const found = await rows(
+      tx,
+      KeyRow,
+    )`select body_key as key from email.message where body_key like 'mail/large/%' and body_key > ${after} order by body_key limit 1000`;
+    yield* found.map((m) => m.key);
+    if (found.length < 1000) return;
+    after = found.at(-1)!.key;
+  }
+}
+
+export const sealSegment = (tx: Tx, key: string) =>
+  run(tx)`update email.segment set sealed_at = kernel.now() where key = ${key} and sealed_at is null`;
+
+/** Every machine reads it now: what it has of unfinished mail may go on anywhere. */
+export const markStored = async (tx: Tx, key: string): Promise<void> => {
+  await run(tx)`update email.segment set stored_at = kernel.now() where key = ${key}`;
+  await run(tx)`
+    update email.recipient r set node = null
+     where r.done_at is null and r.node is not null and exists (select from email.message m where m.id = r.message_id and m.body_key = ${key})`;
+};

@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+import type { Entitlement } from '../../../../contract/common.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+const KeyRow = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  key_id: Type.String(),
+  domain_ids: Type.Array(Type.String()),
+  created_at: Type.String(),
+  last_used_at: Type.Union([Type.String(), Type.Null()]),
+});
+export type KeyRow = Static<typeof KeyRow>;
+
+const columns = sql`id, name, key_id, domain_ids, created_at, last_used_at`;
+
+export const keysOf = (tx: Tx, org: string) => rows(tx, KeyRow)`
+  select ${columns} from email.send_key where org_id = ${org} and revoked_at is null order by id desc`;
+
+/** Counted under a lock until the transaction ends: of two who take the last place at once, one gets it. */
+export const countKeys = async (tx: Tx, org: string): Promise<number> => {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('email.key'), hashtext(${org}))`;
+  return (await row(tx, Type.Object({ n: Type.Integer() }))`
+    select count(*)::int as n from email.send_key where org_id = ${org} and revoked_at is null`)!.n;
+};
+
+export interface NewKey {
+  name: string;
+  keyId: string;
+  hash: Buffer;
+  domainIds: readonly string[];
+}
+
+export const insertKey = async (tx: Tx, org: string, { name, keyId, hash, domainIds }: NewKey): Promise<KeyRow> =>
+  (await row(tx, KeyRow)`
+    insert into email.send_key (org_id, id, name, key_id, hash, domain_ids, created_at)
+    values (${org}, kernel.new_id('esk'), ${name}, ${keyId}, ${hash}, ${domainIds}, kernel.now()) returning ${columns}`)!;
+
+/** Undefined: unknown, or revoked before. */
+export const revokeKey = (tx: Tx, org: string, id: string) => row(tx, KeyRow)`
+  update email.send_key set revoked_at = kernel.now() where org_id = ${org} and id = ${id} and revoked_at is null returning ${columns}`;
+
+const CredentialRow = Type.Object({
+  org_id: Type.String(),
+  id: Type.String(),
+  name: Type.String(),
+  key_id: Type.String(),
+  domain_ids: Type.Array(Type.String()),
+  revoked: Type.Boolean(),
+});
+
+export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, CredentialRow)`
+  select org_id, id, name, key_id, domain_ids, revoked_at is not null as revoked from email.send_key where hash = ${hash}`;
+
+const OrgRow = Type.Object({ slug: Type.String(), entitlements: Type.Array(Type.Unsafe<Entitlement>({ type: 'string' })) });
+
+/** Asked apart, not joined: the organization is another schema's. */
+export const organizationOf = async (tx: Tx, org: string) =>
+  (await row(tx, OrgRow)`select slug, entitlements from identity.org where id = ${org}`)!;
+
+/** Once a minute for each: a key that sends all day must not become as many writes. */
+export const touchKeys = (tx: Tx, ids: readonly string[]) => run(tx)`
+  with due as (select id from email.send_key
+                where id = any(${ids}::text[]) and (last_used_at is null or last_used_at <= kernel.now() - interval '1 minute')
+                order by id for update)
+  update email.send_key k set last_used_at = kernel.now() from due where k.id = due.id`;

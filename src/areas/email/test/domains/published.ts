@@ -1,0 +1,35 @@
+import type { TestContext } from 'node:test';
+import { type FakeDns, fakeDns } from '../../../../../test/fakes/dns.ts';
+import { type Quarterdeck, quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
+
+export interface DnsRecordView {
+  type: string;
+  name: string;
+  value: string;
+  priority?: number;
+}
+
+/** A server that has a name, with a DNS of its own. */
+export async function withDns(t: TestContext, env: Record<string, string> = {}): Promise<{ qd: Quarterdeck; dns: FakeDns }> {
+  const dns = await fakeDns(t);
+  const qd = await quarterdeck(t, {
+    env: { QUARTERDECK_DNS_SERVERS: dns.address, QUARTERDECK_MAIL_HOST: 'mx.host.example', ...env },
+  });
+  return { qd, dns };
+}
+
+/** Puts records into the DNS, as their owner would. */
+export function publish({ zone }: FakeDns, records: readonly DnsRecordView[]) {
+  for (const { type, name, value, priority } of records) {
+    const at = typeof zone[name] === 'object' ? zone[name] : {};
+    zone[name] = { ...at, [type]: [type === 'MX' ? { preference: priority!, exchange: value } : value] };
+  }
+}
+
+/** A domain whose records all stand there, and are found. */
+export async function verifiedDomain(qd: Quarterdeck, dns: FakeDns, who: Someone, name: string) {
+  const { body } = await who.post('/email/domains', { name });
+  publish(dns, body.dnsRecords);
+  await qd.perform({ name: 'email.check-domains' });
+  return body;
+}

@@ -1,0 +1,121 @@
+import { randomInt } from 'node:crypto';
+import { Crowded, currentBehalf, type Turnstile } from '../shares/index.ts';
+import type { DnsAnswer, DnsRecord } from './index.ts';
+import { decodeReply, encodeQuery, type Question, type Reply } from './message.ts';
+import { exchangeTcp, exchangeUdp, type Server } from './transport.ts';
+
+/** Whom to ask, how, and until when. */
+export interface Asking {
+  servers: readonly Server[];
+  recursive: boolean;
+  tries: number;
+  tryMs: number;
+  /** By performance.now(): for everything together. */
+  until: number;
+  /** Questions under way, by organization. */
+  turns: Turnstile;
+  signal?: AbortSignal | undefined;
+}
+
+export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined };
+
+/** In its organization's turn; who waits for it in vain has no answer in time. */
+export async function askServers(question: Question, asking: Asking): Promise<Asked> {
+  try {
+    return await asking.turns.pass(currentBehalf().org, () => askInTurn(question, asking));
+  } catch (error) {
+    if (error instanceof Crowded) return { failure: 'timeout', server: undefined };
+    throw error;
+  }
+}
+
+/** Each server in turn, and all of them again, until one knows. */
+async function askInTurn(question: Question, asking: Asking): Promise<Asked> {
+  let failure: 'servfail' | 'timeout' = 'timeout';
+  let last: Server | undefined;
+  for (let round = 0; round < asking.tries; round++)
+    for (const server of asking.servers) {
+      if (performance.now() >= asking.until || asking.signal?.aborted) return { failure, server: last };
+      const reply = await askServer(server, question, asking);
+      last = server;
+      if (!reply) continue;
+      if (reply.rcode === 'NOERROR' || reply.rcode === 'NXDOMAIN') return { reply, server };
+      failure = 'servfail';
+    }
+  return { failure, server: last };
+}
+
+/** By UDP; by TCP what did not fit; without EDNS where a server does not know it. */
+async function askServer(server: Server, question: Question, asking: Asking): Promise<Reply | undefined> {
+  const { recursive, tryMs, until, signal } = asking;
+  const exchange = (edns: boolean, by: typeof exchangeUdp<Reply>) => {
+    const id = randomInt(65_536);
+    const ms = Math.min(tryMs, until - performance.now());
+    const read = (message: Buffer) => decodeReply(message, id, question);
+    return by({ server, query: encodeQuery(id, question, { recursive, edns }), read, ms, signal });
+  };
+  const first = await exchange(true, exchangeUdp);
+  if (first?.isTruncated) return exchange(true, exchangeTcp);
+  if (first?.rcode !== 'FORMERR' && first?.rcode !== 'NOTIMP') return first;
+  const plain = await exchange(false, exchangeUdp);
+  return plain?.isTruncated ? exchange(false, exchangeTcp) : plain;
+}
+
+const mostAliases = 8;
+
+/** Where the aliases of one reply lead, and what it has there. */
+interface Followed {
+  name: string;
+  records: DnsRecord[];
+  aliases: string[];
+  ttl: number;
+  /** Round in a circle, or further than anybody goes. */
+  isEndless: boolean;
+}
+
+export function followAliases({ records }: Reply, { name, type }: Question, before: readonly string[] = []): Followed {
+  const aliases = [...before];
+  let at = name;
+  let ttl = 86_400;
+  for (;;) {
+    const here = records.filter((record) => record.name === at);
+    const wanted = here.filter((record) => record.type === type);
+    if (wanted.length) return { name: at, records: wanted, aliases, ttl: Math.min(ttl, ...wanted.map((r) => r.ttl)), isEndless: false };
+    const alias = here.find((record) => record.type === 'CNAME');
+    if (!alias) return { name: at, records: [], aliases, ttl, isEndless: false };
+    at = alias.data as string;
+    ttl = Math.min(ttl, alias.ttl);
+    if (aliases.includes(at) || aliases.length >= mostAliases) return { name: at, records: [], aliases, ttl, isEndless: true };
+    aliases.push(at);
+  }
+}
+
+/** Nothing said how long there is nothing: asked again soon. */
+const unsaidTtl = 30;
+
+/** Through resolvers. Where one does not follow an alias to its end, it is asked for the rest. */
+export async function resolveName(question: Question, asking: Asking, isTrusted: boolean): Promise<DnsAnswer> {
+  let { name } = question;
+  let aliases: string[] = [];
+  let authentic = isTrusted;
+  let ttl = 86_400;
+  for (let hop = 0; hop <= mostAliases; hop++) {
+    const asked = await askServers({ ...question, name }, asking);
+    const server = asked.server?.text ?? '';
+    if ('failure' in asked) return { outcome: asked.failure, records: [], aliases, ttl: 0, authentic: false, server };
+    const { reply } = asked;
+    const followed = followAliases(reply, { ...question, name }, aliases);
+    authentic &&= reply.isAuthentic;
+    ttl = Math.min(ttl, followed.ttl);
+    aliases = followed.aliases;
+    if (followed.isEndless) break;
+    if (followed.records.length) return { outcome: 'found', records: followed.records, aliases, ttl, authentic, server };
+    const isHalfWay = followed.name !== name && reply.rcode === 'NOERROR' && reply.absentTtl === undefined;
+    if (!isHalfWay) {
+      const outcome = reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata';
+      return { outcome, records: [], aliases, ttl: Math.min(ttl, reply.absentTtl ?? unsaidTtl), authentic, server };
+    }
+    name = followed.name;
+  }
+  return { outcome: 'servfail', records: [], aliases, ttl: 0, authentic: false, server: asking.servers[0]?.text ?? '' };
+}

@@ -1,0 +1,44 @@
+import { LRUCache } from 'lru-cache';
+import type { DnsAnswer } from './index.ts';
+
+interface Entry {
+  answer: DnsAnswer;
+  /** By performance.now(). */
+  until: number;
+}
+
+/** Also what the DNS says may be believed for a day is asked for again after these. */
+const longestSeconds = { present: 3_600, absent: 300 };
+const mostBytes = 16 * 2 ** 20;
+
+export type Remembered = ReturnType<typeof rememberAnswers>;
+
+/** Answers for as long as they hold, and those under way: whoever asks the same meanwhile waits for the same answer. Failures are not kept. */
+export function rememberAnswers() {
+  const entries = new LRUCache<string, Entry>({ maxSize: mostBytes, sizeCalculation: ({ answer }) => sizeOf(answer) });
+  const underWay = new Map<string, Promise<DnsAnswer>>();
+
+  const keep = (key: string, answer: DnsAnswer) => {
+    const most = answer.outcome === 'found' ? longestSeconds.present : longestSeconds.absent;
+    const seconds = answer.outcome === 'servfail' || answer.outcome === 'timeout' ? 0 : Math.min(answer.ttl, most);
+    if (seconds > 0) entries.set(key, { answer, until: performance.now() + seconds * 1_000 });
+    return answer;
+  };
+
+  return (key: string, ask: () => Promise<DnsAnswer>): Promise<DnsAnswer> => {
+    const entry = entries.get(key);
+    const leftMs = entry ? entry.until - performance.now() : 0;
+    if (entry && leftMs > 0) return Promise.resolve({ ...entry.answer, ttl: Math.ceil(leftMs / 1_000) });
+    const running = underWay.get(key);
+    if (running) return running;
+    const asked = ask()
+      .then((answer) => keep(key, answer))
+      .finally(() => underWay.delete(key));
+    underWay.set(key, asked);
+    return asked;
+  };
+}
+
+const sizeOf = ({ records, aliases }: DnsAnswer) =>
+  records.reduce((sum, { name, data }) => sum + 100 + name.length + lengthOf(data), 300 + aliases.length * 100);
+const lengthOf = (data: unknown) => (typeof data === 'string' ? data.length : 300);

@@ -1,0 +1,26 @@
+import { Resolver } from 'node:dns';
+import { checkedServer } from '../guard/index.ts';
+import type { Server } from './transport.ts';
+
+const mostServers = 4;
+const readAgainMs = 30_000;
+
+/** `10.0.0.53`, `10.0.0.53:5353`, `fd00::53` or `[fd00::53]:5353`. */
+function readServer(text: string): Server {
+  const [, bracketed, plain = text, port] = /^(?:\[([^\]]+)\]|([^[\]:]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  return { address: bracketed ?? plain, port: Number(port ?? 53), text };
+}
+
+/** Those that the operator named, or the system's, which may change while we run: a laptop goes from one network to another. */
+export function findServers(named: readonly string[]): () => readonly Server[] {
+  const fixed = named.map(checkedServer).map(readServer).slice(0, mostServers);
+  if (fixed.length) return () => fixed;
+  let servers: readonly Server[] = [];
+  let readAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - readAt < readAgainMs) return servers;
+    readAt = performance.now();
+    servers = new Resolver().getServers().map(readServer).slice(0, mostServers);
+    return servers;
+  };
+}

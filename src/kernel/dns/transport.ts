@@ -1,0 +1,87 @@
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+
+export interface Server {
+  address: string;
+  port: number;
+  /** As people write it. */
+  text: string;
+}
+
+/** One message out, and what `read` makes of the first one back that it takes for the answer. */
+export interface Exchange<T> {
+  server: Server;
+  query: Buffer;
+  read(message: Buffer): T | undefined;
+  ms: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Whoever guesses gets no more guesses at one question than this. */
+const mostStrangers = 16;
+
+/**
+ * On a socket of its own, so that its port is as hard to guess as the id; connected, so that the system drops what comes from elsewhere
+ * and tells at once that nobody listens. Undefined: no answer in time.
+ */
+export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(ms, signal, (settle) => {
+    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
+    let strangers = 0;
+    socket.on('error', () => settle(undefined));
+    socket.on('message', (message) => {
+      const reply = read(message);
+      if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
+    });
+    socket.connect(server.port, server.address, (error?: Error) => (error ? settle(undefined) : socket.send(query)));
+    return () => void socket.close();
+  });
+
+/** RFC 1035 4.2.2: each message behind its length. */
+export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>): Promise<T | undefined> =>
+  settleOnce(ms, signal, (settle) => {
+    const socket = connect({ host: server.address, port: server.port });
+    const length = Buffer.alloc(2);
+    let message: Buffer | undefined;
+    let got = 0;
+    socket.on('error', () => settle(undefined)).on('close', () => settle(undefined));
+    socket.on('data', (chunk) => {
+      for (let rest = chunk as Buffer; rest.length > 0; ) {
+        const into: Buffer = message ?? length;
+        const taken = rest.copy(into, got);
+        rest = rest.subarray(taken);
+        got += taken;
+        if (got < into.length) continue;
+        if (message) return settle(read(message));
+        message = Buffer.alloc(length.readUInt16BE(0));
+        got = 0;
+        if (message.length === 0) return settle(undefined);
+      }
+    });
+    const size = Buffer.alloc(2);
+    size.writeUInt16BE(query.length);
+    socket.write(Buffer.concat([size, query]));
+    return () => void socket.destroy();
+  });
+
+/** The first to settle counts: an answer, a failure, the time or the signal. Then whatever `begin` opened is closed. */
+function settleOnce<T>(ms: number, signal: AbortSignal | undefined, begin: (settle: (value: T | undefined) => void) => () => void) {
+  return new Promise<T | undefined>((resolve) => {
+    let end: (() => void) | undefined;
+    let settled = false;
+    const settle = (value: T | undefined) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+      end?.();
+      resolve(value);
+    };
+    const giveUp = () => settle(undefined);
+    const timer = setTimeout(giveUp, Math.max(0, ms));
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted) return giveUp();
+    end = begin(settle);
+    if (settled) end();
+  });
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import fs, { type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { isFull, lastingDirectories, syncDirectory, unlessMissing } from '../storage/disk.ts';
+import { type Storage, StorageFull } from '../storage/index.ts';
+
+/**
+ * Many small bodies, one behind the other in segment files: a batch costs one write and one fdatasync, however many bodies it has.
+ * With files as the storage, a segment is an object of it from its first byte on. With S3 it is a file of this machine until it is full or
+ * old enough; then it becomes an object, and every machine can read it.
+ *
+ * A torn end is harmless: what was not acknowledged is named by no row. After a write that failed nothing more is added to that segment.
+ */
+export interface Spool {
+  /** Where these will be, at once; `written` answers when they are durable there, or says why they are not. One at a time. */
+  append(bodies: readonly Buffer[]): { places: Place[]; written: Promise<void> };
+  /** What comes next goes into a new segment. */
+  rotate(): void;
+  /** The bytes of one; undefined when they are gone, or on another machine. */
+  read(place: Place): Promise<Readable | undefined>;
+  /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
+   *  which nobody has touched for long. */
+  store(telling: Telling, untouchedSince: Date): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Whoever keeps rows of the places. Both may be told twice. */
+export interface Telling {
+  /** Nothing is added to it any more. A batch that is being added must fail from now on: its writer may have been stopped for long. */
+  seal(key: string): Promise<void>;
+  /** It is an object now. */
+  stored(key: string): Promise<void>;
+}
+
+export interface Place {
+  key: string;
+  offset: number;
+  bytes: number;
+}
+
+export interface SpoolOptions {
+  storage: Storage;
+  /** For segments that are not objects yet. */
+  folder: string;
+  /** Keys begin so. */
+  prefix: string;
+  /** A segment with so many bytes is full. */
+  mostBytes?: number;
+  /** One of this age is closed, full or not: nobody else can read it until then. */
+  mostAgeMs?: number;
+}
+
+interface Segment {
+  key: string;
+  place: string;
+  isObject: boolean;
+  file: FileHandle;
+}
+
+export function makeSpool(options: SpoolOptions): Spool {
+  const { storage, folder, prefix, mostBytes = 64 * 2 ** 20, mostAgeMs = 60_000 } = options;
+  const ensureDirectory = lastingDirectories(path.dirname(folder));
+  let current: Promise<Segment> | undefined;
+  let name = nameSegment(prefix);
+  let end = 0;
+  let bornAt = 0;
+  const full: Segment[] = [];
+
+  const begin = async (key: string): Promise<Segment> => {
+    const object = await storage.fileOf(key);
+    if (!object) await ensureDirectory(folder);
+    const place = object ?? path.join(folder, encodeURIComponent(key));
+    const file = await fs.open(place, 'wx', 0o600);
+    await syncDirectory(path.dirname(place));
+    return { key, place, isObject: object !== undefined, file };
+  };
+  const finish = () => {
+    const done = current;
+    current = undefined;
+    void done?.then(
+      (segment) => full.push(segment),
+      () => {},
+    );
+  };
+
+  return {
+    append(bodies) {
+      const now = performance.now();
+      if (current && (end >= mostBytes || now - bornAt >= mostAgeMs)) finish();
+      if (!current) {
+        name = nameSegment(prefix);
+        end = 0;
+        bornAt = now;
+        current = begin(name);
+      }
+      const segment = current;
+      const offset = end;
+      const places = bodies.map((body) => {
+        const place = { key: name, offset: end, bytes: body.length };
+        end += body.length;
+        return place;
+      });
+      const written = write(segment, bodies, offset).catch((error) => {
+        if (current === segment) finish();
+        throw isFull(error) ? new StorageFull(error) : error;
+      });
+      return { places, written };
+    },
+    rotate: finish,
+    read: (place) => readPlace(storage, folder, place),
+    async store(telling, untouchedSince) {
+      if (current && performance.now() - bornAt >= mostAgeMs) finish();
+      await new Promise(setImmediate); // what was just finished is among the full ones now
+      for (const { file, isObject, key, place } of full.splice(0)) {
+        await file.close();
+        if (!isObject) await storeFile(storage, key, place, telling);
+      }
+      for (const { key, place } of await abandonedIn(folder, untouchedSince)) await storeFile(storage, key, place, telling);
+    },
+    async close() {
+      const last = await current?.catch(() => undefined);
+      current = undefined;
+      for (const { file } of [...full.splice(0), ...(last ? [last] : [])]) await file.close();
+    },
+  };
+}
+
+const nameSegment = (prefix: string) => `${prefix}/${randomBytes(1).toString('hex')}/${randomBytes(15).toString('hex')}`;
+
+async function write(segment: Promise<Segment>, bodies: readonly Buffer[], offset: number): Promise<void> {
+  const { file } = await segment;
+  let left = bodies.filter((body) => body.length > 0);
+  let at = offset;
+  while (left.length > 0) {
+    const { bytesWritten } = await file.writev(left, at);
+    at += bytesWritten;
+    left = unwritten(left, bytesWritten);
+  }
+  await file.datasync();
+}
+
+/** A write may be a short one: what is left of these. */
+function unwritten(bodies: Buffer[], bytes: number): Buffer[] {
+  let skip = bytes;
+  return bodies.flatMap((body) => {
+    const took = Math.min(skip, body.length);
+    skip -= took;
+    return took === body.length ? [] : [body.subarray(took)];
+  });
+}
+
+async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: Place): Promise<Readable | undefined> {
+  const file = await unlessMissing(fs.open(path.join(folder, encodeURIComponent(key)), 'r'));
+  if (file) return file.createReadStream({ start: offset, end: offset + bytes - 1 });
+  return (await storage.open(key, { offset, length: bytes }))?.stream;
+}
+
+/** Files of processes that are gone, by their age. Whoever only slept is told by `seal` that its segment is closed. */
+async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key: string; place: string }[]> {
+  const found: { key: string; place: string }[] = [];
+  for (const name of (await unlessMissing(fs.readdir(folder))) ?? []) {
+    const place = path.join(folder, name);
+    const stat = name.includes('%2F') ? await unlessMissing(fs.stat(place)) : undefined;
+    if (stat && stat.mtime < untouchedSince) found.push({ key: decodeURIComponent(name), place });
+  }
+  return found;
+}
+
+/** Cut off at any point, it is done again from the start: an object is replaced by itself. */
+async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
+  await seal(key);
+  const file = await unlessMissing(fs.open(place, 'r'));
+  if (!file) return;
+  await storage.put(key, file.createReadStream());
+  await stored(key);
+  await fs.rm(place, { force: true });
+}
