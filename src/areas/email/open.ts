@@ -13,6 +13,7 @@ import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
+import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
@@ -84,6 +85,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
 
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool },
+    planes: [resendPlane({ app, principals, ...handIn })],
     runs: {
       worker: startSending,
       smtp: () => openSmtpDoor({ app, principals, ...handIn, mailHost: mailHostOf(app) }),
