@@ -110,7 +110,8 @@ export const messageOps = {
     method: 'POST',
     path: '/email/messages/{id}/cancel',
     summary: 'Cancel a scheduled message',
-    description: 'With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing.',
+    description:
+      'With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing.',
     permission: 'none',
     credential: 'mail',
     entitlement: 'email',

@@ -6,6 +6,7 @@ export interface Api {
   iam: IamApi;
   organization: OrganizationApi;
   registry: RegistryApi;
+  email: EmailApi;
   oncall: OncallApi;
   uptime: UptimeApi;
   status: StatusApi;
@@ -431,6 +432,119 @@ export interface RegistryApi {
   listRegistryUpstreams: (options?: CallOptions) => Promise<{
     upstreams: RegistryUpstream[];
   }>;
+}
+
+/** Sending domains, send keys, inbound routes, the message log, suppressions and webhooks */
+export interface EmailApi {
+  /** List domains */
+  listDomains: (options?: CallOptions) => Promise<{
+    domains: EmailDomain[];
+  }>;
+
+  /** Register a sending domain. Answers with the DNS records to publish. Verification starts by itself and goes on for 14 days. */
+  createDomain: (input: {
+    /** A domain name, such as mail.example.com */
+    name: string;
+  }, options?: CallOptions) => Promise<EmailDomain>;
+
+  /** One domain with its DNS records */
+  getDomain: (id: string, options?: CallOptions) => Promise<EmailDomain>;
+
+  /** Delete a domain. Deletes its routes too; its messages stay in the log. */
+  deleteDomain: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Verify a domain soon. Schedules a verification pass; at most one every 10 seconds is made. */
+  checkDomain: (id: string, options?: CallOptions) => Promise<{
+    /** `scheduled` */
+    status: string;
+  }>;
+
+  /** What the DNS says now. One observation for each expected record, looked up as you ask; it does not change the verification state. */
+  getDomainDns: (id: string, options?: CallOptions) => Promise<{
+    records: EmailDnsObservation[];
+  }>;
+
+  /** List send keys. Secrets are never shown again. */
+  listSendKeys: (options?: CallOptions) => Promise<{
+    sendKeys: EmailSendKey[];
+  }>;
+
+  /** Mint a send key. The secret is the bearer for HTTP sending and the password for SMTP submission. It is returned only here. */
+  createSendKey: (input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Only for mail from these domains; absent: from every domain of the organization */
+    domainIds?: string[];
+  }, options?: CallOptions) => Promise<{
+    sendKey: EmailSendKey;
+    secret: string;
+  }>;
+
+  /** Revoke a send key for good */
+  revokeSendKey: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Search the message log. The last 90 days, newest first, 50 a page. Pass the cursor back, with the same filters, for the next page. */
+  listMessages: Paged<(input?: {
+    direction?: 'send' | 'receive';
+    state?: string;
+    /** Only of this domain */
+    domainId?: string;
+    /** An exact address, in any case, among the recipients */
+    to?: string;
+    /** ISO 8601 with an offset or Z */
+    since?: string;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    messages: EmailMessage[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** One message and what happened to it */
+  getMessage: (id: string, options?: CallOptions) => Promise<{
+    message: EmailMessage;
+    events: EmailMessageEvent[];
+  }>;
+
+  /** Cancel a scheduled message. With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing. */
+  cancelMessage: (id: string, options?: CallOptions) => Promise<EmailAccepted>;
+
+  /** The raw message. Kept for 30 days; streamed. */
+  getMessageContent: (id: string, options?: CallOptions) => Promise<Response>;
+
+  /** Send a message. Accepted means stored: it will be delivered, or you hear why not. At most 50 recipients. */
+  sendEmail: (input: EmailSend, options?: CallOptions) => Promise<EmailAccepted>;
+
+  /** Send many messages. At most 100, all or none of them; answered in the same order. */
+  sendEmailBatch: (input: {
+    messages: EmailSend[];
+  }, options?: CallOptions) => Promise<{
+    messages: EmailAccepted[];
+  }>;
+
+  /** Quota and sending posture. Read-only: whoever runs this server raises quotas and lifts a pause. */
+  getEmailSettings: (options?: CallOptions) => Promise<EmailSettings>;
+
+  /** List suppressed addresses. Addresses that get no mail from the organization: they bounced, complained, or were added by hand. Newest first. */
+  listSuppressions: Paged<(input?: {
+    /** At most this many; 1,000 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    suppressions: EmailSuppression[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Suppress an address. One that is suppressed already is answered with its entry, whatever the reason. */
+  createSuppression: (input: {
+    address: string;
+  }, options?: CallOptions) => Promise<EmailSuppression>;
+
+  /** Deliver to an address again. The next hard bounce adds it again. */
+  deleteSuppression: (id: string, options?: CallOptions) => Promise<void>;
 }
 
 /** Incidents, schedules, escalation policies, alert sources and who is paged how */
@@ -980,6 +1094,154 @@ export type Contacts = {
   billingEmail: string;
   technicalEmail: string;
   securityEmail: string;
+};
+
+export type EmailAccepted = {
+  /** For the message log and in webhooks */
+  id: string;
+  /** Its Message-ID header */
+  messageId: string;
+};
+
+export type EmailDnsObservation = {
+  capability: 'send' | 'receive';
+  type: string;
+  name: string;
+  expected: string;
+  priority?: number;
+  /** Whether verification waits for it; DMARC is only advised */
+  required: boolean;
+  outcome: 'found' | 'missing' | 'mismatch' | 'error' | (string & {});
+  /** What stands there instead, at a mismatch */
+  observed?: string;
+  /** Every record of that name and type */
+  observedAll?: string[];
+  /** nxdomain, nodata, wrong_value, multiple_records, extra_mx, cname_conflict, servfail or timeout */
+  reason?: string;
+  /** Seconds for which others may still see this answer */
+  ttl?: number;
+  /** Which server answered */
+  resolver: string;
+  /** ISO 8601, UTC, with milliseconds */
+  checkedAt: string;
+};
+
+export type EmailDnsRecord = {
+  capability: 'send' | 'receive';
+  /** TXT, MX or CNAME */
+  type: string;
+  name: string;
+  value: string;
+  /** Of an MX record */
+  priority?: number;
+};
+
+export type EmailDomain = {
+  id: string;
+  name: string;
+  sendState: 'pending' | 'verified' | 'failed';
+  receiveState: 'none' | 'pending' | 'verified' | 'failed';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** What to publish in the domain’s DNS */
+  dnsRecords: EmailDnsRecord[];
+};
+
+export type EmailMessage = {
+  id: string;
+  direction: 'send' | 'receive';
+  /** Sent ones: queued, sending, deferred, sent, delivered, bounced, complained, suppressed, failed. Received ones: received, delivered, failed */
+  state: string;
+  from: string;
+  to: string[];
+  cc?: string[];
+  subject?: string;
+  sizeBytes: number;
+  /** How it came in: http, smtp, mx, or relay for the platform’s own mail */
+  door?: string;
+  domainId: string;
+  lastError?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  sentAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  stateAt: string;
+};
+
+export type EmailMessageEvent = {
+  kind: 'sent' | 'delivered' | 'bounced' | 'complained' | (string & {});
+  /** hard, soft, block or undetermined */
+  bounceType?: string;
+  recipient?: string;
+  /** What the other server said, by which host, over which connection */
+  detail?: Record<string, unknown>;
+  /** ISO 8601, UTC, with milliseconds */
+  occurredAt: string;
+};
+
+export type EmailSend = {
+  /** An address, or a name and an address: `Ada <ada@example.com>` */
+  from: string;
+  to: string[];
+  cc?: string[];
+  bcc?: string[];
+  replyTo?: string[];
+  subject: string;
+  html?: string;
+  /** html, text or both */
+  text?: string;
+  /** Further headers; those that the platform sets itself are refused */
+  headers?: Record<string, string>;
+  attachments?: {
+    filename: string;
+    /** Base64 */
+    content: string;
+    contentType?: string;
+    /** For images that the html refers to as cid: */
+    contentId?: string;
+  }[];
+  /** ISO 8601 with an offset or Z */
+  scheduledAt?: string;
+  /** Come back in the webhooks about the message */
+  tags?: Record<string, string>;
+};
+
+export type EmailSendKey = {
+  id: string;
+  name: string;
+  /** The user name for SMTP submission */
+  keyId: string;
+  /** Empty: not narrowed, every domain of the organization */
+  domainIds: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsedAt?: string;
+};
+
+export type EmailSettings = {
+  /** Recipients a day, counted from midnight UTC */
+  dailyQuota: number;
+  /** While paused nothing new is accepted; what is queued waits */
+  paused: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  pausedAt?: string;
+  pauseReason?: string;
+  /** Share of hard bounces, in percent over 7 days, that pauses sending */
+  bouncePausePct?: number;
+  /** Share of complaints, in percent over 7 days, that pauses sending */
+  complaintPausePct?: number;
+  /** Recipients accepted since midnight UTC */
+  acceptedToday?: number;
+};
+
+export type EmailSuppression = {
+  id: string;
+  address: string;
+  reason: 'bounce' | 'complaint' | 'manual' | (string & {});
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
 };
 
 export type IamGrant = {

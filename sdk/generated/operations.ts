@@ -2,6 +2,27 @@
 import type { Operation } from '../types.ts';
 
 export const operations: Record<string, Record<string, Operation>> = {
+  email: {
+    listDomains: { method: 'GET', path: '/email/domains' },
+    createDomain: { method: 'POST', path: '/email/domains', body: 'object', idempotent: true },
+    getDomain: { method: 'GET', path: '/email/domains/{id}' },
+    deleteDomain: { method: 'DELETE', path: '/email/domains/{id}' },
+    checkDomain: { method: 'POST', path: '/email/domains/{id}/check', idempotent: true },
+    getDomainDns: { method: 'GET', path: '/email/domains/{id}/dns' },
+    listSendKeys: { method: 'GET', path: '/email/keys' },
+    createSendKey: { method: 'POST', path: '/email/keys', body: 'object', idempotent: true },
+    revokeSendKey: { method: 'DELETE', path: '/email/keys/{id}' },
+    listMessages: { method: 'GET', path: '/email/messages', query: ['direction', 'state', 'domainId', 'to', 'since', 'cursor'], paged: true },
+    getMessage: { method: 'GET', path: '/email/messages/{id}' },
+    cancelMessage: { method: 'POST', path: '/email/messages/{id}/cancel' },
+    getMessageContent: { method: 'GET', path: '/email/messages/{id}/content', streams: 'message/rfc822' },
+    sendEmail: { method: 'POST', path: '/email/send', body: 'object' },
+    sendEmailBatch: { method: 'POST', path: '/email/send/batch', body: 'object' },
+    getEmailSettings: { method: 'GET', path: '/email/settings' },
+    listSuppressions: { method: 'GET', path: '/email/suppressions', query: ['limit', 'cursor'], paged: true },
+    createSuppression: { method: 'POST', path: '/email/suppressions', body: 'object', idempotent: true },
+    deleteSuppression: { method: 'DELETE', path: '/email/suppressions/{id}' },
+  },
   iam: {
     getIamCatalog: { method: 'GET', path: '/iam/catalog' },
     listGrants: { method: 'GET', path: '/iam/grants', query: ['subject', 'limit', 'cursor'], paged: true },

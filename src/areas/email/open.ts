@@ -25,6 +25,8 @@ export interface OpenEmail extends HandIn {
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
   spool: Spool;
+  /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
+  smtp: { ports: number[] };
 }
 
 export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
@@ -51,6 +53,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   });
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
   const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
+  const smtp: OpenEmail['smtp'] = { ports: [] };
   const startSending = async () => {
     const hostname = mailHostOf(app);
     const started = await startQueue({
@@ -84,11 +87,15 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   };
 
   return {
-    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, smtp },
     planes: [resendPlane({ app, principals, ...handIn })],
     runs: {
       worker: startSending,
-      smtp: () => openSmtpDoor({ app, principals, ...handIn, mailHost: mailHostOf(app) }),
+      smtp: async () => {
+        const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: mailHostOf(app) });
+        smtp.ports = door.ports;
+        return door;
+      },
     },
     async stop() {
       await lastUsed.stop();

@@ -74,7 +74,11 @@ async function answerRequest(door: ResendDoor, principal: Principal, request: In
   if (id?.[2] && isPost) return cancelOne(door, principal, request, id[1]!);
   if (id && !id[2] && request.method === 'GET') return showOne(door, principal, id[1]!);
   if (path === '' || path === '/batch' || id)
-    throw new Refusal(405, 'method_not_allowed', 'this is not offered here: send with POST /emails or /emails/batch, look with GET /emails/{id}');
+    throw new Refusal(
+      405,
+      'method_not_allowed',
+      'this is not offered here: send with POST /emails or /emails/batch, look with GET /emails/{id}',
+    );
   throw new Refusal(404, 'not_found', 'unknown message');
 }
 
@@ -91,7 +95,9 @@ async function sendMany(door: ResendDoor, principal: Principal, request: Incomin
       return invalid(`the body must be a list of 1 to ${most.messages} messages`);
     const isPermissive = request.headers['x-batch-validation'] === 'permissive';
     const { good, errors } = isPermissive ? await sortOut(door, principal, body) : { good: body.map(readNumbered), errors: [] };
-    const taken = good.length ? await handIn(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` }) : { messages: [] };
+    const taken = good.length
+      ? await handIn(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` })
+      : { messages: [] };
     return { data: taken.messages.map(({ id }) => ({ id })), ...(isPermissive ? { errors } : {}) };
   });
 }

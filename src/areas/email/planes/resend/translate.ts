@@ -1,5 +1,5 @@
 import { email } from '../../../../../contract/email.ts';
-import { invalid, Refusal } from '../../../../kernel/errors.ts';
+import { invalid, type Refusal } from '../../../../kernel/errors.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import type { EmailSend } from '../../engine/compose/index.ts';
 
@@ -28,7 +28,8 @@ export function readResendBody(body: unknown): EmailSend {
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-const withoutAbsent = (given: Record<string, unknown>) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+const withoutAbsent = (given: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
 /** One address may stand alone; an empty list is none. */
 const asList = (value: unknown): unknown => {
@@ -50,11 +51,15 @@ function readAttachment(attachment: unknown, i: number): unknown {
 
 /** Some programs send bytes as JSON writes a Buffer. */
 const asBase64 = (content: unknown): unknown =>
-  isObject(content) && content.type === 'Buffer' && Array.isArray(content.data) ? Buffer.from(content.data as number[]).toString('base64') : content;
+  isObject(content) && content.type === 'Buffer' && Array.isArray(content.data)
+    ? Buffer.from(content.data as number[]).toString('base64')
+    : content;
 
 function readTags(tags: unknown): unknown {
   if (!Array.isArray(tags)) return tags ?? undefined;
-  return Object.fromEntries(tags.map((tag, i) => (isObject(tag) ? [String(tag.name), tag.value] : invalid(`tags.${i} must have a name and a value`))));
+  return Object.fromEntries(
+    tags.map((tag, i) => (isObject(tag) ? [String(tag.name), tag.value] : invalid(`tags.${i} must have a name and a value`))),
+  );
 }
 
 /** Their name for what went wrong, and the status that goes with it. */

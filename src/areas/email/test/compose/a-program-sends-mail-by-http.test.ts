@@ -45,7 +45,10 @@ test('a program sends mail by HTTP', async (t) => {
     assert.equal(mail.messageId, messageId);
     assert.match(messageId, /^<[\w-]+@example\.com>$/);
     assert.deepEqual(mail.cc, [{ name: 'Carl, C', address: 'carl@far.example' }]);
-    assert.deepEqual(mail.replyTo?.map(({ address }) => address), ['desk@example.com']);
+    assert.deepEqual(
+      mail.replyTo?.map(({ address }) => address),
+      ['desk@example.com'],
+    );
     assert.equal(mail.subject, 'Grüße');
     assert.equal(mail.text?.trim(), 'hi');
     assert.match(mail.html!, /<b>hi<\/b>/);
