@@ -100,8 +100,9 @@ async function gather(header: Buffer, body: Buffer, pieces: AsyncGenerator<Buffe
   return { stream: Readable.from(chain(gathered, pieces), { objectMode: false, highWaterMark: 65_536 }) };
 }
 
+/** What was gathered is let go of as it is handed on: the rest may take minutes. */
 async function* chain(first: Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield* first;
+  for (let piece = first.shift(); piece; piece = first.shift()) yield piece;
   yield* rest;
 }
 
