@@ -29,7 +29,7 @@ import { makeServer } from './kernel/http/server.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
-import { relayMail, sendMail } from './kernel/mail.ts';
+import { makeMail, relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
@@ -181,7 +181,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     dns: makeDns({ allow, servers: config.dns_servers }),
     storage,
     secrets,
-    mail: relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` }),
+    mail: makeMail(relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` })),
     peers: makePeers(config.trusted_proxies),
     watch,
     requests: makeTurnstile({ ...requestShares, refused: refusals.of('requests') }),

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { agentCommands } from './commands/agents.ts';
 import { backupCommands } from './commands/backup.ts';
+import { emailCommands } from './commands/email.ts';
 import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
 import { auditCommand, jobCommands } from './commands/jobs.ts';
 import { memberCommands } from './commands/members.ts';
@@ -18,5 +19,6 @@ export function registerAdmin(program: Command): void {
   auditCommand(admin);
   jobCommands(admin);
   agentCommands(admin);
+  emailCommands(admin);
   backupCommands(admin);
 }

@@ -7,7 +7,7 @@ import type { Peers } from './http/peer.ts';
 import type { Waker } from './jobs/wake.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
-import type { Mail } from './mail.ts';
+import type { ProductMail } from './mail.ts';
 import type { Secrets } from './secrets.ts';
 import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
@@ -28,7 +28,7 @@ export interface App {
   /** Image layers and mail bodies: files, or S3. */
   storage: Storage;
   secrets: Secrets;
-  mail: Mail;
+  mail: ProductMail;
   /** Where requests come from, with the operator's proxies. */
   peers: Peers;
   /** Who holds the event loop, and for how long. */

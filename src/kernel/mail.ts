@@ -3,13 +3,35 @@ import Type from 'typebox';
 import type { App } from './app.ts';
 import { GiveUp, job } from './jobs/declare.ts';
 
-/** The product's own mail: pages, invitations, subscriptions. The email area takes this port over when it sends itself. */
+/** The product's own mail: pages, invitations, subscriptions. */
 export interface Mail {
   /** Hands one message over and returns once the next server has taken it; throws what stood in the way. */
   deliver(message: Message): Promise<{ response: string }>;
+  /** Whether anything leaves at all. */
+  leaves(): boolean;
+}
+
+/** Through the operator's relay, until something that sends by itself is there. */
+export interface ProductMail extends Mail {
+  /** As long as it `leaves`, mail goes this way. */
+  prefer(own: Mail): void;
+}
+
+export function makeMail(relay: Mail): ProductMail {
+  let own: Mail | undefined;
+  const way = () => (own?.leaves() ? own : relay);
+  return {
+    deliver: (message) => way().deliver(message),
+    leaves: () => way().leaves(),
+    prefer(preferred) {
+      own = preferred;
+    },
+  };
 }
 
 export interface Message {
+  /** The organization that it is sent for. */
+  org: string;
   to: string;
   subject: string;
   text: string;
@@ -41,8 +63,12 @@ export interface RelaySettings {
 export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): Mail {
   if (!relay) {
     return {
+      leaves: () => false,
       deliver: async () => {
-        throw new NotDelivered('no mail leaves this server: set QUARTERDECK_SMTP_RELAY to smtp://user:password@host:port', false);
+        throw new NotDelivered(
+          'no mail leaves this server: set QUARTERDECK_SMTP_RELAY to smtp://user:password@host:port, or QUARTERDECK_MAIL_FROM to an address whose domain is verified here',
+          false,
+        );
       },
     };
   }
@@ -53,6 +79,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
     return createTransport({ url: relay, ...patience, disableFileAccess: true, disableUrlAccess: true }) as Transporter;
   };
   return {
+    leaves: () => true,
     deliver: async ({ to, subject, text, html, id, headers }) => {
       try {
         transport ??= open();
@@ -63,7 +90,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
           text,
           html,
           headers,
-          messageId: `<${id.replaceAll(/[^\w.-]/g, '.')}@${from.split('@')[1] ?? 'quarterdeck.invalid'}>`,
+          messageId: headerIdOf(id, from),
         });
         return { response: response ?? '' };
       } catch (error) {
@@ -79,6 +106,10 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
   };
 }
 
+/** The same message has the same one, however often it is sent. */
+export const headerIdOf = (id: string, from: string): string =>
+  `<${id.replaceAll(/[^\w.-]/g, '.')}@${/@([^\s>]+)/.exec(from)?.[1] ?? 'quarterdeck.invalid'}>`;
+
 const MailPayload = Type.Object({
   to: Type.String(),
   subject: Type.String(),
@@ -91,8 +122,8 @@ const MailPayload = Type.Object({
 export const sendMail = job(
   'kernel.send-mail',
   { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
-  async ({ app, payload, key }: { app: App; payload: Omit<Message, 'id'>; key: string }) => {
-    await app.mail.deliver({ ...payload, id: key }).catch((error) => {
+  async ({ app, payload, key, org = '' }: { app: App; payload: Omit<Message, 'id' | 'org'>; key: string; org?: string }) => {
+    await app.mail.deliver({ ...payload, id: key, org }).catch((error) => {
       throw error instanceof NotDelivered && error.permanent ? new GiveUp(error.message, { cause: error }) : error;
     });
   },

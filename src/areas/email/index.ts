@@ -25,6 +25,9 @@ import { namedDomains } from './store/domains.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
+export * as posture from './engine/posture.ts';
+export { queueFigures } from './store/figures.ts';
+
 export const email = defineArea({
   name: 'email',
   operations: [

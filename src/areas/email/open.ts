@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { rateLimit } from '../../identity/rate-limit.ts';
+import type { App } from '../../kernel/app.ts';
 import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
@@ -9,10 +10,12 @@ import { type DkimKeys, makeKeyMaker } from './engine/domains/dkim-keys.ts';
 import { type HandIn, sendRate } from './engine/hand-in.ts';
 import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
+import { openOwnMail } from './engine/own-mail.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
+import { makeCounters, measure } from './metrics.ts';
 import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
@@ -29,78 +32,83 @@ export interface OpenEmail extends HandIn {
   smtp: { ports: number[] };
 }
 
+/** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
+const connections = 200;
+const ownConnections = 20;
+
 export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
-  const { config, storage } = app;
-  const folder = join(config.data, 'mail');
-  // A segment that only this machine reads is closed soon, so that others can go on with what is in it.
-  const spool = makeSpool({ storage, folder, prefix: 'mail/segments', mostAgeMs: config.storage ? 60_000 : 3_600_000 });
+  const folder = join(app.config.data, 'mail');
+  const spool = openSpool(app, folder);
   const storing = keepStoring(app, spool);
-  const node = await readNodeId(config);
-  const returnPaths = await openReturnPaths(app);
+  const node = await readNodeId(app.config);
   const domains = makeDomainBook(app);
   const lastUsed = makeLastUsed(app, touchKeys);
+  const counters = makeCounters();
+  const sending = await describeSending(app, domains);
 
-  let queue: Pick<Queue, 'reserve' | 'release' | 'begin'> = elsewhere;
-  const intake = makeIntake({
-    app,
-    spool,
-    node,
-    queue: {
-      reserve: (org, domain) => queue.reserve(org, domain),
-      release: (org, domain) => queue.release(org, domain),
-      begin: (born) => queue.begin(born),
-    },
-  });
-  const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
-  const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
-  const smtp: OpenEmail['smtp'] = { ports: [] };
+  const ownSender = openSender(app, ownConnections);
+  const ownMail = await openOwnMail({ ...sending, sender: ownSender });
+  app.mail.prefer(ownMail);
+
+  let running: Queue | undefined;
   const startSending = async () => {
-    const hostname = mailHostOf(app);
-    const started = await startQueue({
-      app,
-      spool,
-      node,
-      folder,
-      hostname,
-      sender: makeSender({
-        guard: app.guard,
-        dns: app.dns,
-        log: app.log,
-        hostname,
-        port: config.smtp_out_port,
-        smartHost: config.email_smarthost,
-      }),
-      loadSigning: async (id) => {
-        const keys = await domains.signingKeys(id);
-        return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
-      },
-      returnPath: returnPaths.make,
-      isRelayed: config.email_smarthost !== '',
-    });
-    queue = started;
+    const counted = (outcome: string) => counters.outcomes.inc({ outcome });
+    const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, connections), counted });
+    running = queue;
     return {
       async stop() {
-        queue = elsewhere;
-        await started.stop();
+        running = undefined;
+        await queue.stop();
       },
     };
+  };
+  const intake = makeIntake({ app, spool, node, queue: () => running ?? elsewhere });
+  const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
+  const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
+
+  const smtp: OpenEmail['smtp'] = { ports: [] };
+  const startTaking = async () => {
+    const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
+    smtp.ports = door.ports;
+    return door;
   };
 
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, smtp },
     planes: [resendPlane({ app, principals, ...handIn })],
-    runs: {
-      worker: startSending,
-      smtp: async () => {
-        const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: mailHostOf(app) });
-        smtp.ports = door.ports;
-        return door;
-      },
-    },
+    runs: { worker: startSending, smtp: startTaking },
+    metrics: (registry) => measure(registry, app.db, counters, () => running),
     async stop() {
+      ownMail.stop();
+      await ownSender.stop(0);
       await lastUsed.stop();
       await storing.stop();
       await spool.close();
+    },
+  };
+}
+
+/** A segment that only this machine reads is closed soon, so that others can go on with what is in it. */
+const openSpool = ({ config, storage }: App, folder: string): Spool =>
+  makeSpool({ storage, folder, prefix: 'mail/segments', mostAgeMs: config.storage ? 60_000 : 3_600_000 });
+
+const openSender = (app: App, most: number) =>
+  makeSender({
+    ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), connections: most },
+    ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
+  });
+
+/** How messages are made ready, whoever's they are. */
+async function describeSending(app: App, domains: DomainBook) {
+  const returnPaths = await openReturnPaths(app);
+  return {
+    app,
+    hostname: mailHostOf(app),
+    returnPath: returnPaths.make,
+    isRelayed: app.config.email_smarthost !== '',
+    loadSigning: async (id: string) => {
+      const keys = await domains.signingKeys(id);
+      return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
     },
   };
 }

@@ -8,7 +8,7 @@ import { enqueue, jobAdmin } from '../jobs/index.ts';
 import { type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
 import { sql } from '../sql.ts';
 
-const message: Message = { to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };
+const message: Message = { org: 'org_1', to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };
 const from = 'quarterdeck@cloud.example';
 
 const notDelivered = (sentence: RegExp, permanent: boolean) => (error: unknown) => {

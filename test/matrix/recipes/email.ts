@@ -1,3 +1,4 @@
+import { run } from '../../../src/kernel/db/index.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, scopable, unique } from '../recipe.ts';
 
 const domainBody = () => ({ name: `${unique('mail').replace(' ', '-')}.example.com` });
@@ -7,6 +8,38 @@ const keyBody = () => ({ name: unique('key') });
 const key: Maker = async ({ at }) => byId((await made201(at.post('/email/keys', keyBody()))).sendKey.id);
 
 const keyOf = async (kitchen: Kitchen) => ({ ...keyBody(), domainIds: [(await domain(kitchen)).params.id!] });
+
+/** In the log, with nothing of it under way: nobody is sent anything here. */
+const message: Maker = async (kitchen) => {
+  const { id: domainId } = (await domain(kitchen)).params;
+  const { id } = await kitchen.qd.app.db.write(async (tx) => {
+    const made = `msg_${String(performance.now()).replace('.', '').padStart(26, '0').slice(0, 26)}`;
+    await run(tx)`
+      insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, message_id,
+                                 body_key, body_offset, body_bytes, header_bytes, body_hash)
+      values (${kitchen.at.orgId}, ${made}, 'send', 'delivered', kernel.now(), kernel.now(), 'http', ${domainId}, 'a@example.com', '{b@example.com}', '{}', '<1@example.com>',
+              'mail/large/matrix', 0, 5, 0, '')`;
+    return { id: made };
+  });
+  await kitchen.qd.app.storage.put('mail/large/matrix', Buffer.from('hello'));
+  return { params: { id }, narrowTo: domainId! };
+};
+
+/** The same, waiting for its time. */
+const scheduled: Maker = async (kitchen) => {
+  const { params } = await message(kitchen);
+  await kitchen.qd.app.db.write(
+    (tx) => run(tx)`update email.message set state = 'queued', scheduled_at = kernel.now() + interval '1 hour' where id = ${params.id}`,
+  );
+  return { params };
+};
+
+const address = () => ({ address: `${unique('somebody').replace(' ', '-')}@example.com` });
+const suppression: Maker = async ({ at }) => byId((await made201(at.post('/email/suppressions', address()))).id);
+
+/** A key of an organization without a domain: well called, and told what is missing. */
+const sendKey = async ({ at }: Kitchen) => (await made201(at.post('/email/keys', keyBody()))).secret;
+const letter = () => ({ from: 'a@nowhere.example', to: ['b@example.com'], subject: 'hello', text: 'hello' });
 
 export const email: Recipes = {
   listDomains: { lists: domain },
@@ -24,4 +57,14 @@ export const email: Recipes = {
     },
   },
   revokeSendKey: { make: key },
+  listMessages: { lists: message },
+  getMessage: { make: message },
+  getMessageContent: { make: message },
+  getEmailSettings: {},
+  listSuppressions: { lists: suppression },
+  createSuppression: { body: address },
+  deleteSuppression: { make: suppression },
+  sendEmail: { body: letter, key: sendKey },
+  sendEmailBatch: { body: () => ({ messages: [letter()] }), key: sendKey },
+  cancelMessage: { make: scheduled, key: sendKey },
 };

@@ -1,5 +1,15 @@
-import type { DnsAnswer } from '../../../kernel/dns/index.ts';
 import type { ExpectedRecord } from './dns-records.ts';
+
+/** What the DNS said of one name and type; kernel/dns has the whole of it. */
+export interface DnsAnswer {
+  outcome: 'found' | 'nxdomain' | 'nodata' | 'servfail' | 'timeout';
+  /** MX: { preference, exchange }; TXT: the joined text. */
+  records: readonly { data: unknown }[];
+  /** Names that CNAMEs led through. */
+  aliases: readonly string[];
+  ttl: number;
+  server: string;
+}
 
 /** What is wrong with one record, exactly. */
 export type Defect = 'nxdomain' | 'nodata' | 'wrong_value' | 'multiple_records' | 'extra_mx' | 'cname_conflict' | 'servfail' | 'timeout';
@@ -77,25 +87,26 @@ function mxDefect({ value }: ExpectedRecord, found: Mx[]): Found | undefined {
 /** RFC 6376 3.6.2.2: with two records of a selector, anything may happen. */
 function dkimDefect({ value }: ExpectedRecord, found: string[]): Found | undefined {
   if (found.length > 1) return { reason: 'multiple_records', observed: found.slice(0, mostShown).map(collapse).join(' | ') };
-  const [expected, published] = [readTags(value), readTags(found[0]!)];
-  const isSame =
-    (published.get('v') ?? 'DKIM1') === 'DKIM1' &&
-    (published.get('k') ?? 'rsa') === expected.get('k') &&
-    keyBytes(published).equals(keyBytes(expected));
+  const expected = readDkim(value);
+  const published = readDkim(found[0]!);
+  const isSame = expected && published && published.algorithm === expected.algorithm && published.key.equals(expected.key);
   return isSame ? undefined : { reason: 'wrong_value', observed: collapse(found[0]!) };
 }
 
-/** `a=b; c=d`: RFC 6376 3.2. Of a tag that is there twice, the first counts. */
-function readTags(text: string): Map<string, string> {
+/** `v=DKIM1; k=rsa; p=…` in any order (RFC 6376 3.2, 3.6.1). Undefined: verifiers could not read it, such as a text in quotes. */
+function readDkim(text: string): { algorithm: string; key: Buffer } | undefined {
   const tags = new Map<string, string>();
   for (const part of text.split(';')) {
     const at = part.indexOf('=');
-    const tag = part.slice(0, at).trim();
-    if (at > 0 && !tags.has(tag)) tags.set(tag, part.slice(at + 1).trim());
+    const tag = part.slice(0, Math.max(at, 0)).trim();
+    if (!/^[a-z]\w*$/i.test(tag)) {
+      if (part.trim()) return undefined;
+    } else if (!tags.has(tag)) tags.set(tag, part.slice(at + 1).trim());
   }
-  return tags;
+  const encoded = (tags.get('p') ?? '').replaceAll(/\s/g, '');
+  if ((tags.get('v') ?? 'DKIM1') !== 'DKIM1' || !/^[A-Za-z0-9+/]+=*$/.test(encoded)) return undefined;
+  return { algorithm: tags.get('k') ?? 'rsa', key: Buffer.from(encoded, 'base64') };
 }
-const keyBytes = (tags: Map<string, string>) => Buffer.from((tags.get('p') ?? '').replaceAll(/\s/g, ''), 'base64');
 
 /** Other texts may stand beside a policy, but no second policy: then neither counts (RFC 7208 4.5, RFC 7489 6.6.3). */
 function policyDefect(found: string[], begins: RegExp, isGood: (text: string) => boolean): Found | undefined {

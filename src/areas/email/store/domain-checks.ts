@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import type { CheckedStanding, SendStanding } from '../rules/domain-state.ts';
 
 const DueRow = Type.Object({
@@ -26,27 +26,31 @@ export const dueDomains = (tx: Tx, { most, perOrg }: { most: number; perOrg: num
             from (select * from email.domain where next_check_at <= (select kernel.now()) order by next_check_at limit 2000) d) t
    where turn <= ${perOrg} order by turn, next_check_at, id limit ${most}`;
 
-/** A time that never comes. */
+/** A time that never comes: nobody looks any more. */
 const never = '9999-01-01T00:00:00Z';
 const timeOf = (seconds: number | null) => (seconds === null ? null : new Date(seconds * 1_000).toISOString());
 
-/** False: somebody has changed it, or asked to look again, since it was read. */
+/** So long after a look, whoever asks for another one waits. */
+const restSeconds = 10;
+
+/** False: the domain changed since it was read. Whoever asked to look meanwhile may have published something: it is looked at again soon. */
 export const settleCheck = async (tx: Tx, read: DueRow, after: CheckedStanding): Promise<boolean> =>
   (await run(tx)`
     update email.domain
        set send_state = ${after.state}, state_at = ${timeOf(after.stateAt)}, misses = ${after.misses}, missing_since = ${timeOf(after.missingSince)},
            checks = checks + 1, checked_at = c.now,
-           next_check_at = coalesce(c.now + make_interval(secs => ${after.nextIn}), ${never}::timestamptz)
+           next_check_at = case when next_check_at = ${read.next_check_at}
+                                then coalesce(c.now + make_interval(secs => ${after.nextIn}), ${never}::timestamptz)
+                                else c.now + make_interval(secs => ${restSeconds}) end
       from (select kernel.now() as now offset 0) c
-     where id = ${read.id} and checks = ${read.checks} and next_check_at = ${read.next_check_at} and send_state = ${read.send_state}`) > 0;
+     where org_id = ${read.org_id} and id = ${read.id} and checks = ${read.checks} and send_state = ${read.send_state}`) > 0;
 
-const ScheduledRow = Type.Object({ at: Type.String() });
-
-/** As soon as the last check is so many seconds ago; one that is due before that stays. */
-export const hurryCheck = (tx: Tx, id: string, standing: SendStanding, restSeconds: number) => row(tx, ScheduledRow)`
+/** Due as soon as the last look is long enough ago. One that comes before that anyway stays; one under way does not count. */
+export const hurryCheck = (tx: Tx, org: string, id: string, standing: SendStanding) => run(tx)`
   update email.domain
      set send_state = ${standing.state}, state_at = ${timeOf(standing.stateAt)}, misses = ${standing.misses},
          missing_since = ${timeOf(standing.missingSince)},
-         next_check_at = least(next_check_at, greatest(c.now, checked_at + make_interval(secs => ${restSeconds})))
+         next_check_at = least(case when next_check_at > c.now then next_check_at end,
+                               greatest(c.now, checked_at + make_interval(secs => ${restSeconds})))
     from (select kernel.now() as now offset 0) c
-   where id = ${id} returning next_check_at as at`;
+   where org_id = ${org} and id = ${id}`;

@@ -44,17 +44,21 @@ export const namedDomains = (tx: Tx, org: string, visible: Visible) => rows(tx, 
 export const knownDomains = async (tx: Tx, org: string, ids: readonly string[]): Promise<Set<string>> =>
   new Set((await rows(tx, IdRow)`select id from email.domain where org_id = ${org} and id = any(${ids}::text[])`).map(({ id }) => id));
 
-const ClaimRow = Type.Object({ org_id: Type.String(), name: Type.String() });
+const ClaimRow = Type.Object({ org_id: Type.String(), id: Type.String(), name: Type.String(), is_over: Type.Boolean() });
+export type ClaimRow = Static<typeof ClaimRow>;
+
+/** It failed, and nobody looks any more: see next_check_at in domain-checks.ts. */
+const isOver = sql`send_state = 'failed' and next_check_at >= '9999-01-01T00:00:00Z' as is_over`;
 
 /** Who has this name, whatever became of its verification; or has verified a name above or below it. */
 export const claimsAround = (tx: Tx, name: string, parents: readonly string[]) => rows(tx, ClaimRow)`
-  select org_id, name from email.domain where name = ${name}
+  select org_id, id, name, ${isOver} from email.domain where name = ${name}
   union all
-  select org_id, name from email.domain where name = any(${parents}::text[]) and send_state = 'verified'
+  select org_id, id, name, ${isOver} from email.domain where name = any(${parents}::text[]) and send_state = 'verified'
   union all
-  (select org_id, name from email.domain
+  (select org_id, id, name, ${isOver} from email.domain
     where reverse(name) collate "C" > ${`${reversed(name)}.`} and reverse(name) collate "C" < ${`${reversed(name)}/`}
-      and send_state = 'verified' limit 100)`;
+      and send_state = 'verified' limit 200)`;
 
 const reversed = (name: string) => [...name].reverse().join('');
 

@@ -7,19 +7,18 @@ import { isStopped } from '../store/settings.ts';
 import { describeAlerts } from './pages/describe-alerts.ts';
 import { openAccount } from './provider.ts';
 
-type Settings = Pick<App, 'config' | 'secrets'>;
+type Settings = Pick<App, 'config' | 'mail' | 'secrets'>;
 
-const hasRelay = ({ config }: Pick<App, 'config'>) => Boolean(config.smtp_relay);
 const providerState = (found: ProviderRow | undefined): Reach['provider'] => (!found ? 'none' : found.broken === null ? 'works' : 'broken');
 
 /** For whoever knows the rest of several people of one organization: each of them as they could be reached now. */
-export async function reachOfKnown(tx: Tx, app: Pick<App, 'config'>, org: string) {
-  const common = { provider: providerState(await provider(tx, org)), relay: hasRelay(app) };
+export async function reachOfKnown(tx: Tx, app: Pick<App, 'mail'>, org: string) {
+  const common = { provider: providerState(await provider(tx, org)), relay: app.mail.leaves() };
   return ({ email, phone, stopped }: Pick<Reach, 'email' | 'phone' | 'stopped'>): Reach => ({ ...common, email, phone, stopped });
 }
 
 /** For whoever looks at several people of one organization: each of them as they could be reached now. */
-export async function reachOfMembers(tx: Tx, app: Pick<App, 'config'>, org: string) {
+export async function reachOfMembers(tx: Tx, app: Pick<App, 'mail'>, org: string) {
   const reachOf = await reachOfKnown(tx, app, org);
   return async ({ id, email, phone }: { id: string; email: string; phone: string | null }): Promise<Reach> =>
     reachOf({ email, phone, stopped: await isStopped(tx, org, id) });
@@ -28,10 +27,10 @@ export async function reachOfMembers(tx: Tx, app: Pick<App, 'config'>, org: stri
 /** Somebody who saves their settings: doing so lifts an earlier STOP. */
 export const reachOnceSaved = async (
   tx: Tx,
-  app: Pick<App, 'config'>,
+  app: Pick<App, 'mail'>,
   org: string,
   person: { email: string; phone: string | null },
-): Promise<Reach> => ({ ...person, stopped: false, provider: providerState(await provider(tx, org)), relay: hasRelay(app) });
+): Promise<Reach> => ({ ...person, stopped: false, provider: providerState(await provider(tx, org)), relay: app.mail.leaves() });
 
 export interface Way {
   reach: Reach;
@@ -49,7 +48,7 @@ export async function findWay(
   const [account, stopped] =
     goesTo === 'phone' ? await db.read((tx) => Promise.all([provider(tx, org), isStopped(tx, org, page.user_id)])) : [undefined, false];
   return {
-    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay: hasRelay(app) },
+    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay: app.mail.leaves() },
     means: {
       account: account && openAccount(app, org, account),
       claimed: (providerIds) => db.read((tx) => takenIds(tx, org, providerIds)),

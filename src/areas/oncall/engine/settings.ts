@@ -9,7 +9,7 @@ import { reachOnceSaved } from './reach.ts';
 /** Everything at once: without a phone, the one that was given before is forgotten. Rules that could page nobody are refused. */
 export async function saveSettings(
   tx: Tx,
-  app: Pick<App, 'config'>,
+  app: Pick<App, 'config' | 'mail'>,
   org: string,
   person: { id: string; email: string },
   { phone, rules }: store.Wishes,

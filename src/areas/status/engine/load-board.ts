@@ -29,7 +29,7 @@ export interface Loaded {
 }
 
 /** Everything that a page shows, as of now. Undefined: there is no such page. */
-export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'publicUrl'>, slug: string): Promise<Loaded | undefined> {
+export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publicUrl'>, slug: string): Promise<Loaded | undefined> {
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const org = page.org_id;
@@ -58,7 +58,7 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'publicUrl'>, 
     ...(next ? { older: placeOf(next.openedAt) } : {}),
     observed: await observedOf(tx, org, ids, barDays),
     maintenance: await plannedMaintenance(tx, org, ids, pastMaintenanceDays),
-    subscribable: app.config.smtp_relay !== '',
+    subscribable: app.mail.leaves(),
     now: await now(tx),
   });
   return { org, pageId: page.id, board };

@@ -33,6 +33,7 @@ export const sendConfirmation = job('status.send-confirmation', { lane: 'mail', 
       url: statusPageUrl(baseUrlOf(app), page.slug),
       token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
     }),
+    org: org!,
     id: publicId(`confirmation ${key}`),
   });
 });
@@ -86,6 +87,7 @@ async function tellSubscriber(app: App, org: string, key: string, subscriberId: 
       update,
       token: app.secrets.unseal(subscriber.token, tokenPlace(subscriber.id)),
     }),
+    org,
     id: publicId(`mail ${key}`),
   });
 }

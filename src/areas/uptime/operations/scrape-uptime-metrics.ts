@@ -1,5 +1,4 @@
 import { uptime } from '../../../../contract/uptime.ts';
-import { authorize } from '../../../identity/context.ts';
 import { okInPieces, operation } from '../../../identity/operation.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import { useExportToken } from '../engine/export-tokens.ts';
@@ -17,7 +16,6 @@ const gone = (): never => {
 export const scrapeUptimeMetrics = operation(uptime.scrapeUptimeMetrics, async ({ ctx }, { scrapes }: OpenUptime) => {
   const { principal } = ctx;
   if (!principal) return gone();
-  authorize(uptime.scrapeUptimeMetrics, principal);
   const org = principal.org.id;
   const isLive = () => ctx.read((tx) => useExportToken(tx, org, principal.id));
   const stream = await openScrape(scrapes, org, async () => {

@@ -65,11 +65,11 @@ export class Conversation {
     return this.#socket.write(data);
   }
 
-  cork(): void {
+  cork() {
     this.#socket.cork();
   }
 
-  uncork(): void {
+  uncork() {
     this.#socket.uncork();
   }
 
@@ -90,7 +90,7 @@ export class Conversation {
   }
 
   /** Gives the step that is waited for its time, from now. */
-  arm(stage: Stage | 'block'): void {
+  arm(stage: Stage | 'block') {
     clearTimeout(this.#timer);
     const ms = this.#patience(stage);
     this.#timer = setTimeout(() => {
@@ -120,19 +120,19 @@ export class Conversation {
   }
 
   /** For a handshake: nobody reads until `continueOn`. What came too early was not said under TLS, and must not be taken for it. */
-  pauseForTls(): void {
+  pauseForTls() {
     if (this.#reader.isAmid) this.fail('protocol', `${this.host} talks on in the clear after it agreed to TLS`);
     if (this.#failure !== undefined) throw this.#failure;
     this.#socket.removeAllListeners('data').removeAllListeners('close');
   }
 
-  continueOn(socket: Socket): void {
+  continueOn(socket: Socket) {
     this.#socket = socket;
     this.#reader = new ReplyReader((reply) => this.#hear(reply));
     this.#listen();
   }
 
-  #listen(): void {
+  #listen() {
     this.#socket.on('data', (chunk: Buffer) => {
       const wrong = this.#failure === undefined ? this.#reader.feed(chunk) : undefined;
       if (wrong !== undefined) this.fail('protocol', `${this.host} does not speak SMTP: ${wrong}`);
@@ -140,7 +140,7 @@ export class Conversation {
     this.#socket.on('close', () => this.fail('closed', `${this.host} closed the connection`));
   }
 
-  #hear(reply: Reply): void {
+  #hear(reply: Reply) {
     const group = this.#group;
     if (this.#failure !== undefined) return;
     if (group === undefined) {
@@ -155,14 +155,14 @@ export class Conversation {
     else this.arm(group.stages[group.replies.length]!);
   }
 
-  #settle(group: Group): void {
+  #settle(group: Group) {
     this.#group = undefined;
     clearTimeout(this.#timer);
     group.resolve(group.replies);
   }
 
   /** Closes once what was written has left; a peer that does not let it leave is not waited for. */
-  end(): void {
+  end() {
     if (this.#failure !== undefined) return;
     this.#failure = new SmtpFailure('rset', 'closed', `the session with ${this.host} was ended here`);
     clearTimeout(this.#timer);

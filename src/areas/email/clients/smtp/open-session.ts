@@ -53,7 +53,8 @@ export async function openSession(opening: Opening): Promise<Session> {
     if (opening.credentials !== undefined) await authenticate(conversation, opening.credentials, offers);
     return new Session(conversation, offers, { host, address: connection.address, tls: describeTls(connection.socket) });
   } catch (error) {
-    throw error instanceof SmtpFailure ? (conversation.fail('closed', error.message), error) : error;
+    conversation.fail('closed', 'the session was not opened');
+    throw error;
   } finally {
     opening.signal.removeEventListener('abort', abort);
   }

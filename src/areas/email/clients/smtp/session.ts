@@ -179,7 +179,7 @@ export class Session {
     return conversation.reply('dot');
   }
 
-  #writePieces(chunks: Buffer[]): void {
+  #writePieces(chunks: Buffer[]) {
     const stuffer = new DotStuffer();
     this.#conversation.cork();
     for (const chunk of chunks) for (const piece of stuffer.stuff(chunk)) this.#conversation.write(piece);
@@ -194,8 +194,12 @@ export class Session {
     let early: Reply | undefined;
     let failure: SmtpFailure | undefined;
     const decided = conversation.replies(['dot']).then(
-      ([reply]) => (early = reply),
-      (error: SmtpFailure) => void (failure = error),
+      ([reply]) => {
+        early = reply;
+      },
+      (error: SmtpFailure) => {
+        failure = error;
+      },
     );
     const take = async (chunk: Buffer) => {
       conversation.cork();
@@ -229,14 +233,14 @@ export class Session {
   }
 
   /** Says goodbye and closes; waits for no answer. */
-  quit(): void {
+  quit() {
     if (this.isOver) return;
     this.#conversation.write('QUIT\r\n');
     this.#conversation.end();
   }
 
   /** Closes at once. */
-  abandon(why: string): void {
+  abandon(why: string) {
     this.#conversation.fail('closed', why);
   }
 }

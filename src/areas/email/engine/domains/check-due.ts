@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { unlessAborted } from '../../../../kernel/guard/index.ts';
 import { channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
@@ -16,18 +17,18 @@ export const checksDue = channelNamed('email.check-domains');
 /** Looked up at once, of which an organization has a few: one whose name servers are slow does not hold up the others for long. */
 const portion = { most: 32, perOrg: 4 };
 
-/** Every domain that is due, in portions, until none is. Each moves on, or fails to because somebody asked meanwhile: then it is due again. */
+/** Every domain that is due, in portions, until none is: each that was looked at is due later, or was changed meanwhile. */
 export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger): Promise<void> {
   while (!signal.aborted) {
     const due = await app.db.read((tx) => store.dueDomains(tx, portion));
     if (!due.length) return;
-    await Promise.all(due.map((domain) => onBehalf({ org: domain.org_id, act: checksDue }, () => checkDomain(app, domain, log))));
+    await Promise.all(due.map((domain) => onBehalf({ org: domain.org_id, act: checksDue }, () => checkDomain(app, domain, signal, log))));
   }
 }
 
 /** Looks outside of any transaction; what is written counts only if nothing has changed since the domain was read. */
-async function checkDomain(app: App, domain: store.DueRow, log: Logger): Promise<void> {
-  const finding = findingOf(await lookUpRecords(app, domain));
+async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, log: Logger): Promise<void> {
+  const finding = findingOf(await unlessAborted(signal, () => lookUpRecords(app, domain)));
   const after = await app.db.write(async (tx) => {
     const standing = afterCheck(standingOf(domain), finding, secondsOf(await now(tx)));
     if (!(await store.settleCheck(tx, domain, standing))) return undefined;
@@ -49,13 +50,11 @@ const standingOf = (row: Pick<DomainRow, 'send_state' | 'state_at' | 'misses' | 
   missingSince: row.missing_since === null ? null : secondsOf(row.missing_since),
 });
 
-const restSeconds = 10;
-
 /** Somebody asks to look now. However often they ask, a domain is looked at once in ten seconds. */
 export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<void> {
   const before = standingOf(domain);
   const standing = afterAsking(before, secondsOf(await now(tx)));
-  await store.hurryCheck(tx, domain.id, standing, restSeconds);
+  await store.hurryCheck(tx, domain.org_id, domain.id, standing);
   if (standing.state !== before.state) await app.caches.drop(tx, topics.domain(domain.id));
   wake(tx, checksDue);
 }

@@ -1,3 +1,4 @@
+import { audit, operator } from '../../../../identity/audit.ts';
 import type { Ctx } from '../../../../identity/context.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
@@ -25,8 +26,11 @@ export const lockDomain = (tx: Tx, ctx: Ctx, id: string) => findDomain(tx, ctx, 
 /** Whether the organization could have this name now: asked before keys are made for it. */
 export async function isFree(tx: Tx, org: string, name: string): Promise<boolean> {
   const [claims, count] = await Promise.all([store.claimsAround(tx, name, parentsOf(name)), store.countDomains(tx, org)]);
-  return count < mostDomains && !claims.some((claim) => claim.name === name || claim.org_id !== org);
+  return count < mostDomains && !claims.some((claim) => isInTheWay(claim, org, name));
 }
+
+/** One's own name is registered once. Another organization's claim gives way when it came to nothing, and nobody looks any more. */
+const isInTheWay = (claim: store.ClaimRow, org: string, name: string) => (claim.org_id === org ? claim.name === name : !claim.is_over);
 
 /**
  * Takes the name for the organization. An unverified claim stands for its own name alone: else whoever registers `co.uk` first would keep
@@ -41,8 +45,10 @@ export async function createDomain(tx: Tx, app: App, org: string, name: string, 
   ]);
   if (count >= mostDomains)
     forbidden(`the organization has ${mostDomains} domains, as many as it may; delete one first`, { code: 'quota_reached' });
-  refuseClaimed(claims, org, name);
+  const claim = claims.find((each) => isInTheWay(each, org, name));
+  if (claim) refuseClaimed(claim, org, name);
   if (!keys) return conflict(`${name} was taken until a moment ago; try again`);
+  for (const over of claims) if (over.name === name) await releaseClaim(tx, app, over);
   const sealed = (key: 'rsa' | 'ed') => ({
     ...keys[key],
     sealed: app.secrets.seal(keys[key].private, `email.domain.${key}_private.${id}`),
@@ -53,19 +59,22 @@ export async function createDomain(tx: Tx, app: App, org: string, name: string, 
   return made;
 }
 
-function refuseClaimed(claims: readonly { org_id: string; name: string }[], org: string, name: string): void {
-  const same = claims.find((claim) => claim.name === name);
-  if (same?.org_id === org) conflict(`${name} is registered already; delete it first to begin anew`);
-  if (same) conflict(`${name} is registered by another organization; its owner must delete it there first`);
-  const near = claims.find((claim) => claim.org_id !== org);
-  if (near)
-    conflict(
-      `${near.name}, which ${name.endsWith(`.${near.name}`) ? 'is above' : 'is below'} ${name}, is verified by another organization; it must be deleted there first`,
-    );
+function refuseClaimed(claim: store.ClaimRow, org: string, name: string): void {
+  if (claim.org_id === org) conflict(`${name} is registered already; delete it first to begin anew`);
+  if (claim.name === name) conflict(`${name} is registered by another organization; its owner must delete it there first`);
+  const where = name.endsWith(`.${claim.name}`) ? 'above' : 'below';
+  conflict(`${claim.name}, which is ${where} ${name}, is verified by another organization; it must be deleted there first`);
+}
+
+/** Its organization finds out why in its audit log. */
+async function releaseClaim(tx: Tx, app: App, claim: store.ClaimRow): Promise<void> {
+  await deleteDomain(tx, app, claim.org_id, claim);
+  const why = 'it was not verified in time, and another organization registered it';
+  await audit(tx, operator(claim.org_id), 'email.domain.release', claim, { name: claim.name, why });
 }
 
 /** Its name is free from here on; what still waits to be sent fails in a job, portion by portion. */
-export async function deleteDomain(tx: Tx, { caches }: App, org: string, { id }: store.DomainRow): Promise<void> {
+export async function deleteDomain(tx: Tx, { caches }: App, org: string, { id }: { id: string }): Promise<void> {
   await store.deleteDomain(tx, org, id);
   await enqueue(tx, failMailOfDomain, { key: id, org, payload: { org, domainId: id } });
   await caches.drop(tx, topics.domain(id));

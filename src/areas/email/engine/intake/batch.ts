@@ -26,7 +26,8 @@ export interface BatchOptions {
   spool: Spool;
   /** This machine, on which the segment is. */
   node: string;
-  queue: Pick<Queue, 'reserve' | 'release' | 'begin'>;
+  /** Whoever sends in this process, if anybody does now. */
+  queue: () => Pick<Queue, 'reserve' | 'release' | 'begin'>;
   /** Segments of which a row is committed. */
   knownSegments: Set<string>;
 }
@@ -51,7 +52,8 @@ interface Written {
 }
 
 async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
-  const { app, spool, knownSegments, queue } = options;
+  const { app, spool, knownSegments } = options;
+  const queue = options.queue();
   const inline = batch.flatMap(({ prepared }) => prepared.filter((p) => p.inline));
   const { places, written } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
@@ -66,7 +68,7 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
     result = await app.db.write(async (tx) => {
       const found = await ask(options, tx, batch, segment);
       const verdicts = judge(batch, found, app.config.email_daily_quota);
-      const rows = makeRows(options, batch, verdicts, found.stamp, placeOf, reserved);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, found.stamp, placeOf, reserved);
       const born = await insert(tx, found.stamp.now, batch, verdicts, rows);
       await written;
       return { verdicts, born: rows.borns(born) };
@@ -129,7 +131,7 @@ interface Rows {
 
 /** Rows of what was accepted; recipients that this process has room for are born under its lease. */
 function makeRows(
-  options: BatchOptions,
+  options: Chosen,
   batch: Entry[],
   verdicts: Verdict[],
   { now }: Found['stamp'],
@@ -166,12 +168,15 @@ function makeRows(
   };
 }
 
+/** With the queue that the whole batch goes to, whatever starts or stops meanwhile. */
+type Chosen = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
+
 interface Reserved {
   org: string;
   domain: string;
 }
 
-function reserve({ queue }: BatchOptions, { org, scheduledAt }: Submission, address: string, reserved: Reserved[]): boolean {
+function reserve({ queue }: Chosen, { org, scheduledAt }: Submission, address: string, reserved: Reserved[]): boolean {
   const domain = domainOf(address);
   if (scheduledAt || !queue.reserve(org, domain)) return false;
   reserved.push({ org, domain });

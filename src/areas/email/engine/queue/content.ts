@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Spool } from '../../../../kernel/spool/index.ts';
-import { signHeader } from '../../clients/dkim.ts';
+import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
 import { domainOf } from '../../rules/envelope.ts';
 import type { Content, Outgoing } from '../outgoing.ts';
 import type { Born } from './index.ts';
@@ -9,7 +8,7 @@ import type { Born } from './index.ts';
 /** With what messages of a domain are signed. */
 export interface Signing {
   domain: string;
-  keys: readonly { selector: string; key: KeyObject }[];
+  keys: readonly SigningKey[];
 }
 
 /** Undefined: the domain is gone. */
@@ -91,17 +90,23 @@ async function readAll(spool: Spool, place: Born['place']): Promise<Buffer> {
   return buffer(stream);
 }
 
-/** Trace and signatures. */
 async function makeHead({ loadSigning, hostname }: ContentsOptions, item: Born, header: () => Promise<Buffer>): Promise<Buffer> {
   const signing = await loadSigning(item.domainId);
   if (!signing) throw new Error('the domain it is from was deleted');
-  const raw = await header();
-  const at = new Date(item.at);
-  const signatures = await Promise.all(
-    signing.keys.map(({ selector, key }) =>
-      signHeader({ header: raw, bodyHash: item.bodyHash, domain: signing.domain, selector, key, at }),
-    ),
-  );
-  const trace = `Received: by ${hostname} (Quarterdeck) id ${item.messageId};\r\n ${at.toUTCString().replace('GMT', '+0000')}\r\n`;
-  return Buffer.concat([...signatures.map((s) => Buffer.from(s, 'latin1')), Buffer.from(trace, 'latin1')]);
+  return signMessage({ signing, hostname, id: item.messageId, at: new Date(item.at), header: await header(), bodyHash: item.bodyHash });
+}
+
+/** What is put before a message: signatures, and where it went through. */
+export async function signMessage(message: {
+  signing: Signing;
+  hostname: string;
+  id: string;
+  at: Date;
+  header: Buffer;
+  bodyHash: Buffer;
+}): Promise<Buffer> {
+  const { signing, hostname, id, at, header, bodyHash } = message;
+  const signatures = await signHeaders({ headerBytes: header, bodyHash, ...signing, at: Math.floor(at.getTime() / 1000) });
+  const trace = `Received: by ${hostname} (Quarterdeck) id ${id};\r\n ${at.toUTCString().replace('GMT', '+0000')}\r\n`;
+  return Buffer.concat([signatures, Buffer.from(trace, 'latin1')]);
 }

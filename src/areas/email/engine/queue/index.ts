@@ -59,6 +59,8 @@ export interface QueueOptions {
   /** The other side is a smart host, which says nothing of the recipient. */
   isRelayed: boolean;
   mostHeld?: number;
+  /** Told of every outcome that is written down. */
+  counted?(outcome: string): void;
 }
 
 /** Told when there is something to send that this process may not know of. */
@@ -79,6 +81,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
 
   const settler = makeSettler(app, ({ item, fate }, isLost) => {
     if (isLost) lost++;
+    options.counted?.(isLost ? 'lost' : fate.state);
     if (isFinal(fate.state)) journal.settled(1);
     held.remove(item);
     claims.nudge();

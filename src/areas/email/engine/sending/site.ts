@@ -98,7 +98,7 @@ export class Site implements SlotUser {
     return this.connections === 0 && this.held === 0 && this.rest === 0;
   }
 
-  take(item: Outgoing, settle: (outcome: Outcome) => void): void {
+  take(item: Outgoing, settle: (outcome: Outcome) => void) {
     this.usedAt = this.#needs.clock.now();
     if (this.#isStopped) return settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
     if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
@@ -107,7 +107,7 @@ export class Site implements SlotUser {
   }
 
   /** Gives work to sessions, and opens more of them while there is more work. */
-  serve(): void {
+  serve() {
     while (this.#idle.length > 0 && this.#turns.size > 0) void this.#run(this.#idle.pop()!, this.#turns.next()!);
     while (this.#turns.size > this.#opening && this.connections < this.pace && !this.#isStopped && this.#mayOpen()) {
       const slot = this.#needs.slots.take(this, !this.#isProven);
@@ -117,13 +117,13 @@ export class Site implements SlotUser {
     }
   }
 
-  closeIdle(slot: Slot): void {
+  closeIdle(slot: Slot) {
     const line = this.#idle.find((idle) => idle.slot === slot);
     line?.session.quit();
   }
 
   /** What waits is told so; sessions end once their message is through. */
-  stop(): void {
+  stop() {
     this.#isStopped = true;
     this.#cancelRefill?.();
     for (const { settle } of this.#turns.drain()) settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
@@ -131,7 +131,7 @@ export class Site implements SlotUser {
   }
 
   /** What is under way is given up: this server waits no longer. */
-  abandon(): void {
+  abandon() {
     for (const { session } of [...this.#lines]) session.abandon('this server stops');
   }
 
@@ -170,7 +170,7 @@ export class Site implements SlotUser {
     else this.#next(line);
   }
 
-  #notOpened(error: unknown): void {
+  #notOpened(error: unknown) {
     if (this.#isStopped) return;
     const told = tellFailure(error);
     if (error instanceof GuardRefusal) {
@@ -187,7 +187,7 @@ export class Site implements SlotUser {
   }
 
   /** Everybody who waits for it waits elsewhere, until it may be tried again. */
-  #leaveAlone(told: Told): void {
+  #leaveAlone(told: Told) {
     const { clock, random, log, key } = this.#needs;
     this.#isProven = false;
     this.#losses = 0;
@@ -207,7 +207,7 @@ export class Site implements SlotUser {
   }
 
   /** The session is free: the next message, or a rest. */
-  #next(line: Line): void {
+  #next(line: Line) {
     const { limits, slots, clock, idleMs } = this.#needs;
     const isUsedUp = line.session.sent >= limits.messagesPerConnection || this.connections > this.pace || this.#isStopped;
     if (isUsedUp || slots.wantsBack(this)) return line.session.quit();
@@ -218,7 +218,7 @@ export class Site implements SlotUser {
     line.cancelIdle = clock.after(idleMs, () => line.session.quit());
   }
 
-  #ended(line: Line): void {
+  #ended(line: Line) {
     if (!this.#lines.delete(line)) return;
     const at = this.#idle.indexOf(line);
     if (at >= 0) this.#idle.splice(at, 1);
@@ -244,7 +244,7 @@ export class Site implements SlotUser {
     if (!line.session.isOver) this.#next(line);
   }
 
-  #decided({ session, slot }: Line, held: Held, decision: Decision): void {
+  #decided({ session, slot }: Line, held: Held, decision: Decision) {
     const { isSmartHost, random, slots } = this.#needs;
     const { stage, reply } = decision;
     const told = tellDecision(decision, session.whereabouts);
@@ -263,27 +263,27 @@ export class Site implements SlotUser {
     held.settle(outcome);
   }
 
-  #notePace({ stage, reply }: Decision): void {
+  #notePace({ stage, reply }: Decision) {
     const { limits, clock } = this.#needs;
     const isLater = reply.code >= 400 && reply.code < 500 && judgeReply({ ...reply, stage }).class !== 'Greylisted';
     const said = !isLater ? 'good' : asksForLess(reply.text, reply.enhanced) ? 'asksForLess' : 'later';
     this.#pace = notePace(this.#pace, limits.connections, clock.now(), said);
   }
 
-  #sessionRefused(session: Session, held: Held, told: Told): void {
+  #sessionRefused(session: Session, held: Held, told: Told) {
     if (session.sent > 1 && !held.isRetried) return this.#again(held);
     held.settle(this.#wait(restAfter(this.#failures + 1, this.#needs.random()), told));
     this.#leaveAlone(told);
   }
 
-  #again(held: Held): void {
+  #again(held: Held) {
     held.isRetried = true;
     this.#turns.pushFirst(held.item.org, held);
     this.serve();
   }
 
   /** The session ended without a word about the message. */
-  #lost({ session }: Line, held: Held, error: unknown): void {
+  #lost({ session }: Line, held: Held, error: unknown) {
     const { random, log, key, clock, limits } = this.#needs;
     const told = tellFailure(error, session.whereabouts);
     if (!(error instanceof SmtpFailure) || error.kind === 'content') {

@@ -64,7 +64,7 @@ export class Slots {
     return slot;
   }
 
-  give(slot: Slot): void {
+  give(slot: Slot) {
     if (!this.#slots.delete(slot)) return;
     this.#idle.delete(slot);
     this.#recover(slot);
@@ -72,18 +72,18 @@ export class Slots {
     this.#callNext();
   }
 
-  passTrial(slot: Slot): void {
+  passTrial(slot: Slot) {
     if (!slot.isOnTrial) return;
     slot.isOnTrial = false;
     this.#onTrial -= slot.isStalled ? 0 : 1;
   }
 
-  begin(slot: Slot): void {
+  begin(slot: Slot) {
     this.#idle.delete(slot);
     slot.since = this.#clock.now();
   }
 
-  rest(slot: Slot): void {
+  rest(slot: Slot) {
     this.#recover(slot);
     slot.since = 0;
     this.#idle.add(slot);
@@ -96,25 +96,25 @@ export class Slots {
     return site.connections > Math.max(1, Math.floor(this.#most / sites));
   }
 
-  #freeIdle(): void {
+  #freeIdle() {
     for (const slot of this.#idle) return slot.site.closeIdle(slot);
   }
 
-  #recover(slot: Slot): void {
+  #recover(slot: Slot) {
     if (!slot.isStalled) return;
     slot.isStalled = false;
     this.#stalled -= 1;
     if (slot.isOnTrial) this.#onTrial += 1;
   }
 
-  #callNext(): void {
+  #callNext() {
     const [site] = this.#waiting;
     if (site === undefined) return;
     this.#waiting.delete(site);
     site.serve();
   }
 
-  #sweep(): void {
+  #sweep() {
     const before = this.#clock.now() - stalledAfterMs;
     this.#cancelSweep = undefined;
     for (const slot of this.#slots) {

@@ -8,6 +8,7 @@ export const makeEmail = (mail: Mail): Channel => ({
     const { incident } = page;
     try {
       await mail.deliver({
+        org: page.org,
         id: `page-${page.id}`,
         to: page.address,
         subject: pageSubject(page),

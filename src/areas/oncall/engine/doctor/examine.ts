@@ -22,7 +22,7 @@ const telling: readonly ChannelName[] = ['email', 'sms'];
 const failureDays = 7;
 
 /** Each of these services, as it would be paged for. A few statements, however many they are. */
-export async function examineServices(tx: Tx, app: Pick<App, 'config'>, org: string, services: readonly ServiceRow[]) {
+export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, services: readonly ServiceRow[]) {
   const at = await now(tx);
   const until = new Date(Date.parse(at) + foreseenDays * 86_400_000).toISOString();
   const attached = await stepsOfServices(
@@ -70,7 +70,7 @@ export async function diagnosePolicies(
 }
 
 /** How each of these people could be reached now; those who are no members are left out. */
-async function findPeople(tx: Tx, app: Pick<App, 'config'>, org: string, ids: readonly string[]) {
+async function findPeople(tx: Tx, app: Pick<App, 'config' | 'mail'>, org: string, ids: readonly string[]) {
   const [members, wishes, failures, reachOf] = await Promise.all([
     membersOf(tx, org),
     wishesOf(tx, org, ids),

@@ -92,6 +92,7 @@ async function tellOwners(db: Db, app: App, org: string, found: Examination, at:
   for (const owner of owners) {
     try {
       await app.mail.deliver({
+        org,
         id: `doctor-${org}-${at.slice(0, 10)}-${owner.id}`,
         to: owner.email,
         subject,

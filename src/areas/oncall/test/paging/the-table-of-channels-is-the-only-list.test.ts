@@ -10,7 +10,7 @@ import { addressOf, channels, failureOf, pageAsSubject, type Reach, refusalOf, w
 
 test('the contract, the table, the senders and the database name the same channels', async (t) => {
   assert.deepEqual(Object.keys(channels), [...channelNames]);
-  const mail = { deliver: async () => ({ response: '' }) };
+  const mail = { deliver: async () => ({ response: '' }), leaves: () => true };
   assert.deepEqual(Object.keys(makeChannels({ mail, publicUrl: () => '' })).sort(), [...channelNames].sort());
   const offered = JSON.stringify(oncall.savePagingSettings.body);
   assert.ok(offered.includes(JSON.stringify(channelNames)), offered);

@@ -10,7 +10,7 @@ export interface ConfirmationFacts {
 }
 
 /** The first mail: nothing more comes unless its link is followed. */
-export const confirmationMail = ({ address, pageTitle, url, token }: ConfirmationFacts): Omit<Message, 'id'> => ({
+export const confirmationMail = ({ address, pageTitle, url, token }: ConfirmationFacts): Omit<Message, 'id' | 'org'> => ({
   to: address,
   subject: oneLine(`Confirm: updates of ${pageTitle}`),
   text: `Somebody, probably you, asked for the updates of ${oneLine(pageTitle)} to be sent to this address.

@@ -13,7 +13,7 @@ export interface UpdateFacts {
 }
 
 /** One update, word for word. Plain text: it looks the same everywhere and carries nothing that could be clicked by mistake. */
-export function updateMail({ address, page, service, incident, update, token }: UpdateFacts): Omit<Message, 'id'> {
+export function updateMail({ address, page, service, incident, update, token }: UpdateFacts): Omit<Message, 'id' | 'org'> {
   const leave = `${page.url}/unsubscribe/${token}`;
   return {
     to: address,

@@ -1,0 +1,46 @@
+import { posture, queueFigures } from '../areas/email/index.ts';
+import { operator } from '../identity/audit.ts';
+import { organizationNamed } from './organization.ts';
+import { printRows, type Shown } from './output.ts';
+import type { Session } from './session.ts';
+
+interface Where {
+  organization?: string;
+}
+
+export async function setQuota({ db, config }: Session, quota: number | null, o: Where) {
+  const { slug } = await db.write(async (tx) => {
+    const org = await organizationNamed(tx, o.organization);
+    await posture.setDailyQuota(tx, operator(org.id), quota);
+    return org;
+  });
+  console.log(`${slug} may send to ${quota ?? config.email_daily_quota} recipients a day${quota === null ? ', as everybody' : ''}`);
+}
+
+export async function pause({ db }: Session, o: Where & { reason: string }) {
+  const { slug, isNew } = await db.write(async (tx) => {
+    const org = await organizationNamed(tx, o.organization);
+    return { slug: org.slug, isNew: await posture.pauseSending(tx, operator(org.id), o.reason) };
+  });
+  console.log(isNew ? `${slug} sends nothing from now on; what is queued waits` : `${slug} was paused already; the first reason stays`);
+}
+
+export async function resume({ db }: Session, o: Where) {
+  const { slug, wasPaused } = await db.write(async (tx) => {
+    const org = await organizationNamed(tx, o.organization);
+    return { slug: org.slug, wasPaused: await posture.resumeSending(tx, operator(org.id)) };
+  });
+  console.log(wasPaused ? `${slug} sends again; what waited goes on` : `${slug} was not paused`);
+}
+
+export async function showQueue({ db }: Session, o: Shown) {
+  const found = await db.read(queueFigures);
+  const shown = found.map((q) => ({
+    organization: q.org_id,
+    state: q.state,
+    recipients: q.recipients,
+    'oldest due': `${Math.round(q.oldest_seconds)} s`,
+    'last error': q.last_error ?? undefined,
+  }));
+  printRows(o, shown, 'nothing is on its way');
+}

@@ -1,0 +1,115 @@
+import MailComposer from 'nodemailer/lib/mail-composer/index.js';
+import type { App } from '../../../kernel/app.ts';
+import { headerIdOf, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
+import { now } from '../../../kernel/time.ts';
+import { makeBodyHash } from '../clients/dkim.ts';
+import { domainOf, foldAddress } from '../rules/envelope.ts';
+import * as store from '../store/own-mail.ts';
+import type { Outcome, Outgoing, Sender } from './outgoing.ts';
+import { type LoadSigning, signMessage } from './queue/content.ts';
+
+/** How long we believe that the sender's domain is as it was. */
+const lookEveryMs = 5_000;
+
+export interface OwnMailOptions {
+  app: App;
+  /** Of its own: pages have connections that nobody else takes. */
+  sender: Sender;
+  loadSigning: LoadSigning;
+  returnPath(recipient: number, domain: string): string;
+  hostname: string;
+  isRelayed: boolean;
+}
+
+/**
+ * The product's own mail (pages, subscriptions), once the domain of its sender is verified here: each `deliver` is one signed attempt, and
+ * whoever asked for it tries again. It is in the log of the organization that it is for, without its content, since its links log people in.
+ * No quota counts it, and nobody's pause stops it.
+ */
+export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { stop(): void }> {
+  const { app } = options;
+  const from = app.config.mail_from;
+  const name = /@([^\s>]+)/.exec(from)?.[1]?.toLowerCase();
+  let domain: store.OwnDomainRow | undefined;
+  const look = async () => {
+    if (name) domain = await app.db.read((tx) => store.findOwnDomain(tx, name));
+  };
+  await look();
+  const timer = setInterval(() => look().catch(() => {}), lookEveryMs).unref();
+  return {
+    leaves: () => domain !== undefined,
+    deliver: (message) => attempt(options, from, domain!, message),
+    stop: () => clearInterval(timer),
+  };
+}
+
+async function attempt(options: OwnMailOptions, from: string, domain: store.OwnDomainRow, message: Message): Promise<{ response: string }> {
+  const { app, sender, isRelayed } = options;
+  const headerId = headerIdOf(message.id, from);
+  const { recipientId, at } = await app.db.read(async (tx) => ({ recipientId: await store.nextRecipientId(tx), at: await now(tx) }));
+  const raw = await compose(from, message, headerId, at);
+  const outgoing = await makeOutgoing(options, domain, message, { recipientId, at, raw });
+  const outcome = await sender.send(outgoing);
+  const attempted = {
+    ...{ org: message.org, key: `own ${message.id}`, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
+    ...{ address: message.to, folded: foldAddress(message.to), subject: message.subject },
+    ...fateOf(outcome, isRelayed),
+  };
+  // It was sent or it was not: that the log does not know must not make anybody send it again.
+  await app.db
+    .write((tx) => store.recordAttempt(tx, attempted))
+    .catch((error) => app.log.warn({ err: error, mail: message.id }, 'the product’s own mail is not in the log'));
+  if (outcome.kind === 'delivered') return { response: outcome.told.response };
+  const { mx, response } = outcome.told;
+  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, outcome.kind === 'bounced');
+}
+
+const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>
+  new MailComposer({
+    ...{ from, to, subject, text, headers, messageId, date: new Date(at) },
+    ...(html === undefined ? {} : { html }),
+    ...{ newline: '\r\n', disableFileAccess: true, disableUrlAccess: true },
+  })
+    .compile()
+    .build();
+
+async function makeOutgoing(
+  { loadSigning, returnPath, hostname }: OwnMailOptions,
+  domain: store.OwnDomainRow,
+  message: Message,
+  { recipientId, at, raw }: { recipientId: number; at: string; raw: Buffer },
+): Promise<Outgoing> {
+  const headerBytes = raw.indexOf('\r\n\r\n') + 4;
+  const hash = makeBodyHash();
+  hash.update(raw.subarray(headerBytes));
+  const signing = await loadSigning(domain.id);
+  if (!signing)
+    throw new NotDelivered(`the domain ${domain.name} was deleted here; register it again, or set QUARTERDECK_SMTP_RELAY`, false);
+  const head = await signMessage({
+    signing,
+    hostname,
+    id: message.id,
+    at: new Date(at),
+    header: raw.subarray(0, headerBytes),
+    bodyHash: hash.digest(),
+  });
+  return {
+    org: message.org,
+    messageId: message.id,
+    address: message.to,
+    domain: domainOf(message.to).toLowerCase(),
+    returnPath: returnPath(recipientId, domain.name),
+    tries: 0,
+    bytes: raw.length,
+    content: async () => ({ head, body: raw }),
+  };
+}
+
+function fateOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
+  const detail = { ...outcome.told };
+  const error = outcome.told.response.slice(0, 1_000);
+  if (outcome.kind === 'delivered') return { state: isRelayed ? 'sent' : 'delivered', error: null, bounceType: null, detail };
+  if (outcome.kind === 'bounced')
+    return { state: 'bounced', error, bounceType: outcome.bounceType, detail: { ...detail, class: outcome.class } };
+  return { state: 'deferred', error, bounceType: null, detail };
+}
