@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { wallClock } from '../../../kernel/wall-clock.ts';
 import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
-import { decodeWords, type HeaderField, Malformed, readHeader, showable, readValue } from '../rules/header.ts';
+import { decodeWords, type HeaderField, Malformed, readHeader, readValue, showable } from '../rules/header.ts';
 import { limits } from '../rules/limits.ts';
 
 /** What a header says that somebody else composed, and the header that goes on instead of it. */
