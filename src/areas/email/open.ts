@@ -16,6 +16,7 @@ import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { makeCounters, measure } from './metrics.ts';
+import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
@@ -27,6 +28,8 @@ export interface OpenEmail extends HandIn {
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
   spool: Spool;
+  /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
+  smtp: { ports: number[] };
 }
 
 /** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
@@ -63,9 +66,17 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
   const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
 
+  const smtp: OpenEmail['smtp'] = { ports: [] };
+  const startTaking = async () => {
+    const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
+    smtp.ports = door.ports;
+    return door;
+  };
+
   return {
-    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool },
-    runs: { worker: startSending, smtp: () => openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname }) },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, smtp },
+    planes: [resendPlane({ app, principals, ...handIn })],
+    runs: { worker: startSending, smtp: startTaking },
     metrics: (registry) => measure(registry, app.db, counters, () => running),
     async stop() {
       ownMail.stop();

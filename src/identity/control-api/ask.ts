@@ -44,7 +44,7 @@ const longestRestMs = 2_000;
  * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
  * then rests for as long as that took, so that it has half of the time at most.
  */
-async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
+export async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
   await heavy.enter(org);
   const since = performance.now();
   try {
