@@ -145,7 +145,7 @@ function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
   if (tasks.stopping) leased.abort.abort(new Stopping());
   mine.ended = runTask(tasks, leased).finally(() => {
     mine.run = undefined;
-    tasks.rest.nudge();
+    if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.nudge(); // else the next look is soon enough
   });
 }
 
