@@ -20,7 +20,8 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-const allTasks = [...housekeeping, ...areas.flatMap(({ tasks = [] }) => tasks)];
+/** Of the kernel and of every area. */
+export const allTasks = [...housekeeping, ...areas.flatMap(({ tasks = [] }) => tasks)];
 
 const inMemory = '/dev/shm';
 const leastRoom = 4 * 2 ** 30;
@@ -54,19 +55,30 @@ async function prepareTemplate(connection: Connection): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
   try {
-    // A run makes thousands of databases: what each task does in an empty one is tried by one test, not by all of them.
     await client.query(
       `insert into kernel.task (name, started_at, last_ok, next_at)
        select name, kernel.now(), kernel.now(), kernel.now() + make_interval(secs => every) from unnest($1::text[], $2::float8[]) t(name, every)`,
       [allTasks.map(({ name }) => name), allTasks.map(({ everySeconds }) => everySeconds)],
     );
-    // And ten thousand connections: 3 ms of CPU for the password of each would be half a minute.
+    // A run makes ten thousand connections: 3 ms of CPU for the password of each would be half a minute.
     const { rows } = await client.query<{ hba_file: string }>('show hba_file');
     await writeFile(rows[0]!.hba_file, 'local all all trust\n');
     await client.query('select pg_reload_conf()');
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Every task has had its turn this moment. What each of them does in an empty database is tried once, by the test of a first start; to do
+ * it again before each of a thousand tests is a minute of the run.
+ */
+export async function restTasks(connection: Connection): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client
+    .query('update kernel.task set started_at = kernel.now(), last_ok = kernel.now(), next_at = kernel.now() + (next_at - last_ok)')
+    .finally(() => client.end());
 }
 
 export const handDown = (server: TestServer) => ({ [variable]: JSON.stringify(server.connection) });
