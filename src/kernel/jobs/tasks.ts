@@ -82,7 +82,11 @@ function hearWakes({ app: { waker }, known, rest }: Tasks): () => void {
       rest.nudge();
     }),
   );
-  const stops = [...wakes, waker.hear(clockMoved, rest.nudge)];
+  const lookAgain = () => {
+    for (const mine of known) mine.woken ||= mine.run !== undefined; // it compared with a time that is no more
+    rest.nudge();
+  };
+  const stops = [...wakes, waker.hear(clockMoved, lookAgain)];
   return () => {
     for (const stop of stops) stop();
   };
