@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
@@ -112,6 +112,6 @@ function checkAnswer(spec: Op, given: AnyAnswer) {
   const validator = answerValidator(schema);
   if (!validator.Check(given.body))
     throw new Error(
-      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`,
+      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body)[1])}`,
     );
 }

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { Format } from 'typebox/format';
+import { Compile } from 'typebox/schema';
 import { Refusal } from '../errors.ts';
 import { isInstant } from '../instant.ts';
 
@@ -45,7 +45,7 @@ export function checker(schema: TSchema, part: Part): Check {
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
     for (const path of trims) trim(given, path);
     if (validator.Check(given)) return given;
-    throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given) as unknown as Problem[], schema));
+    throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given)[1] as unknown as Problem[], schema));
   };
 }
 

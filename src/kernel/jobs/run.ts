@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/schema';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
 import { onBehalf } from '../shares/index.ts';
@@ -94,6 +94,6 @@ function checkPayload({ payload: schema }: ReadyJob, payload: unknown) {
   const validator = validators.get(schema) ?? Compile(schema);
   validators.set(schema, validator);
   if (validator.Check(payload)) return;
-  const first = validator.Errors(payload)[0];
+  const first = validator.Errors(payload)[1][0];
   throw new Error(`its payload is not what this release expects: ${first?.instancePath || 'it'} ${first?.message ?? 'does not fit'}`);
 }
