@@ -166,6 +166,8 @@ function strange({ manner: { strangers } }: FakeDns, reply: Buffer): Buffer[] {
   otherId.writeUInt16BE(reply.readUInt16BE(0) ^ 1, 0);
   const otherName = Buffer.from(reply);
   otherName[13] = reply[13]! ^ 2; // the first letter of the name in the question
+  otherName[3] = (reply[3]! & 0xf0) | rcodes.nxdomain;
+  otherName.writeUInt16BE(0, 6);
   return [...Array(strangers.id).fill(otherId), ...Array(strangers.name).fill(otherName)];
 }
 

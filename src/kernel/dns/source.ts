@@ -65,7 +65,9 @@ async function findAddresses(names: string[], { lookup, allow, port }: Sources):
     .sort((a, b) => a.type.length - b.type.length)
     .map(({ data }) => data as string);
   return addresses
-    .filter((address) => decide(allow, 'dns', address).allowed)
-    .slice(0, mostServers)
-    .map((address) => ({ address, port, text: address }));
+    .flatMap((address) => {
+      const verdict = decide(allow, 'dns', address);
+      return verdict.allowed ? [{ address: verdict.address.text, port, text: verdict.address.text }] : [];
+    })
+    .slice(0, mostServers);
 }

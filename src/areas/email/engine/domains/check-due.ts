@@ -16,10 +16,13 @@ export const checksDue = channelNamed('email.check-domains');
 
 /** Looked up at once, of which an organization has a few: one whose name servers are slow does not hold up the others for long. */
 const portion = { most: 32, perOrg: 4 };
+/** Then the task ends well within its deadline, and goes on the next time. */
+const mostMs = 240_000;
 
 /** Every domain that is due, in portions, until none is: each that was looked at is due later, or was changed meanwhile. */
 export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger): Promise<void> {
-  while (!signal.aborted) {
+  const until = performance.now() + mostMs;
+  while (!signal.aborted && performance.now() < until) {
     const due = await app.db.read((tx) => store.dueDomains(tx, portion));
     if (!due.length) return;
     await Promise.all(due.map((domain) => onBehalf({ org: domain.org_id, act: checksDue }, () => checkDomain(app, domain, signal, log))));

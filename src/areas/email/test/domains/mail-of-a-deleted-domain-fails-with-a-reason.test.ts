@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { rows, run } from '../../../../kernel/db/index.ts';
@@ -18,10 +19,12 @@ test('mail of a deleted domain fails with a reason, and nobody else’s does', a
         insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, message_id,
                                    body_offset, body_bytes, header_bytes, body_hash)
         values (${owner.orgId}, ${id}, 'send', ${state}, kernel.now(), kernel.now(), 'http', ${domainId}, 'a@example.com', '{}', '{}', ${id}, 0, 1, 1, '')`;
+      // Due tomorrow, or in somebody's hands until then: nobody here sends it meanwhile.
       for (const fate of fates)
         await run(tx)`
           insert into email.recipient (org_id, message_id, address, folded, state, state_at, run_at, lease, lease_until, done_at)
-          values (${owner.orgId}, ${id}, 'b@example.org', 'b@example.org', ${fate}, kernel.now(), kernel.now(), gen_random_uuid(), kernel.now(),
+          values (${owner.orgId}, ${id}, 'b@example.org', 'b@example.org', ${fate}, kernel.now(), kernel.now() + interval '1 day',
+                  ${fate === 'sending' ? randomUUID() : null}, case when ${fate} = 'sending' then kernel.now() + interval '1 day' end,
                   ${['queued', 'sending', 'deferred'].includes(fate) ? null : '2026-01-01T00:00:00Z'})`;
     });
   };
@@ -43,7 +46,7 @@ test('mail of a deleted domain fails with a reason, and nobody else’s does', a
     app.db.read(
       (tx) => rows(tx, Fate)`select id, state, last_error from email.message where id not like 'msg_many%'
         union all select 'many left', count(*)::text, null from email.message where id like 'msg_many%' and state <> 'failed'
-        union all select 'leases', count(*)::text, null from email.recipient where lease is not null and done_at is null order by 1`,
+        union all select 'leases', count(*)::text, null from email.recipient where lease is not null order by 1`,
     );
   const until = performance.now() + 20_000;
   while ((await fates()).some(({ id, state }) => id === 'many left' && state !== '0') && performance.now() < until)
@@ -52,7 +55,7 @@ test('mail of a deleted domain fails with a reason, and nobody else’s does', a
   assert.deepEqual(
     (await fates()).map(({ id, state, last_error }) => [id, state, last_error]),
     [
-      ['leases', '1', null],
+      ['leases', '0', null],
       ['many left', '0', null],
       ['msg_bounced', 'bounced', why],
       ['msg_done', 'delivered', null],
