@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../../kernel/jobs/index.ts';
+import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
@@ -112,7 +112,7 @@ export async function failPage(tx: Tx, org: string, pageId: string, sentence: st
   // With no rule left, the walk sees whether anybody was reached, and hands on at once.
   if (last) await wakeWalk(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
-  if (next) (await reschedule(tx, pageJob, next.id)) || (await enqueue(tx, pageJob, { key: next.id, org }));
+  if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
   if (next) await pages.hasten(tx, org, next.id);
   await note(tx, org, page.incident_id, {
