@@ -14,6 +14,12 @@ export interface Known {
   lastAt: string;
 }
 
+/**
+ * Occurrences of one alert from one source that are kept: so many that fire, and of those that ended the newest. A sender that gives every
+ * delivery another `startsAt` makes no more rows than these.
+ */
+export const mostOccurrences = 100;
+
 export interface Fresh {
   alert: Delivered;
   startsAt: string;
@@ -51,8 +57,11 @@ export function attach(known: readonly Known[], delivered: readonly Delivered[],
     }
     const startsAt = alert.startsAt ?? rows.find((k) => statusOf(k) === 'firing')?.startsAt ?? now;
     // An occurrence may have ended on one incident and fired again on a later one: ids sort by time.
-    const same = rows.filter((k) => k.startsAt === startsAt).reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
+    const same = newestOf(rows.filter((k) => k.startsAt === startsAt));
+    const open = same ? [] : rows.filter((k) => statusOf(k) === 'firing' && !k.closed);
     if (same && (statusOf(same) === 'firing' || !same.closed)) heard.set(same, { status: 'firing', alert });
+    else if (open.length >= mostOccurrences)
+      heard.set(newestOf(open)!, { status: 'firing', alert }); // it fires, more need not be known
     else freshOf.set(alert.fingerprint, [...fresh, { alert, startsAt }]);
   }
   const result: Attachment = { touched: [], refired: [], fresh: [...freshOf.values()].flat(), ended: [] };
@@ -62,6 +71,8 @@ export function attach(known: readonly Known[], delivered: readonly Delivered[],
   }
   return result;
 }
+
+const newestOf = (some: readonly Known[]) => some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
 
 /**
  * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
