@@ -14,12 +14,18 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
 }
 
 /** Does something with each item of a list; a step ends after so many. */
-export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => void, each = 500): Steps<void> {
+export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, each = 500): Steps<void> {
   let n = 0;
   for (const item of items) {
     act(item);
     if (++n % each === 0) yield;
   }
+}
+
+export function* mapInSteps<T, R>(items: Iterable<T>, make: (item: T) => R): Steps<R[]> {
+  const all: R[] = [];
+  yield* forEachStep(items, (item) => all.push(make(item)));
+  return all;
 }
 
 /** The longest rest. */

@@ -1,4 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { inSlices } from '../../../kernel/slices.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
 import { type Attachment, attach, type CountChange, countChanges, type Known, mostOccurrences } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
@@ -44,7 +45,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
     tell(tx, org, from, delivery, result, target),
   ]);
   // One that opens with this delivery was counted when it was made.
-  const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
+  const changes = await inSlices(countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id));
   await react(tx, org, changes, result, target);
   const over = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
   await inPortions(over, (some) => alerts.forgetOldOccurrences(tx, org, from, some, mostOccurrences));
@@ -67,15 +68,17 @@ async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) =>
 
 /** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
 async function settled(tx: Tx, org: string, known: Known[], delivered: readonly Delivered[], now: string): Promise<Attachment> {
-  const first = attach(known, delivered, now);
+  const first = await inSlices(attach(known, delivered, now));
   const touched = new Set([...first.refired, ...first.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])));
   if (!touched.size) return first;
   const closed = new Set((await incidents.lockIncidents(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
   return closed.size
-    ? attach(
-        known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
-        delivered,
-        now,
+    ? inSlices(
+        attach(
+          known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
+          delivered,
+          now,
+        ),
       )
     : first;
 }
