@@ -5,6 +5,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { alert, covered, group, made, service, source, user } from '../../../src/areas/oncall/test/support.ts';
 import { basic } from '../../../src/areas/registry/test/credentials.ts';
 import { page } from '../../../src/areas/status/test/support.ts';
@@ -167,6 +168,9 @@ async function beChecked(t: TestContext, by: ReturnType<typeof caller>): Promise
     // The server's own prober reports a moment after its start.
     await eventually(async () => (await by.post('/uptime/monitors', monitor)).status === 201);
   }
+  // Until each has its place in the interval.
+  const settledAt = performance.now() + 2.5 * busy.intervalSeconds * 1000;
+  while (performance.now() < settledAt) await sleep(1_000);
   return checked;
 }
 

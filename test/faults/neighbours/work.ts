@@ -37,9 +37,9 @@ export async function work(scene: Scene, seconds: number): Promise<Measured> {
   return measured;
 }
 
-/** By how much the time between two checks of one monitor was another than its interval. */
+/** By how much the time between two checks of one monitor was another than its interval; the first is whenever it is. */
 function latenesses(times: readonly number[], from: number, until: number): number[] {
-  return times.flatMap((at, i) => (i > 0 && at > from && at <= until ? [Math.abs(at - times[i - 1]! - busy.intervalSeconds * 1000)] : []));
+  return times.flatMap((at, i) => (i > 1 && at > from && at <= until ? [Math.abs(at - times[i - 1]! - busy.intervalSeconds * 1000)] : []));
 }
 
 interface Act {
