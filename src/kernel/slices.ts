@@ -1,8 +1,6 @@
 // Long work in slices: between two of them others have their turn.
 import { setImmediate, setTimeout } from 'node:timers/promises';
-
-/** What is computed in steps, each of which is short. */
-export type Steps<T> = Generator<undefined, T, undefined>;
+import type { Steps } from './steps.ts';
 
 /** Takes one step after the other, with a turn for everybody else between two. */
 export async function inSlices<T>(steps: Steps<T>): Promise<T> {
@@ -11,21 +9,6 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
     if (done) return value;
     await setImmediate();
   }
-}
-
-/** Does something with each item of a list; a step ends after so many. */
-export function* forEachStep<T>(items: Iterable<T>, act: (item: T) => unknown, each = 500): Steps<void> {
-  let n = 0;
-  for (const item of items) {
-    act(item);
-    if (++n % each === 0) yield;
-  }
-}
-
-export function* mapInSteps<T, R>(items: Iterable<T>, make: (item: T) => R): Steps<R[]> {
-  const all: R[] = [];
-  yield* forEachStep(items, (item) => all.push(make(item)));
-  return all;
 }
 
 /** The longest rest. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inSlices, mapInSteps, withRest } from '../slices.ts';
+import { inSlices, withRest } from '../slices.ts';
+import { mapInSteps } from '../steps.ts';
 
 test('work in slices comes to the same, and others have their turn between two of them', async () => {
   const items = Array.from({ length: 5_000 }, (_, i) => i);

@@ -1,7 +1,7 @@
 // What deliveries mean: Alertmanager's webhook and Prometheus's own, brought to one shape. Whatever is odd is taken in as far as
 // it goes, for a refused delivery is a page that nobody gets.
 import { createHash } from 'node:crypto';
-import { mapInSteps, type Steps } from '../../../kernel/slices.ts';
+import { mapInSteps, type Steps } from '../../../kernel/steps.ts';
 
 type Words = Record<string, string>;
 

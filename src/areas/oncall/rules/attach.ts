@@ -1,5 +1,5 @@
 // Where each alert of a delivery belongs. State is kept for each fingerprint: a group's own status says nothing of its alerts.
-import { forEachStep, type Steps } from '../../../kernel/slices.ts';
+import { forEachStep, type Steps } from '../../../kernel/steps.ts';
 import type { Delivered } from './alerts.ts';
 
 /** What is known of an occurrence (source, fingerprint, startsAt). */

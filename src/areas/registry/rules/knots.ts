@@ -1,4 +1,4 @@
-import type { Steps } from '../../../kernel/slices.ts';
+import type { Steps } from '../../../kernel/steps.ts';
 
 const nodesInStep = 500;
 

@@ -1,4 +1,4 @@
-import { forEachStep, type Steps } from '../../../kernel/slices.ts';
+import { forEachStep, type Steps } from '../../../kernel/steps.ts';
 import { type Attachable, attachedBy, imagesOf, nameInTags } from './attachments.ts';
 import { immutableIn } from './immutable.ts';
 import { knotsOf } from './knots.ts';

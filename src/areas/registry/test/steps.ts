@@ -1,4 +1,4 @@
-import type { Steps } from '../../../kernel/slices.ts';
+import type { Steps } from '../../../kernel/steps.ts';
 
 /** All steps in one go, and how many there were. */
 export function countSteps<T>(steps: Steps<T>): { made: T; count: number } {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { forEachStep, inSlices, withRest } from '../../../../kernel/slices.ts';
+import { inSlices, withRest } from '../../../../kernel/slices.ts';
+import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';
 import { judge, type ManifestState } from '../../rules/retention.ts';
