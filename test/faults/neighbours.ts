@@ -20,7 +20,7 @@ const seconds = Number(process.env.QUARTERDECK_FAULT_SECONDS ?? 75);
 const leastMs = 50;
 const mostMemory = 900 * 2 ** 20;
 const mostPieceMs = 50;
-/** What reads a body of several megabytes as one JSON text, which nothing can do in steps: 7 ms a megabyte, 8 MiB at most. */
+/** What reads a body of several megabytes as one JSON text, which nothing can do in steps; 8 MiB at most. */
 const wholeBodies = new Set(['receiveAlerts']);
 
 /** As far up as this many samples tell, and no farther than 99 %: of 300 the third largest, of 60 as well. */
