@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { rateLimit } from '../../identity/rate-limit.ts';
 import type { App } from '../../kernel/app.ts';
+import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
@@ -96,6 +97,7 @@ const openSender = (app: App, most: number) =>
   makeSender({
     ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), connections: most },
     ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
+    operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
 /** How messages are made ready, whoever's they are. */

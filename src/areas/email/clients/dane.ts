@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { Dns } from '../../../kernel/dns/index.ts';
+import { wallClock } from '../../../kernel/wall-clock.ts';
 
 // DANE for mail servers (RFC 7672): the DNS, signed, says which certificate a host shows. Believed only where the resolver vouches for it.
 
@@ -66,8 +67,8 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate) =>
 
 /** By this machine's time, as Node's own check of certificates. */
 const isCurrent = ({ validFromDate, validToDate }: X509Certificate) => {
-  const now = performance.timeOrigin + performance.now();
-  return validFromDate.getTime() <= now && now <= validToDate.getTime();
+  const now = wallClock();
+  return validFromDate <= now && now <= validToDate;
 };
 
 function isNamed({ selector, matchingType, certificate: named }: Tlsa, certificate: X509Certificate): boolean {
