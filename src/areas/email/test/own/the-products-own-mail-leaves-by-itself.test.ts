@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { operator } from '../../../../identity/audit.ts';
+import { NotDelivered } from '../../../../kernel/mail.ts';
+import { posture } from '../../index.ts';
+import { type LoggedMessage, mailScene } from '../mail-scene.ts';
+
+test('the product’s own mail leaves by itself once its sender’s domain is verified', async (t) => {
+  const { qd, sink } = await mailScene(
+    t,
+    {
+      at: (stage, line) =>
+        stage === 'rcpt' && line.includes('gone@')
+          ? '550 5.1.1 no such user'
+          : stage === 'rcpt' && line.includes('later@')
+            ? '451 4.7.1 later'
+            : undefined,
+    },
+    { env: { QUARTERDECK_MAIL_FROM: 'Quarterdeck <pages@example.com>' } },
+  );
+  // The sender's domain was verified a moment ago.
+  for (let tries = 0; !qd.app.mail.leaves() && tries < 200; tries++) await sleep(50);
+  assert.equal(qd.app.mail.leaves(), true);
+
+  // Nobody's pause or suppression stops a page.
+  await qd.app.db.write((tx) => posture.pauseSending(tx, operator(qd.owner.orgId), 'a test'));
+  await qd.owner.post('/email/suppressions', { address: 'oncall@far.example' });
+  const page = (id: string, to: string) =>
+    qd.app.mail.deliver({ org: qd.owner.orgId, id, to, subject: 'checkout is down', text: 'https://x/ack?token=secret' });
+  const { response } = await page('page-1', 'oncall@far.example');
+  assert.match(response, /^250/);
+  const [taken] = await sink.received(1);
+  assert.match(taken!.data.toString(), /DKIM-Signature: [\s\S]*Message-ID: <page-1@example\.com>/i);
+  assert.match(taken!.from, /@bounce\.example\.com$/);
+
+  // Whoever asked for it hears a refusal, and whether another attempt may help.
+  await assert.rejects(
+    page('page-2', 'gone@far.example'),
+    (error) => error instanceof NotDelivered && error.permanent && /no such user/.test(error.message),
+  );
+  const failed = (error: unknown) => error instanceof NotDelivered && !error.permanent && /later/.test(error.message);
+  await assert.rejects(page('page-3', 'later@far.example'), failed);
+  await assert.rejects(page('page-3', 'later@far.example'), failed);
+
+  // In the log of the organization it is for, once each, without its content and without counting.
+  const { messages } = (await qd.owner.get('/email/messages')).body as {
+    messages: (LoggedMessage & { id: string; door: string; to: string[] })[];
+  };
+  assert.deepEqual(messages.map((m) => [m.to[0], m.door, m.state]).sort(), [
+    ['gone@far.example', 'relay', 'bounced'],
+    ['later@far.example', 'relay', 'deferred'],
+    ['oncall@far.example', 'relay', 'delivered'],
+  ]);
+  for (const { id } of messages) assert.equal((await qd.owner.get(`/email/messages/${id}/content`)).status, 404);
+  const { acceptedToday } = (await qd.owner.get('/email/settings')).body as { acceptedToday: number };
+  assert.equal(acceptedToday, 0);
+  const { suppressions } = (await qd.owner.get('/email/suppressions')).body as { suppressions: { address: string }[] };
+  assert.deepEqual(
+    suppressions.map((s) => s.address),
+    ['oncall@far.example'],
+  );
+  const other = await qd.organization('bravo');
+  assert.deepEqual((await other.get('/email/messages')).body, { messages: [] });
+});
