@@ -72,7 +72,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
   if (made) await restTasks(connection);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdd-')));
   const config: Config = readConfig(
-    { ...ownPorts, QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
+    { ...ownPorts, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },
     dataDir,
   ).config;
   const log = makeLog(process.env.QUARTERDECK_TEST_LOG ?? 'silent');

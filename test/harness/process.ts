@@ -78,7 +78,14 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...ordinary(), QUARTERDECK_DATA: dataDir, ...ownPorts, QUARTERDECK_RATE_LIMIT: '0', ...env },
+    env: {
+      ...ordinary(),
+      QUARTERDECK_DATA: dataDir,
+      ...ownPorts,
+      QUARTERDECK_DNS_SERVERS: '127.0.0.1:1',
+      QUARTERDECK_RATE_LIMIT: '0',
+      ...env,
+    },
   });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
