@@ -8,6 +8,6 @@ export const createSuppression = operation(email.createSuppression, async ({ ctx
   ctx.write(async (tx) => {
     const made = await suppress(tx, ctx.org, body.address);
     if (made.isNew) await audit(tx, ctx, 'email.suppression.create', made, { address: made.address });
-    return created(suppressionView(made));
+    return created(suppressionView(made), `/email/suppressions/${made.id}`);
   }),
 );
