@@ -50,4 +50,7 @@ export const isAway = (error: unknown): boolean => asAway(error) !== undefined;
 /** Deadlock, serialization failure, unique and foreign key violations. */
 export const worthAnotherTry: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23503']);
 
+/** Class 22: a value that the column cannot hold; class 23: one that breaks a rule. Whoever wrote several at once writes the others without it. */
+export const isAboutData = (error: unknown): boolean => /^2[23]/.test(codeOf(error));
+
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';

@@ -1,4 +1,4 @@
-export { codeOf, DatabaseAway, DatabaseBusy, isAway, isUniqueViolation } from './errors.ts';
+export { codeOf, DatabaseAway, DatabaseBusy, isAboutData, isAway, isUniqueViolation } from './errors.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
 export { row, rows, run } from './rows.ts';
 export { type Tx, txOn } from './transaction.ts';

@@ -107,7 +107,7 @@ async function makeOutgoing(
 
 function fateOf(outcome: Outcome, isRelayed: boolean): Pick<store.OwnAttempt, 'state' | 'error' | 'bounceType' | 'detail'> {
   const detail = { ...outcome.told };
-  const error = outcome.told.response.slice(0, 1_000);
+  const error = outcome.told.response.slice(0, 1_000).toWellFormed();
   if (outcome.kind === 'delivered') return { state: isRelayed ? 'sent' : 'delivered', error: null, bounceType: null, detail };
   if (outcome.kind === 'bounced')
     return { state: 'bounced', error, bounceType: outcome.bounceType, detail: { ...detail, class: outcome.class } };

@@ -104,6 +104,6 @@ function decodeBytes(bytes: Buffer, charset: string): string {
 export const showable = (text: string, most: number): string =>
   text
     .replaceAll(/\p{Cc}+/gu, ' ')
-    .toWellFormed()
     .slice(0, most)
+    .toWellFormed()
     .trim();

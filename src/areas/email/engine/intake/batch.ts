@@ -35,7 +35,7 @@ export interface BatchOptions {
 /** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
 class SegmentSealed extends Error {}
 
-/** One write and one sync for all bytes, beside one transaction for all rows; both before anybody is answered. */
+/** One write and one sync for all bytes, in one transaction for all rows; both before anybody is answered. */
 export async function writeBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
   try {
     await tryBatch(options, batch);
@@ -49,48 +49,69 @@ export async function writeBatch(options: BatchOptions, batch: Entry[]): Promise
 interface Written {
   verdicts: Verdict[];
   born: Born[];
+  segment: string | undefined;
 }
 
 async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
-  const { app, spool, knownSegments } = options;
+  const { app, knownSegments } = options;
   const queue = options.queue();
-  const inline = batch.flatMap(({ prepared }) => prepared.filter((p) => p.inline));
-  const { places, written } = inline.length
-    ? spool.append(inline.map((p) => p.inline!))
-    : { places: [] as Place[], written: Promise.resolve() };
-  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
-  const placeOf = new Map(inline.map((p, n) => [p, places[n]!]));
-  const segment = places[0]?.key;
-
   const reserved: Reserved[] = [];
+  const giveBack = () => {
+    for (const { org, domain } of reserved.splice(0)) queue.release(org, domain);
+  };
   let result: Written;
   try {
     result = await app.db.write(async (tx) => {
-      const found = await ask(options, tx, batch, segment);
+      giveBack(); // a transaction that lost a race is run again
+      const found = await ask(tx, batch);
       const verdicts = judge(batch, found, app.config.email_daily_quota);
+      const { placeOf, segment, written } = append(options, batch, verdicts);
       const rows = makeRows({ ...options, queue }, batch, verdicts, found.stamp, placeOf, reserved);
-      const born = await insert(tx, found.stamp.now, batch, verdicts, rows);
+      const [isOpen, born] = await Promise.all([
+        segment === undefined || store.useSegment(tx, segment, options.node, knownSegments.has(segment)),
+        insert(tx, found.stamp.now, batch, verdicts, rows),
+      ]);
+      if (!isOpen) throw new SegmentSealed(`the segment ${segment} was sealed while it was written to`);
       await written;
-      return { verdicts, born: rows.borns(born) };
+      return { verdicts, born: rows.borns(born), segment };
     });
   } catch (error) {
-    for (const { org, domain } of reserved) queue.release(org, domain);
+    giveBack();
     throw error;
   }
-  if (segment && !knownSegments.has(segment)) {
+  const { segment, verdicts, born } = result;
+  if (segment !== undefined && !knownSegments.has(segment)) {
     knownSegments.clear(); // no batch goes into an earlier one any more
     knownSegments.add(segment);
   }
-  queue.begin(result.born);
-  batch.forEach(({ done, failed }, n) => {
-    const verdict = result.verdicts[n]!;
+  queue.begin(born);
+  batch.forEach(({ done, failed, prepared }, n) => {
+    const verdict = verdicts[n]!;
+    if (!('ids' in verdict)) discard(app, prepared);
     if ('refusal' in verdict) failed(verdict.refusal);
     else done({ messages: verdict.messages, replayed: verdict.replayed });
   });
 }
 
+/** The bytes of what is accepted, and of nothing else: no refusal and no answer that is given again costs the disk anything. */
+function append({ spool }: BatchOptions, batch: Entry[], verdicts: Verdict[]) {
+  const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
+  const { places, written } = inline.length
+    ? spool.append(inline.map((p) => p.inline!))
+    : { places: [] as Place[], written: Promise.resolve() };
+  written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
+  return { placeOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written };
+}
+
+/** Large ones were objects before they were judged. What is not removed here is swept in a day. */
+function discard({ storage, log }: App, prepared: Prepared[]): void {
+  for (const { key } of prepared)
+    if (key)
+      storage.remove(key).catch((error) => log.warn({ err: error, key }, 'content of mail that was not accepted is not removed yet'));
+}
+
 /** Everything that the verdicts need, in one round trip. */
-async function ask({ node, knownSegments }: BatchOptions, tx: Tx, batch: Entry[], segment: string | undefined) {
+async function ask(tx: Tx, batch: Entry[]) {
   const submissions = batch.flatMap(({ handed }) => handed.submissions);
   const keys = batch.flatMap(
     ({
@@ -101,16 +122,14 @@ async function ask({ node, knownSegments }: BatchOptions, tx: Tx, batch: Entry[]
     }) => (idempotency ? [{ org: first!.org, ...idempotency }] : []),
   );
   const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
-  const [stamp, accounts, claimed, made, suppressed, domains, isOpen] = await Promise.all([
+  const [stamp, accounts, claimed, made, suppressed, domains] = await Promise.all([
     store.stampBatch(tx, submissions.length),
     store.lockAccounts(tx, [...new Set(submissions.map(({ org }) => org))]),
     keys.length ? store.claimKeys(tx, keys) : [],
     keys.length ? store.findMade(tx, keys) : [],
     store.findSuppressed(tx, addresses),
     store.lockSendingDomains(tx, [...new Set(submissions.map(({ domainId }) => domainId))]),
-    segment ? store.useSegment(tx, segment, node, knownSegments.has(segment)) : true,
   ]);
-  if (!isOpen) throw new SegmentSealed(`the segment ${segment} was sealed while it was written to`);
   return {
     stamp,
     accounts: new Map(accounts.map((a) => [a.org_id, a])),

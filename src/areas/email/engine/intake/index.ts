@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { codeOf } from '../../../../kernel/db/index.ts';
+import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Handed, Intake, Taken } from '../submission.ts';
@@ -61,19 +61,18 @@ export function makeIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** One that the database cannot take must not take the others along: they are then written one by one. */
+/** One that the database cannot take must not take the others along: they are then written in halves, down to it. */
 async function writeEach(options: BatchOptions, batch: Entry[]): Promise<void> {
   try {
     await writeBatch(options, batch);
   } catch (error) {
     if (batch.length > 1 && isAboutData(error)) {
-      for (const entry of batch) await writeEach(options, [entry]);
+      const half = Math.ceil(batch.length / 2);
+      await writeEach(options, batch.slice(0, half));
+      await writeEach(options, batch.slice(half));
       return;
     }
     if (!(error instanceof Refusal)) options.app.log.warn({ err: error, messages: batch.length }, 'messages were not accepted');
     for (const { failed } of batch) failed(error);
   }
 }
-
-/** Class 22: a value that the column cannot hold; class 23: one that breaks a rule. */
-const isAboutData = (error: unknown) => /^2[23]/.test(codeOf(error) ?? '');

@@ -9,12 +9,14 @@ export interface Fated {
 
 /** So much of another server's words is kept. */
 const mostWords = 1_000;
+/** A cut may leave half a character, which PostgreSQL does not take. */
+const cut = (words: string) => words.slice(0, mostWords).toWellFormed();
 
 /** What the log keeps of one attempt. */
 export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated {
   const { told } = outcome;
   const common = { id: item.id, lease: item.lease, message_id: item.messageId, after_seconds: 0, counts: false, bounce_type: null };
-  const detail = { ...told, response: told.response.slice(0, mostWords), attempt: item.tries + 1 };
+  const detail = { ...told, response: cut(told.response), attempt: item.tries + 1 };
   switch (outcome.kind) {
     case 'delivered':
       return { item, fate: { ...common, state: isRelayed ? 'sent' : 'delivered', error: null, handed: true, detail } };
@@ -51,7 +53,7 @@ export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated 
 }
 
 /** For `lastError`: who said it, and what. */
-const sentence = ({ mx, response }: Told) => `${mx ? `${mx}: ` : ''}${response}`.slice(0, mostWords);
+const sentence = ({ mx, response }: Told) => cut(`${mx ? `${mx}: ` : ''}${response}`);
 
 const untold = (item: Born) => ({
   id: item.id,

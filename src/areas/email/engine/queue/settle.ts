@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
+import { isAboutData } from '../../../../kernel/db/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
 import type { Fated } from './fate.ts';
@@ -60,4 +61,19 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
   };
 }
 
-export const settleFates = (app: App, fates: Fate[]) => app.db.write((tx) => settleRecipients(tx, fates));
+/** One that the database cannot take must not keep the others from being written; what it says besides its fate is given up. */
+export async function settleFates(app: App, fates: Fate[]): ReturnType<typeof settleRecipients> {
+  try {
+    return await app.db.write((tx) => settleRecipients(tx, fates));
+  } catch (error) {
+    const [only] = fates;
+    if (!isAboutData(error) || only === undefined) throw error;
+    if (fates.length > 1) {
+      const half = Math.ceil(fates.length / 2);
+      return [...(await settleFates(app, fates.slice(0, half))), ...(await settleFates(app, fates.slice(half)))];
+    }
+    app.log.warn({ err: error, message: only.message_id }, 'what the other side said cannot be kept in the log');
+    const bare = { ...only, error: only.error && 'what the other side said cannot be shown', detail: null };
+    return app.db.write((tx) => settleRecipients(tx, [bare]));
+  }
+}
