@@ -41,4 +41,5 @@ export function rememberAnswers() {
 
 const sizeOf = ({ records, aliases }: DnsAnswer) =>
   records.reduce((sum, { name, data }) => sum + 100 + name.length + lengthOf(data), 300 + aliases.length * 100);
-const lengthOf = (data: unknown) => (typeof data === 'string' ? data.length : 300);
+const lengthOf = (data: unknown) =>
+  typeof data === 'string' ? data.length : 300 + ((data as { certificate?: Buffer }).certificate?.length ?? 0);

@@ -43,6 +43,15 @@ export interface Secured {
   readonly certificate: DetailedPeerCertificate | null;
 }
 
+/** Somebody else's certificates are read for it: what cannot be read is refused, and never ends the process from inside an event. */
+function opinionOf({ refuse }: TlsOptions, tls: TLSSocket): string | null {
+  try {
+    return refuse?.(tls) ?? null;
+  } catch {
+    return 'what was shown in the TLS handshake cannot be read';
+  }
+}
+
 /** TLS on an open connection, the certificate checked against the name that was asked for, never against the pinned address. */
 export function secure(
   socket: Socket,
@@ -79,7 +88,7 @@ export function secure(
       reject(error);
     };
     const secured = () => {
-      const refused = options.refuse?.(tls) ?? null;
+      const refused = opinionOf(options, tls);
       if (refused !== null) return end(new GuardFailure('tls_certificate', 'tls', refused));
       settle();
       resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });

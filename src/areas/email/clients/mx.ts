@@ -135,9 +135,12 @@ export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[
     .map(({ host }) => host);
 }
 
-/** One name for all domains whose mail the same servers take, under the same conditions. */
+/**
+ * One name for all domains whose mail the same servers take, under the same conditions. A stranger's names may hold any character, a space
+ * too: they must not add up to the name of somebody else's site.
+ */
 export function siteKey({ hosts, authentic, enforced }: ToHosts): string {
-  const names = [...new Set(hosts.map(({ name }) => name))].sort();
-  const conditions = enforced === undefined ? [] : ['enforced:', ...enforced];
-  return [...names, ...conditions, ...(authentic ? ['authentic'] : [])].join(' ');
+  const names = [...new Set(hosts.map(({ name }) => encodeURIComponent(name)))].sort();
+  const conditions = enforced === undefined ? [] : ['enforced:', ...enforced.map(encodeURIComponent)];
+  return [...names, ...conditions, ...(authentic ? ['authentic:'] : [])].join(' ');
 }

@@ -7,6 +7,8 @@ export interface StsPolicy {
 }
 
 const mostPatterns = 100;
+/** Of all patterns together: each is remembered for a year, for as many domains as a stranger has. */
+const mostLength = 4_096;
 const longestAge = 31_557_600;
 
 /** The id of the policy, which changes with it. Undefined: there is none, or more than one. */
@@ -27,6 +29,7 @@ export function readStsPolicy(text: string): StsPolicy | undefined {
   const mx = fields.filter(([field]) => field === 'mx').map(([, value]) => value.toLowerCase().replace(/\.$/, ''));
   if (first('version') !== 'STSv1' || (mode !== 'enforce' && mode !== 'testing' && mode !== 'none')) return undefined;
   if (age === undefined || !/^\d{1,10}$/.test(age) || mx.length > mostPatterns || (mx.length === 0 && mode !== 'none')) return undefined;
+  if (mx.join().length > mostLength) return undefined;
   return { mode, mx, maxAgeSeconds: Math.min(longestAge, Number(age)) };
 }
 

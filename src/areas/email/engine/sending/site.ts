@@ -44,6 +44,7 @@ interface Line {
 
 /** Sessions that break in the middle of a message say something about it; so many in a row say something about the site. */
 const lossesThatCount = 3;
+const stops: Told = { stage: 'connect', response: 'this server stops' };
 
 /** One set of mail servers: who waits for it, the sessions with it, and its pace. */
 export class Site implements SlotUser {
@@ -103,7 +104,7 @@ export class Site implements SlotUser {
   }
 
   take(item: Outgoing, settle: (outcome: Outcome) => void) {
-    if (this.#isStopped) return settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
+    if (this.#isStopped) return settle(this.#wait(0, stops));
     if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
     this.#turns.push(item.org, { item, settle, isRetried: false });
     this.serve();
@@ -113,7 +114,7 @@ export class Site implements SlotUser {
   serve() {
     while (this.#idle.length > 0 && this.#turns.size > 0) void this.#run(this.#idle.pop()!, this.#turns.next()!);
     while (this.#turns.size > this.#opening && this.connections < this.pace && !this.#isStopped && this.#mayOpen()) {
-      const slot = this.#needs.slots.take(this, !this.#isProven);
+      const slot = this.#needs.slots.take(this, !this.#isProven, this.#turns.orgs);
       if (slot === undefined) return;
       this.#tokens -= 1;
       void this.#open(slot);
@@ -129,7 +130,7 @@ export class Site implements SlotUser {
   stop() {
     this.#isStopped = true;
     this.#cancelRefill?.();
-    for (const { settle } of this.#turns.drain()) settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
+    for (const { settle } of this.#turns.drain()) settle(this.#wait(0, stops));
     for (const line of [...this.#idle]) this.#retire(line);
   }
 
@@ -294,6 +295,7 @@ export class Site implements SlotUser {
   }
 
   #again(held: Held) {
+    if (this.#isStopped) return held.settle(this.#wait(0, stops));
     held.isRetried = true;
     this.#turns.pushFirst(held.item.org, held);
     this.serve();

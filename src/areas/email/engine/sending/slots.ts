@@ -3,6 +3,8 @@ import type { Clock } from './clock.ts';
 /** The right to one connection. */
 export interface Slot {
   site: SlotUser;
+  /** For whose message it was opened. */
+  org: string;
   /** No message has been answered at this site yet, or since it was last left alone. */
   isOnTrial: boolean;
   /** Since when it waits for the other side; 0 while it has nothing to do. */
@@ -19,12 +21,21 @@ export interface SlotUser {
   readonly active: number;
 }
 
+interface Share {
+  /** Those that have something to do. */
+  busy: number;
+  onTrial: number;
+  waiting: Set<SlotUser>;
+  waitingForTrial: Set<SlotUser>;
+}
+
 const stalledAfterMs = 10_000;
 const sweepMs = 5_000;
 
 /**
  * The connections of all sites together. Sites on trial share half of them, so that those which answer always find room; and a connection
- * that has waited long counts apart, so that sites which answer no more cost the others nothing. So there are at most twice `most`.
+ * that has waited long counts apart, so that sites which answer no more cost the others nothing. So there are at most twice `most`. Of `most`
+ * an organization has half, and a quarter on trial, those that wait long included: whoever writes to servers that stall waits for them alone.
  */
 export class Slots {
   readonly #most: number;
@@ -35,6 +46,8 @@ export class Slots {
   /** Who found no room, in the order in which they asked: those that answer, and those on trial. */
   readonly #waiting = new Set<SlotUser>();
   readonly #waitingForTrial = new Set<SlotUser>();
+  /** What each organization has, and who waits until it has less. */
+  readonly #shares = new Map<string, Share>();
   #isTrialNext = false;
   #stalled = 0;
   #onTrial = 0;
@@ -50,13 +63,21 @@ export class Slots {
   }
 
   /** A slot, or nothing now: then `serve` of the site is called once one is free. */
-  take(site: SlotUser, isOnTrial: boolean): Slot | undefined {
+  take(site: SlotUser, isOnTrial: boolean, orgs: readonly string[]): Slot | undefined {
+    const org = orgs.find((each) => this.#hasRoom(each, isOnTrial));
+    if (org === undefined) {
+      for (const each of orgs) this.#shareOf(each)[isOnTrial ? 'waitingForTrial' : 'waiting'].add(site);
+      return undefined;
+    }
     if (this.used >= this.#most) this.#freeIdle();
     if (this.used >= this.#most || (isOnTrial && !this.#mayTry)) {
       (isOnTrial ? this.#waitingForTrial : this.#waiting).add(site);
       return undefined;
     }
-    const slot: Slot = { site, isOnTrial, since: this.#clock.now(), isStalled: false };
+    const share = this.#shareOf(org);
+    share.busy += 1;
+    if (isOnTrial) share.onTrial += 1;
+    const slot: Slot = { site, org, isOnTrial, since: this.#clock.now(), isStalled: false };
     this.#slots.add(slot);
     if (isOnTrial) this.#onTrial += 1;
     this.#cancelSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
@@ -67,18 +88,52 @@ export class Slots {
     if (!this.#slots.delete(slot)) return;
     this.#idle.delete(slot);
     this.#recover(slot);
-    this.passTrial(slot);
+    this.#endTrial(slot);
+    if (slot.since !== 0) this.#shareOf(slot.org).busy -= 1;
     this.#callNext();
+    this.#callOf(slot.org);
   }
 
   passTrial(slot: Slot) {
-    if (!slot.isOnTrial) return;
+    if (this.#endTrial(slot)) this.#callOf(slot.org);
+  }
+
+  #endTrial(slot: Slot): boolean {
+    if (!slot.isOnTrial) return false;
     slot.isOnTrial = false;
     this.#onTrial -= slot.isStalled ? 0 : 1;
+    this.#shareOf(slot.org).onTrial -= 1;
+    return true;
+  }
+
+  #shareOf(org: string): Share {
+    const share = this.#shares.get(org) ?? { busy: 0, onTrial: 0, waiting: new Set(), waitingForTrial: new Set() };
+    this.#shares.set(org, share);
+    return share;
+  }
+
+  #hasRoom(org: string, isOnTrial: boolean): boolean {
+    const { busy = 0, onTrial = 0 } = this.#shares.get(org) ?? {};
+    return busy < Math.max(1, this.#most / 2) && (!isOnTrial || onTrial < Math.max(1, this.#most / 4));
+  }
+
+  /** Those that waited for this organization to have less. Who finds no room for another reason waits for that. */
+  #callOf(org: string) {
+    const share = this.#shareOf(org);
+    for (const isOnTrial of [false, true]) {
+      const waiting = isOnTrial ? share.waitingForTrial : share.waiting;
+      for (const site of waiting) {
+        if (!this.#hasRoom(org, isOnTrial)) break;
+        waiting.delete(site);
+        site.serve();
+      }
+    }
+    if (share.busy + share.onTrial + share.waiting.size + share.waitingForTrial.size === 0) this.#shares.delete(org);
   }
 
   begin(slot: Slot) {
     this.#idle.delete(slot);
+    if (slot.since === 0) this.#shareOf(slot.org).busy += 1;
     slot.since = this.#clock.now();
   }
 
@@ -86,6 +141,8 @@ export class Slots {
     this.#recover(slot);
     slot.since = 0;
     this.#idle.add(slot);
+    this.#shareOf(slot.org).busy -= 1;
+    this.#callOf(slot.org);
   }
 
   /** Others wait, and this site has more than its part: it gives one up. */

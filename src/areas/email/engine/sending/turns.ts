@@ -8,6 +8,11 @@ export class Turns<T> {
     return this.#size;
   }
 
+  /** Those that have something waiting, in the order of their turns. */
+  get orgs(): string[] {
+    return [...this.#lines.keys()];
+  }
+
   sizeOf(org: string): number {
     return this.#lines.get(org)?.length ?? 0;
   }

@@ -39,6 +39,17 @@ test('further messages go over the same connection, the envelope in one piece, w
   assert.ok(!sink.commands.includes('RSET'));
 });
 
+test('no names that a stranger gives their mail servers add up to somebody else’s site', async (t) => {
+  const sink = await smtpSink(t);
+  const zone = {
+    'evil.example': { MX: mx('mx1.example mx2.example') },
+    'b.example': { MX: mx('mx1.example', 'mx2.example') },
+  };
+  const { sender } = mailWorld(t, sink.port, zone);
+  assert.equal((await sender.send(outgoing('x@evil.example'))).kind, 'bounced');
+  assert.equal((await sender.send(outgoing('x@b.example'))).kind, 'delivered');
+});
+
 test('domains with the same mail servers are one site', async (t) => {
   const sink = await smtpSink(t);
   const zone = {

@@ -109,7 +109,7 @@ test('sites that stall cost others nothing, and all connections together are bou
   const { sender } = mailWorld(t, 25, world, { guard, clock, connections: 8 });
 
   await sender.send(outgoing('first@fast.example'));
-  const waiting = names.flatMap((name) => many(5, 'a', name)).map((item) => sender.send(item));
+  const waiting = names.flatMap((name, at) => many(5, `org${at % 6}`, name)).map((item) => sender.send(item));
   const fast = await Promise.all(many(20, 'a', 'fast.example').map((item) => sender.send(item)));
   assert.deepEqual([...new Set(fast.map(({ kind }) => kind))], ['delivered']);
   assert.equal(stalled.open, 4, 'sites on trial share half of the connections');
@@ -126,6 +126,34 @@ const until = async (isSo: () => boolean) => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
+test('an organization whose mail goes to servers that stall waits for them alone, also where nobody has been before', async (t) => {
+  for (const stage of ['greeting', 'dot'] as const) {
+    const clock = stoppedClock();
+    const tarpit = await smtpSink(t, { at: (at) => (at === stage ? 'stall' : undefined) });
+    const sink = await smtpSink(t);
+    const names = Array.from({ length: 30 }, (_, at) => `slow${at}.example`);
+    const world = Object.fromEntries(['new.example', ...names].map((name) => [name, { MX: mx(`mx.${name}`) }]));
+    const { connector } = loopback(({ address }) => (address === '127.0.0.9' ? sink.port : tarpit.port));
+    const resolver = addresses({
+      ...Object.fromEntries(names.map((name) => [`mx.${name}`, ['127.0.0.8']])),
+      'mx.new.example': ['127.0.0.9'],
+    });
+    const guard = makeGuard({ allow: parseAllow('127.0.0.0/8'), resolver, connector });
+    const { sender } = mailWorld(t, 25, world, { guard, clock, connections: 8 });
+    for (const name of names) for (const item of many(5, 'a', name)) void sender.send(item);
+    await until(() => tarpit.open === 2);
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      clock.advance(5_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal((await sender.send(outgoing('x@new.example', { org: 'b' }))).kind, 'delivered');
+    assert.equal(tarpit.mostOpen, 2, 'a quarter of eight, however long they wait');
+    const stopped = sender.stop(0);
+    clock.advance(1);
+    await stopped;
+  }
+});
+
 test('idle sessions are closed after half a minute', async (t) => {
   const clock = stoppedClock();
   const sink = await smtpSink(t);
@@ -136,6 +164,19 @@ test('idle sessions are closed after half a minute', async (t) => {
   await until(() => sender.sites()[0]!.connections === 0);
   assert.equal((await sender.send(outgoing('x@example.org'))).kind, 'delivered');
   assert.equal(sink.sessions, 2);
+});
+
+test('a session that is refused while the server stops keeps nobody waiting', async (t) => {
+  let begun = 0;
+  const sink = await smtpSink(t, {
+    at: (stage) => (stage === 'mail' && ++begun > 1 ? { drip: '421 4.3.2 going down\r\n', everyMs: 10 } : undefined),
+  });
+  const { sender } = mailWorld(t, sink.port, zone);
+  await sender.send(outgoing('first@example.org'));
+  const second = sender.send(outgoing('second@example.org'));
+  await until(() => begun === 2);
+  await sender.stop(5_000);
+  assert.equal((await second).kind, 'waits');
 });
 
 test('stopping lets messages on their way finish, and tells the others to wait', async (t) => {
