@@ -45,12 +45,17 @@ export function loadOn({ secret, doors }: LoadOptions): Load {
   const speak = async (door: LoadOptions['doors'][number], n: number) => {
     const words = await converse(door.smtp);
     await words.say('EHLO client.example');
-    await words.say(`AUTH PLAIN ${Buffer.from(`\0key\0${secret}`).toString('base64')}`);
+    if (!(await words.say(`AUTH PLAIN ${Buffer.from(`\0key\0${secret}`).toString('base64')}`)).startsWith('235')) return words.end();
     for (let i = 0; going && !words.isOver(); i++) {
       // Every seventh is from a domain that is not ours; every ninth is large enough not to go through memory.
       const letter = write();
       const from = i % 7 === 6 ? 'ada@elsewhere.example' : 'ada@example.com';
-      await words.say(`MAIL FROM:<${from}>`);
+      const begun = await words.say(`MAIL FROM:<${from}>`);
+      if (!begun.startsWith('250')) {
+        letter.answer = 'refused';
+        await sleep(50);
+        continue;
+      }
       for (const who of letter.to) await words.say(`RCPT TO:<${who}>`);
       await words.say('DATA');
       const filling = i % 9 === 8 ? 'x'.repeat(70).concat('\r\n').repeat(5_000) : '';
