@@ -17,6 +17,9 @@ test('servers that start together in a new data directory agree on what they fin
 
   const made = await Promise.all(together.map(() => keepCertificate(data, 'mail.example.com')));
   const kept = await readFile(join(data, 'smtp-certificate.pem'), 'utf8');
-  assert.ok(made.some(({ cert, key }) => kept === key + cert), 'one of them, whole');
+  assert.ok(
+    made.some(({ cert, key }) => kept === key + cert),
+    'one of them, whole',
+  );
   assert.deepEqual((await readdir(data)).sort(), ['node.id', 'smtp-certificate.pem'], 'no halves are left');
 });

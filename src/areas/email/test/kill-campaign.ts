@@ -14,7 +14,7 @@ import { adminHere, sqlOn } from '../../../admin/test/support.ts';
 import type { Connection } from '../../../kernel/db/index.ts';
 import { connectRunning } from '../../../kernel/postgres/index.ts';
 import { publish } from './domains/published.ts';
-import { type Letter, loadOn, type Load } from './kill-load.ts';
+import { type Letter, type Load, loadOn } from './kill-load.ts';
 import { mailEnv } from './mail-scene.ts';
 
 // Whole servers, killed without a word while mail comes in by SMTP and HTTP, leaves, and is written down.
@@ -165,9 +165,7 @@ async function readNoted(dataDir: string): Promise<string[]> {
   const folder = join(dataDir, 'mail');
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('outcomes-'));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')));
-  return texts
-    .flatMap((text) => text.split('\n'))
-    .flatMap((line) => /^\{"id":(\d+),/.exec(line)?.[1] ?? []);
+  return texts.flatMap((text) => text.split('\n')).flatMap((line) => /^\{"id":(\d+),/.exec(line)?.[1] ?? []);
 }
 
 /** Leases of the dead lapse, and what was greylisted comes again. The clock moves only while nothing is on its way. */
@@ -203,8 +201,7 @@ async function readLog(owner: Caller): Promise<Map<string, Logged[]>> {
     const read = async ({ id, subject, state }: { id: string; subject: string; state: string }) => {
       const fates = new Map<string, string[]>();
       const { events } = (await owner.get(`/email/messages/${id}`)).body as { events: { kind: string; recipient?: string }[] };
-      for (const { kind, recipient } of events)
-        if (recipient) fates.set(recipient, [...(fates.get(recipient) ?? []), kind]);
+      for (const { kind, recipient } of events) if (recipient) fates.set(recipient, [...(fates.get(recipient) ?? []), kind]);
       const { body: content } = await owner.get(`/email/messages/${id}/content`);
       found.set(subject, [...(found.get(subject) ?? []), { id, state, fates, content: String(content) }]);
     };
@@ -236,7 +233,8 @@ function judge(letters: readonly Letter[], copies: readonly Copy[], log: Readonl
       if (fate === 'delivered') assert.ok(taken.length >= 1, `${who} never got it: ${story}`);
       else assert.equal(taken.length, 0, `${who} got what was not to be sent: ${story}`);
       // Whoever read that it was taken never says it again.
-      for (const { wasRead } of taken.slice(0, -1)) assert.equal(wasRead, false, `${who} got it again although the answer was read: ${story}`);
+      for (const { wasRead } of taken.slice(0, -1))
+        assert.equal(wasRead, false, `${who} got it again although the answer was read: ${story}`);
       doubles += Math.max(0, taken.length - 1);
     }
   }

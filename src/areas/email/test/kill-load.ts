@@ -90,7 +90,8 @@ export function loadOn({ secret, doors }: LoadOptions): Load {
           .post(path as string, body, headers)
           .catch(() => undefined);
         const isLost = !answer || answer.status >= 500 || (answer.status === 409 && answer.body.error?.code === 'idempotency_running');
-        for (const letter of many) letter.answer = isLost ? 'unanswered' : answer.status === 202 || answer.status === 200 ? 'accepted' : 'refused';
+        for (const letter of many)
+          letter.answer = isLost ? 'unanswered' : answer.status === 202 || answer.status === 200 ? 'accepted' : 'refused';
         // A request too many was refused before anything was looked at.
         if (answer?.status === 429) await sleep(200);
         if (!isLost || !hasKey) break;
