@@ -20,5 +20,8 @@ test('what a server without the role worker accepts is sent by one that has it',
   // One that comes while the other runs is told of at once.
   const next = await key.post('/email/send', letter({ to: ['eve@far.example'] }));
   await untilState(qd, next.body.id, 'delivered');
-  assert.deepEqual(sink.messages.flatMap(({ to }) => to), ['bob@far.example', 'eve@far.example']);
+  assert.deepEqual(
+    sink.messages.flatMap(({ to }) => to),
+    ['bob@far.example', 'eve@far.example'],
+  );
 });
