@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import { chmod, open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
@@ -88,15 +88,15 @@ function isGoodFor({ cert, key }: Certificate, host: string): boolean {
 }
 
 async function writePrivately(file: string, text: string): Promise<void> {
-  const fresh = `${file}.new`;
-  const handle = await open(fresh, 'w', 0o600);
+  // A name of its own: servers that share the directory may start at the same moment.
+  const fresh = `${file}.${randomBytes(6).toString('hex')}.new`;
+  const handle = await open(fresh, 'wx', 0o600);
   try {
     await handle.writeFile(text);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await chmod(fresh, 0o600);
   await rename(fresh, file);
 }
 

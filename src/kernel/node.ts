@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App } from './app.ts';
 import type { Config } from './config.ts';
@@ -11,9 +11,18 @@ export const nodeOf = async (app: App): Promise<string> => (app.config.storage ?
  *  start still finds its own. */
 export async function readNodeId({ data }: Pick<Config, 'data'>): Promise<string> {
   const file = join(data, 'node.id');
-  await writeFile(file, randomUUID(), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+  const known = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  if (known !== undefined) return known.trim();
+  // Whole before it has its name: another process that starts now must not read half of it.
+  const id = randomUUID();
+  const fresh = `${file}.${id}`;
+  await writeFile(fresh, id, { flag: 'wx', mode: 0o600 });
+  await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
+  await rm(fresh, { force: true });
   return (await readFile(file, 'utf8')).trim();
 }
 

@@ -48,6 +48,7 @@ export interface SinkManner {
   /** Ends a session after so many messages with 421. */
   mostMessages?: number;
   host?: string;
+  port?: number;
   /** Keeps only the count of messages: for measuring. */
   forget?: boolean;
 }
@@ -67,6 +68,8 @@ export interface SmtpSink {
   behave(manner: SinkManner): void;
   /** Until so many messages came. */
   received(count: number): Promise<SinkMessage[]>;
+  /** What it takes from now on it says only after this. */
+  holdAnswers(until: Promise<void>): void;
   close(): void;
 }
 
@@ -75,7 +78,7 @@ export async function smtpSink(t: TestContext | undefined, first: SinkManner = {
   let manner = first;
   const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
-  const sink: SmtpSink = {
+  const sink: SmtpSink & { held?: Promise<void> } = {
     port: 0,
     messages: [],
     count: 0,
@@ -88,6 +91,10 @@ export async function smtpSink(t: TestContext | undefined, first: SinkManner = {
     chunks: [],
     behave: (next) => {
       manner = next;
+    },
+    holdAnswers: (until) => {
+      sink.held = until;
+      void until.then(() => delete sink.held);
     },
     received: async (count) => {
       while (sink.count < count) await new Promise<void>((resolve) => waiting.add(resolve));
@@ -108,7 +115,7 @@ export async function smtpSink(t: TestContext | undefined, first: SinkManner = {
       waiting.clear();
     }).begin();
   });
-  server.listen(0, first.host ?? '127.0.0.1');
+  server.listen(first.port ?? 0, first.host ?? '127.0.0.1');
   await once(server, 'listening');
   sink.port = (server.address() as AddressInfo).port;
   t?.after(sink.close);
@@ -116,7 +123,7 @@ export async function smtpSink(t: TestContext | undefined, first: SinkManner = {
 }
 
 class SinkSession {
-  readonly sink: SmtpSink;
+  readonly sink: SmtpSink & { held?: Promise<void> };
   readonly manner: SinkManner;
   readonly number: number;
   readonly told: () => void;
@@ -293,7 +300,8 @@ class SinkSession {
   /** True if the answer was a good one. */
   answer(stage: SinkStage, line: string, good: string): boolean {
     const instead = this.manner.at?.(stage, line, this.number);
-    if (instead === undefined) this.say(good);
+    if (instead === undefined && stage === 'dot' && this.sink.held) void this.sink.held.then(() => this.say(good));
+    else if (instead === undefined) this.say(good);
     else this.misbehave(instead);
     return instead === undefined || (typeof instead === 'string' && /^[23]\d\d[ -]/.test(instead));
   }

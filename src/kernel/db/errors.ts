@@ -38,7 +38,7 @@ export function asAway(error: unknown): DatabaseAway | undefined {
       'ENOTFOUND',
       'EAI_AGAIN',
     ].includes(code) ||
-    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable/.test(
+    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|not queryable|not currently accepting connections/.test(
       message,
     );
   return lost ? new DatabaseAway(error) : undefined;

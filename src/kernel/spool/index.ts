@@ -66,6 +66,8 @@ export function makeSpool(options: SpoolOptions): Spool {
   let end = 0;
   let bornAt = 0;
   const full: Segment[] = [];
+  /** Files that are not objects yet: one that the storage did not take is handed to it again. */
+  const closed = new Map<string, string>();
 
   const begin = async (key: string): Promise<Segment> => {
     const object = await storage.fileOf(key);
@@ -114,9 +116,16 @@ export function makeSpool(options: SpoolOptions): Spool {
       await new Promise(setImmediate); // what was just finished is among the full ones now
       for (const { file, isObject, key, place } of full.splice(0)) {
         await file.close();
-        if (!isObject) await storeFile(storage, key, place, telling);
+        if (!isObject) closed.set(key, place);
       }
-      for (const { key, place } of await abandonedIn(folder, untouchedSince)) await storeFile(storage, key, place, telling);
+      for (const { key, place } of await abandonedIn(folder, untouchedSince)) closed.set(key, place);
+      const failures: unknown[] = [];
+      for (const [key, place] of closed)
+        await storeFile(storage, key, place, telling).then(
+          () => closed.delete(key),
+          (error) => failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
     },
     async close() {
       const last = await current?.catch(() => undefined);

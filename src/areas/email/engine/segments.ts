@@ -8,17 +8,21 @@ const everyMs = 10_000;
 const abandonedMs = 300_000;
 
 /** Closes segments that are full or old, and hands those that lie only on this machine to the storage that everybody reads. */
-export function keepStoring({ db, log }: App, spool: Spool) {
-  let running: Promise<void> | undefined;
+export async function storeSegments({ db }: App, spool: Spool): Promise<void> {
+  const at = Date.parse(await db.read(now));
   const telling = {
     seal: async (key: string) => void (await db.write((tx) => store.sealSegment(tx, key))),
     stored: (key: string) => db.write((tx) => store.markStored(tx, key)),
   };
+  await spool.store(telling, new Date(at - abandonedMs));
+}
+
+/** The same, again and again. */
+export function keepStoring(app: App, spool: Spool) {
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    running ??= db
-      .read(now)
-      .then((at) => spool.store(telling, new Date(Date.parse(at) - abandonedMs)))
-      .catch((error) => log.warn({ err: error }, 'mail could not be handed to the storage yet; trying again'))
+    running ??= storeSegments(app, spool)
+      .catch((error) => app.log.warn({ err: error }, 'mail could not be handed to the storage yet; trying again'))
       .finally(() => {
         running = undefined;
       });

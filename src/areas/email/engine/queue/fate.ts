@@ -5,6 +5,8 @@ import type { Born } from './index.ts';
 export interface Fated {
   item: Born;
   fate: Fate;
+  /** It is in the journal; called once the database has it. */
+  settled?: () => void;
 }
 
 /** So much of another server's words is kept. */

@@ -2,14 +2,16 @@ import type { App } from '../../../../kernel/app.ts';
 import { channelNamed, clockMoved } from '../../../../kernel/jobs/index.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import type { Fate } from '../../store/queue.ts';
 import type { Sender } from '../outgoing.ts';
 import { claimMore, makeClaims } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
 import { type Fated, fail, fateOf, putBack } from './fate.ts';
+import { makeHeir } from './heir.ts';
 import { type Holdings, makeHoldings } from './holdings.ts';
-import { openJournal, replayJournals } from './journal.ts';
+import { type Journal, openJournal } from './journal.ts';
 import { renewHeld } from './renew.ts';
-import { makeSettler, settleFates } from './settle.ts';
+import { makeSettler } from './settle.ts';
 
 /** A recipient that this process has under its lease. */
 export interface Born {
@@ -73,24 +75,25 @@ export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin'> = { reserve
 
 export async function startQueue(options: QueueOptions): Promise<Queue> {
   const { app, sender } = options;
-  await replayJournals(options.folder, (fates) => settleFates(app, fates));
-  const journal = await openJournal(options.folder);
+  const journal = openJournal(options.folder);
+  const inherit = makeHeir(options, journal);
+  await inherit.now();
   const held = makeHoldings(options.mostHeld ?? 2_000);
   const contents = makeContents(options);
   let lost = 0;
 
-  const settler = makeSettler(app, ({ item, fate }, isLost) => {
+  const settler = makeSettler(app, ({ item, fate, settled }, isLost) => {
     if (isLost) lost++;
     options.counted?.(isLost ? 'lost' : fate.state);
-    if (isFinal(fate.state)) journal.settled(1);
+    settled?.();
     held.remove(item);
     claims.nudge();
   });
   const settle = (fated: Fated) => {
     // In the turn in which the other side's answer was read.
-    if (isFinal(fated.fate.state)) journal.note(fated.fate);
+    const settled = isFinal(fated.fate.state) ? noteFate(app, journal, fated.fate) : undefined;
     contents.forget(fated.item);
-    settler.add(fated);
+    settler.add(settled ? { ...fated, settled } : fated);
   };
   const work = async (item: Born) => settle(turn.paused.has(item.org) ? putBack(item) : await attempt(options, contents, item));
   const begin = (born: readonly Born[]) => {
@@ -103,6 +106,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const turn = { afterOrg: '', paused: new Set<string>() };
   const claims = makeClaims(options, async () => {
     if (held.room === 0) return 'full';
+    await inherit.beforeClaim();
     const { found, mayBeMore } = await claimMore(options, held, turn);
     for (const { org } of found) held.take(org);
     begin(found);
@@ -111,6 +115,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const renewal = renewHeld(app, held.items);
   const unhear = [
     app.waker.hear(queueChannel, claims.nudge),
+    app.waker.hear(clockMoved, inherit.clockMoved),
     app.waker.hear(clockMoved, claims.nudge),
     app.waker.hear(clockMoved, renewal.now),
   ];
@@ -130,7 +135,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
       await sender.stop(stopGraceMs);
       await settler.stop();
       renewal.stop();
-      await journal.close();
+      journal.close();
     },
   };
 }
@@ -147,6 +152,16 @@ async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Conte
       { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' } },
       false,
     );
+  }
+}
+
+/** On a full disk it goes on without: then a process that is killed before the database has it sends it twice. */
+function noteFate(app: App, journal: Journal, fate: Fate): (() => void) | undefined {
+  try {
+    return journal.note(fate);
+  } catch (error) {
+    app.log.error({ err: error, message: fate.message_id }, 'what became of a message could not be noted on the disk');
+    return undefined;
   }
 }
 

@@ -1,46 +1,75 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
+import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Fate } from '../../store/queue.ts';
 
 /**
  * What other servers said, noted in the turn in which we read it, before the database hears of it. A process that is killed loses nothing
  * that the system has: so only a message whose final answer was never read is sent twice. It is not synced: a power cut may repeat a batch.
+ *
+ * It is written in parts, and a part is there only while something in it is not settled: it does not grow, however long there is no pause.
  */
 export interface Journal {
-  note(fate: Fate): void;
-  /** The database has these. */
-  settled(count: number): void;
-  close(): Promise<void>;
+  /** Throws when there is no room on the disk. The answer is called once the database has it. */
+  note(fate: Fate): () => void;
+  /** Whether a file of the folder is this one's. */
+  isOurs(name: string): boolean;
+  close(): void;
 }
 
 const prefix = 'outcomes-';
-/** A journal of which everything is settled begins anew at this size. */
-const emptyAtBytes = 256 * 1024;
+/** What comes after so many bytes is another part. */
+const partBytes = 1024 * 1024;
 
-export async function openJournal(folder: string): Promise<Journal> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const place = join(folder, `${prefix}${process.pid}-${randomUUID()}`);
-  const file = openSync(place, 'ax', 0o600);
-  let open = 0;
-  let bytes = 0;
+interface Part {
+  place: string;
+  file: number;
+  bytes: number;
+  open: number;
+  /** A line of it was cut off by a full disk. */
+  isTorn: boolean;
+}
+
+export function openJournal(folder: string): Journal {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const run = `${prefix}${process.pid}-${randomUUID()}`;
+  const parts = new Set<Part>();
+  let current: Part | undefined;
+  let made = 0;
+
+  const begin = (): Part => {
+    const place = join(folder, `${run}-${++made}`);
+    const part = { place, file: openSync(place, 'ax', 0o600), bytes: 0, open: 0, isTorn: false };
+    parts.add(part);
+    return part;
+  };
+  const settled = (part: Part) => () => {
+    part.open--;
+    if (part.open > 0 || !parts.delete(part)) return;
+    if (current === part) current = undefined;
+    closeSync(part.file);
+    rmSync(part.place, { force: true });
+  };
   return {
     note(fate) {
-      open++;
-      bytes += writeSync(file, `${JSON.stringify(fate)}\n`);
+      if (!current || current.bytes >= partBytes) current = begin();
+      const part = current;
+      const line = `${part.isTorn ? '\n' : ''}${JSON.stringify(fate)}\n`;
+      part.isTorn = true;
+      part.bytes += writeSync(part.file, line);
+      part.isTorn = false;
+      part.open++;
+      return settled(part);
     },
-    settled(count) {
-      open -= count;
-      if (open > 0 || bytes < emptyAtBytes) return;
-      ftruncateSync(file, 0);
-      bytes = 0;
-    },
-    async close() {
-      closeSync(file);
-      if (open === 0) await rm(place, { force: true });
+    isOurs: (name) => name.startsWith(run),
+    /** What is not settled stays, for whoever comes next. */
+    close() {
+      for (const { file } of parts) closeSync(file);
+      parts.clear();
     },
   };
 }
@@ -60,23 +89,38 @@ const FateShape = Compile(
   }),
 );
 
+/** Whoever has written nothing for so long, and is gone, will not come back. */
+const untouchedMs = 120_000;
+
 /**
  * Settles what processes that were killed had noted. A fate counts only under the lease it was noted with, so a journal may be read any
- * number of times, also while its process still runs; it is removed when that one is gone.
+ * number of times, also while its process still runs. One that looks dead may live in another container, so its file is removed only
+ * when it has not been touched for a while.
  */
-export async function replayJournals(folder: string, settle: (fates: Fate[]) => Promise<unknown>): Promise<number> {
+export async function replayJournals(
+  folder: string,
+  settle: (fates: Fate[]) => Promise<unknown>,
+  isOurs: (name: string) => boolean = () => false,
+): Promise<number> {
   let replayed = 0;
   for (const name of await readdir(folder).catch(() => [] as string[])) {
-    if (!name.startsWith(prefix)) continue;
+    if (!name.startsWith(prefix) || isOurs(name)) continue;
     const place = join(folder, name);
-    const fates = (await readFile(place, 'utf8')).split('\n').flatMap(readFate);
+    const found = await Promise.all([readFile(place, 'utf8'), stat(place)]).catch(unlessGone);
+    if (!found) continue;
+    const fates = found[0].split('\n').flatMap(readFate);
     for (let from = 0; from < fates.length; from += 500) await settle(fates.slice(from, from + 500));
     replayed += fates.length;
     const pid = Number(name.slice(prefix.length).split('-')[0]);
-    if (!isAlive(pid)) await rm(place, { force: true });
+    if (!isAlive(pid) && wallClock().getTime() - found[1].mtimeMs > untouchedMs) await rm(place, { force: true });
   }
   return replayed;
 }
+
+/** Its process has settled everything in it meanwhile. */
+const unlessGone = (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'ENOENT') throw error;
+};
 
 /** A process with our own number is one of before: numbers begin anew in every container. */
 const isAlive = (pid: number): boolean => {

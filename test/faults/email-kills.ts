@@ -1,0 +1,13 @@
+/** Email under kill -9 at random moments, for QUARTERDECK_FAULT_ROUNDS rounds (default 20). */
+import { test } from 'node:test';
+import { randomKills } from '../../src/areas/email/test/kill-campaign.ts';
+
+const rounds = Number(process.env.QUARTERDECK_FAULT_ROUNDS ?? 20);
+
+test('one server with its own database, killed at random moments, loses no mail', { timeout: 3_600_000 }, async (t) => {
+  await randomKills(t, { servers: 1, rounds, roundMs: 1_500 });
+});
+
+test('two servers on one database, killed at random moments, lose no mail', { timeout: 3_600_000 }, async (t) => {
+  await randomKills(t, { servers: 2, rounds, roundMs: 1_500 });
+});
