@@ -188,11 +188,12 @@ class SinkSession {
     this.mode = 'commands';
     const mail = this.mail ?? { from: '', to: [] };
     this.mail = undefined;
-    if (this.misbehaves('dot', mail.to.join(','))) return true;
-    if (mail.to.length === 0) {
-      this.say('554 5.5.1 no valid recipients');
-      return true;
-    }
+    const isTaken = this.answer(
+      'dot',
+      mail.to.join(','),
+      mail.to.length > 0 ? `250 2.0.0 taken as ${this.sink.count + 1}` : '554 5.5.1 no valid recipients',
+    );
+    if (!isTaken || mail.to.length === 0) return true;
     this.sink.count += 1;
     this.delivered += 1;
     if (!this.manner.forget) {
@@ -200,7 +201,6 @@ class SinkSession {
       const user = this.user === undefined ? {} : { user: this.user };
       this.sink.messages.push({ ...mail, data, tls: this.isSecure, session: this.number, ...user });
     }
-    this.say(`250 2.0.0 taken as ${this.sink.count}`);
     this.told();
     if (this.delivered === this.manner.mostMessages) {
       this.say('421 4.7.0 enough for one session');
@@ -290,24 +290,17 @@ class SinkSession {
     if (!this.socket.destroyed) this.socket.write(`${text}\r\n`);
   }
 
-  /** True if the answer was the good one. */
+  /** True if the answer was a good one. */
   answer(stage: SinkStage, line: string, good: string): boolean {
-    if (this.misbehaves(stage, line)) return false;
-    this.say(good);
-    return true;
-  }
-
-  misbehaves(stage: SinkStage, line: string): boolean {
     const instead = this.manner.at?.(stage, line, this.number);
-    if (instead === undefined) return false;
-    this.misbehave(instead);
-    // A text that is a good answer goes on as one.
-    return !(typeof instead === 'string' && /^[23]\d\d[ -]/.test(instead));
+    if (instead === undefined) this.say(good);
+    else this.misbehave(instead);
+    return instead === undefined || (typeof instead === 'string' && /^[23]\d\d[ -]/.test(instead));
   }
 
   misbehave(instead: Misbehaviour) {
     if (typeof instead === 'object' && 'raw' in instead) return void this.socket.write(instead.raw);
-    if (typeof instead === 'object') return this.repeat(instead.everyMs, [...`${instead.drip}\r\n`]);
+    if (typeof instead === 'object') return this.drip(instead.everyMs, [...`${instead.drip}\r\n`]);
     if (instead === 'stall') this.mode = 'deaf';
     else if (instead === 'reset') this.socket.resetAndDestroy();
     else if (instead === 'close') this.socket.end();
@@ -316,7 +309,8 @@ class SinkSession {
     else this.say(instead);
   }
 
-  repeat(everyMs: number, bytes: string[]) {
+  drip(everyMs: number, bytes: string[]) {
+    this.mode = 'deaf';
     const timer = setInterval(() => {
       const next = bytes.shift();
       if (next === undefined || this.socket.destroyed) clearInterval(timer);

@@ -7,10 +7,18 @@ export interface MxHost {
   preference: number;
 }
 
+export interface ToHosts {
+  kind: 'hosts';
+  hosts: MxHost[];
+  /** DNSSEC vouches for these hosts, so that DANE may be believed. */
+  authentic: boolean;
+  /** Names of hosts, the only ones to which the domain lets its mail go, and under TLS (MTA-STS). */
+  enforced?: string[];
+}
+
 /** Where a domain's mail goes. */
 export type Route =
-  /** `authentic`: DNSSEC vouches for these hosts, so that DANE may be believed. */
-  | { kind: 'hosts'; hosts: MxHost[]; authentic: boolean }
+  | ToHosts
   /** The domain takes no mail, and will not soon. */
   | { kind: 'none'; sentence: string }
   /** The DNS did not say. */
@@ -38,7 +46,15 @@ const unknownSeconds = 30;
 
 const clean = (name: string) => name.toLowerCase().replace(/\.$/, '');
 
-export function makeRoutes({ dns, now, remembered = 20_000 }: { dns: Dns; now: () => number; remembered?: number }): Routes {
+export interface RouteNeeds {
+  dns: Dns;
+  now: () => number;
+  /** What the domain enforces, if it does (MTA-STS). */
+  policyOf?: (domain: string) => Promise<{ mx: string[] } | undefined>;
+  remembered?: number;
+}
+
+export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNeeds): Routes {
   const routes = new LRUCache<string, Known>(atMost(remembered));
   const asked = new Map<string, Promise<Route>>();
   const known = (domain: string) => {
@@ -47,7 +63,8 @@ export function makeRoutes({ dns, now, remembered = 20_000 }: { dns: Dns; now: (
   };
   const ask = async (domain: string) => {
     try {
-      const { route, seconds } = await lookUp(dns, domain);
+      const [{ route, seconds }, policy] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
+      if (route.kind === 'hosts' && policy !== undefined) route.enforced = policy.mx;
       routes.set(domain, { route, until: now() + 1000 * seconds });
       return route;
     } finally {
@@ -118,5 +135,9 @@ export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[
     .map(({ host }) => host);
 }
 
-/** One name for all domains whose mail the same servers take. */
-export const siteKey = (hosts: readonly MxHost[]): string => [...new Set(hosts.map(({ name }) => name))].sort().join(' ');
+/** One name for all domains whose mail the same servers take, under the same conditions. */
+export function siteKey({ hosts, authentic, enforced }: ToHosts): string {
+  const names = [...new Set(hosts.map(({ name }) => name))].sort();
+  const conditions = enforced === undefined ? [] : ['enforced:', ...enforced];
+  return [...names, ...conditions, ...(authentic ? ['authentic'] : [])].join(' ');
+}

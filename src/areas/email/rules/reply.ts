@@ -74,9 +74,12 @@ const contents = (of: ReplyClass) => final('content', of, 'block');
 export function judgeReply(said: Said): Judgement {
   const { code, text, stage } = said;
   if (code < 500) return judgeLater(said);
+  // "Bad sequence of commands": the session went wrong, whatever the message is.
+  if (code === 503) return later('ProtocolErrors');
   // RFC 5321 4.5.3.1.10: "too many recipients" in an old spelling. It has never meant that there is no such mailbox.
   if (code === 552 && stage === 'rcpt') return later('QuotaIssues');
   if (said.bySmartHost && (stage === 'auth' || isLogin(said) || relaying.test(text))) return later('BadConfiguration');
+  if (code === 556) return recipients('BadDomain');
   const strong = judgeWords(said);
   if (strong !== undefined) return strong;
   return judgeEnhanced(said) ?? judgePlain(said);
@@ -106,7 +109,8 @@ const byEnhanced: Record<string, Judgement> = {
   '1.7': ours('InvalidSender'),
   '1.8': ours('InvalidSender'),
   '1.9': ours('RelayDenied'),
-  '1.10': recipients('BadDomain'),
+  // RFC 7505 means a null MX, and says it with 556; Exchange means a mailbox that is not there.
+  '1.10': recipients('InvalidRecipient'),
   '2.1': recipients('InactiveMailbox'),
   '2.2': final('transient', 'QuotaIssues', 'soft'),
   '2.3': contents('MessageTooLarge'),
@@ -137,7 +141,7 @@ function judgePolicy(text: string, stage: string): Judgement {
 
 /** No enhanced code, or one that says nothing: the words, then the step. */
 function judgePlain({ code, text, stage }: Said): Judgement {
-  if (code === 556 || code === 521) return recipients('BadDomain');
+  if (code === 521) return recipients('BadDomain');
   if (isLogin({ code, text, stage }) || unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (spam.test(text)) return stage === 'dot' ? contents('SpamContent') : ours('SpamBlock');
   if (full.test(text)) return final('transient', 'QuotaIssues', 'soft');

@@ -122,7 +122,7 @@ export class Conversation {
   /** For a handshake: nobody reads until `continueOn`. What came too early was not said under TLS, and must not be taken for it. */
   pauseForTls() {
     if (this.#reader.isAmid) this.fail('protocol', `${this.host} talks on in the clear after it agreed to TLS`);
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure !== undefined) throw new SmtpFailure('starttls', 'tls', this.#failure.message);
     this.#socket.removeAllListeners('data').removeAllListeners('close');
   }
 
@@ -168,9 +168,12 @@ export class Conversation {
     clearTimeout(this.#timer);
     const socket = this.#socket;
     const cut = setTimeout(() => socket.destroy(), 5_000);
-    socket.once('close', () => clearTimeout(cut));
+    // It counts until it is closed: a server that allows us ten must not see eleven.
+    socket.once('close', () => {
+      clearTimeout(cut);
+      this.onEnd?.();
+    });
     socket.end();
-    this.onEnd?.();
   }
 
   /** Ends it. Whoever waits gets the refusal that came before the end, if there was one. */

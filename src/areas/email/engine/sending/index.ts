@@ -1,13 +1,16 @@
 import type { SecureContext } from 'node:tls';
 import type { Dns } from '../../../../kernel/dns/index.ts';
-import type { Guard } from '../../../../kernel/guard/index.ts';
+import type { Guard, TlsOptions } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
-import { makeRoutes, type Route, siteKey } from '../../clients/mx.ts';
+import { makeMtaSts } from '../../clients/mta-sts.ts';
+import { makeRoutes, type Route, type Routes, siteKey, type ToHosts } from '../../clients/mx.ts';
 import { type Timeouts, usualTimeouts } from '../../clients/smtp/conversation.ts';
+import type { Session } from '../../clients/smtp/session.ts';
 import { limitsOf, type SiteLimits } from '../../rules/site.ts';
 import type { Outcome, Outgoing, Sender } from '../outgoing.ts';
 import { type Clock, realClock } from './clock.ts';
 import { makeOpener, type Reach, rememberBrokenTls } from './open-site.ts';
+import { planTls } from './plan-tls.ts';
 import { Site } from './site.ts';
 import { Slots } from './slots.ts';
 import { openSmartHost, readSmartHost } from './smart-host.ts';
@@ -33,6 +36,8 @@ export interface SenderOptions {
   timeouts?: Partial<Timeouts>;
   limits?: Partial<SiteLimits>;
   context?: SecureContext;
+  /** Where MTA-STS policies are served, in tests. */
+  policies?: { port: number; tls: TlsOptions };
   clock?: Clock;
   random?: () => number;
 }
@@ -43,111 +48,142 @@ const mostLookups = 500;
 
 type Settle = (outcome: Outcome) => void;
 
-export function makeSender(options: SenderOptions): Sender & { sites(): SiteState[] } {
-  const { dns, log, clock = realClock, random = Math.random, heldPerSite = 2_000, heldPerOrg = 500 } = options;
-  const timeouts = { ...usualTimeouts, ...options.timeouts };
-  const slots = new Slots(options.connections ?? 200, clock);
-  const routes = makeRoutes({ dns, now: clock.now });
-  const sites = new Map<string, Site>();
-  const ending = new AbortController();
-  let isStopped = false;
-  let underWay = 0;
-  let idle: (() => void) | undefined;
+export const makeSender = (options: SenderOptions) => new SiteSender(options);
 
-  const context = options.context === undefined ? {} : { context: options.context };
-  const reach: Reach = { ...options, ...context, timeouts, clock, random, brokenTls: rememberBrokenTls() };
-  const smartHost = options.smartHost ? readSmartHost(options.smartHost) : undefined;
+class SiteSender implements Sender {
+  readonly #options: SenderOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #slots: Slots;
+  readonly #routes: Routes;
+  readonly #reach: Reach;
+  readonly #sites = new Map<string, Site>();
+  /** The site of each route that is remembered, by its name: naming it anew for each message costs more than finding it. */
+  readonly #keys = new WeakMap<ToHosts, string>();
+  readonly #smartSite: Site | undefined;
+  readonly #ending = new AbortController();
+  #isStopped = false;
+  #underWay = 0;
+  #onIdle: (() => void) | undefined;
 
-  const makeSite = (key: string, limits: SiteLimits, open: ConstructorParameters<typeof Site>[0]['open']) => {
-    if (sites.size >= mostSites) for (const [old, site] of sites) if (site.isForgettable) sites.delete(old);
-    const site = new Site({
-      ...{ key, open, slots, clock, random, log, signal: ending.signal },
-      limits: { ...limits, ...options.limits },
-      isSmartHost: smartHost !== undefined,
-      idleMs: options.idleMs ?? 30_000,
+  constructor(options: SenderOptions) {
+    const { dns, guard, log, context, clock = realClock, random = Math.random } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#slots = new Slots(options.connections ?? 200, clock);
+    const policyOf = makeMtaSts({ dns, guard, log, now: clock.now, ...options.policies });
+    this.#routes = makeRoutes({ dns, now: clock.now, policyOf });
+    this.#reach = {
+      ...{ guard, port: options.port, hostname: options.hostname, timeouts: { ...usualTimeouts, ...options.timeouts }, clock, random },
+      ...(context === undefined ? {} : { context }),
+      brokenTls: rememberBrokenTls(),
+    };
+    const smartHost = options.smartHost ? readSmartHost(options.smartHost) : undefined;
+    const open = smartHost && openSmartHost(this.#reach, smartHost, options.operatorGuard ?? guard);
+    this.#smartSite = smartHost && this.#addSite(smartHost.name, limitsOf([]), open!, true);
+  }
+
+  send(item: Outgoing): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#underWay += 1;
+      this.#route(item, (outcome) => {
+        this.#underWay -= 1;
+        if (this.#underWay === 0) this.#onIdle?.();
+        resolve(outcome);
+      });
     });
-    sites.set(key, site);
-    return site;
-  };
-  const smartSite =
-    smartHost && makeSite(smartHost.name, limitsOf([]), openSmartHost(reach, smartHost, options.operatorGuard ?? options.guard));
+  }
 
-  const siteOf = (route: Route & { kind: 'hosts' }): Site => {
-    const key = siteKey(route.hosts);
-    const known = sites.get(key);
-    if (known !== undefined) return known;
-    const limits = limitsOf(route.hosts.map(({ name }) => name));
-    const plan = { when: limits.requiresTls ? ('required' as const) : ('offered' as const), verify: false };
-    return makeSite(
-      key,
-      limits,
-      makeOpener(reach, route.hosts, async () => plan),
-    );
-  };
+  restOf(domain: string, org: string): number {
+    const route = this.#smartSite === undefined ? this.#routes.known(domain) : undefined;
+    if (route?.kind === 'unknown') return 15;
+    const site = this.#smartSite ?? (route?.kind === 'hosts' ? this.#sites.get(this.#keyOf(route)) : undefined);
+    if (site === undefined) return 0;
+    return Math.max(site.rest, this.#hasRoom(site, org) ? 0 : 1);
+  }
 
-  const give = (site: Site, item: Outgoing, settle: Settle) => {
-    if (site.held < heldPerSite && site.heldOf(item.org) < heldPerOrg) return site.take(item, settle);
-    settle(waits(1, 'enough mail for this site waits here already'));
-  };
-  const follow = (route: Route, item: Outgoing, settle: Settle) => {
-    if (route.kind === 'hosts') return give(siteOf(route), item, settle);
-    const told = { stage: 'connect', response: route.sentence };
-    if (route.kind === 'none') return settle({ kind: 'bounced', bounceType: 'hard', class: 'BadDomain', told });
-    settle({ kind: 'waits', afterSeconds: 60 + Math.round(60 * random()), told });
-  };
-  const route = (item: Outgoing, settle: Settle) => {
-    if (isStopped) return settle(waits(0, 'this server stops'));
-    if (smartSite !== undefined) return give(smartSite, item, settle);
-    const known = routes.known(item.domain);
-    if (known !== undefined) return follow(known, item, settle);
-    if (routes.asking >= mostLookups) return settle(waits(5, 'too many domains are being looked up at once'));
-    routes.find(item.domain).then(
-      (found) => follow(found, item, settle),
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
+    for (const site of this.#sites.values()) site.stop();
+    if (this.#underWay > 0) {
+      const done = new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+      const cancel = this.#clock.after(graceMs, () => {
+        for (const site of this.#sites.values()) site.abandon();
+      });
+      // Whoever is still being looked up is answered by `#follow`, which finds every site stopped.
+      await done;
+      cancel();
+    }
+    this.#ending.abort(new Error('this server stops'));
+  }
+
+  sites(): SiteState[] {
+    return Array.from(this.#sites, ([key, { connections, pace, held, rest }]) => ({ key, connections, pace, held, rest }));
+  }
+
+  #route(item: Outgoing, settle: Settle) {
+    if (this.#isStopped) return settle(waits(0, 'this server stops'));
+    if (this.#smartSite !== undefined) return this.#give(this.#smartSite, item, settle);
+    const known = this.#routes.known(item.domain);
+    if (known !== undefined) return this.#follow(known, item, settle);
+    if (this.#routes.asking >= mostLookups) return settle(waits(5, 'too many domains are being looked up at once'));
+    this.#routes.find(item.domain).then(
+      (found) => this.#follow(found, item, settle),
       (error) => {
-        log.error({ err: error, domain: item.domain }, 'a domain could not be looked up');
+        this.#options.log.error({ err: error, domain: item.domain }, 'a domain could not be looked up');
         settle(waits(60, `the mail servers of ${item.domain} could not be looked up`));
       },
     );
-  };
+  }
 
-  const restOf = (domain: string, org: string): number => {
-    const known = smartSite === undefined ? routes.known(domain) : undefined;
-    if (smartSite === undefined && known?.kind !== 'hosts') return known?.kind === 'unknown' ? 15 : 0;
-    const site = smartSite ?? sites.get(siteKey((known as Route & { kind: 'hosts' }).hosts));
-    if (site === undefined) return 0;
-    return Math.max(site.rest, site.held >= heldPerSite || site.heldOf(org) >= heldPerOrg ? 1 : 0);
-  };
+  #follow(route: Route, item: Outgoing, settle: Settle) {
+    if (this.#isStopped) return settle(waits(0, 'this server stops'));
+    if (route.kind === 'hosts') return this.#give(this.#siteOf(route), item, settle);
+    const told = { stage: 'connect', response: route.sentence };
+    if (route.kind === 'none') return settle({ kind: 'bounced', bounceType: 'hard', class: 'BadDomain', told });
+    settle({ kind: 'waits', afterSeconds: 60 + Math.round(60 * this.#random()), told });
+  }
 
-  return {
-    send: (item) =>
-      new Promise((resolve) => {
-        underWay += 1;
-        route(item, (outcome) => {
-          underWay -= 1;
-          if (underWay === 0) idle?.();
-          resolve(outcome);
-        });
-      }),
-    restOf,
-    stop: async (graceMs) => {
-      isStopped = true;
-      for (const site of sites.values()) site.stop();
-      if (underWay > 0) {
-        const done = new Promise<void>((resolve) => {
-          idle = resolve;
-        });
-        const cancel = clock.after(graceMs, () => {
-          for (const site of sites.values()) site.abandon();
-        });
-        // Whoever is still being looked up is answered by `follow`, which finds every site stopped.
-        await done;
-        cancel();
-      }
-      ending.abort(new Error('this server stops'));
-    },
-    sites: () =>
-      Array.from(sites, ([key, site]) => ({ key, connections: site.connections, pace: site.pace, held: site.held, rest: site.rest })),
-  };
+  #give(site: Site, item: Outgoing, settle: Settle) {
+    if (this.#hasRoom(site, item.org)) return site.take(item, settle);
+    settle(waits(1, 'enough mail for this site waits here already'));
+  }
+
+  #hasRoom(site: Site, org: string): boolean {
+    const { heldPerSite = 2_000, heldPerOrg = 500 } = this.#options;
+    return site.held < heldPerSite && site.heldOf(org) < heldPerOrg;
+  }
+
+  #keyOf(route: ToHosts): string {
+    const key = this.#keys.get(route) ?? siteKey(route);
+    this.#keys.set(route, key);
+    return key;
+  }
+
+  #siteOf(route: ToHosts): Site {
+    const key = this.#keyOf(route);
+    const known = this.#sites.get(key);
+    if (known !== undefined) return known;
+    const limits = limitsOf(route.hosts.map(({ name }) => name));
+    const { dns, port } = this.#options;
+    return this.#addSite(key, limits, makeOpener(this.#reach, route.hosts, planTls(route, limits, dns, port)), false);
+  }
+
+  #addSite(key: string, limits: SiteLimits, open: (signal: AbortSignal) => Promise<Session>, isSmartHost: boolean): Site {
+    if (this.#sites.size >= mostSites) for (const [old, site] of this.#sites) if (site.isForgettable) this.#sites.delete(old);
+    const site = new Site({
+      ...{ key, open, isSmartHost, slots: this.#slots, clock: this.#clock, random: this.#random },
+      log: this.#options.log,
+      signal: this.#ending.signal,
+      limits: { ...limits, ...this.#options.limits },
+      idleMs: this.#options.idleMs ?? 30_000,
+    });
+    this.#sites.set(key, site);
+    return site;
+  }
 }
 
 const waits = (afterSeconds: number, response: string): Outcome => ({ kind: 'waits', afterSeconds, told: { stage: 'connect', response } });

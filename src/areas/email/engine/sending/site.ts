@@ -39,6 +39,7 @@ interface Line {
   session: Session;
   slot: Slot;
   cancelIdle: (() => void) | undefined;
+  isRetiring: boolean;
 }
 
 /** Sessions that break in the middle of a message say something about it; so many in a row say something about the site. */
@@ -51,6 +52,7 @@ export class Site implements SlotUser {
   readonly #lines = new Set<Line>();
   readonly #idle: Line[] = [];
   #opening = 0;
+  #retiring = 0;
   #pace: Pace;
   #isProven = false;
   #failures = 0;
@@ -74,6 +76,10 @@ export class Site implements SlotUser {
 
   get connections(): number {
     return this.#lines.size + this.#opening;
+  }
+
+  get active(): number {
+    return this.connections - this.#retiring;
   }
 
   get held(): number {
@@ -119,7 +125,7 @@ export class Site implements SlotUser {
 
   closeIdle(slot: Slot) {
     const line = this.#idle.find((idle) => idle.slot === slot);
-    line?.session.quit();
+    if (line !== undefined) this.#retire(line);
   }
 
   /** What waits is told so; sessions end once their message is through. */
@@ -127,7 +133,7 @@ export class Site implements SlotUser {
     this.#isStopped = true;
     this.#cancelRefill?.();
     for (const { settle } of this.#turns.drain()) settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
-    for (const line of [...this.#idle]) line.session.quit();
+    for (const line of [...this.#idle]) this.#retire(line);
   }
 
   /** What is under way is given up: this server waits no longer. */
@@ -163,7 +169,7 @@ export class Site implements SlotUser {
     }
     this.#opening -= 1;
     this.#restUntil = 0;
-    const line: Line = { session, slot, cancelIdle: undefined };
+    const line: Line = { session, slot, cancelIdle: undefined, isRetiring: false };
     this.#lines.add(line);
     session.onEnd = () => this.#ended(line);
     if (session.isOver) this.#ended(line);
@@ -209,20 +215,33 @@ export class Site implements SlotUser {
   /** The session is free: the next message, or a rest. */
   #next(line: Line) {
     const { limits, slots, clock, idleMs } = this.#needs;
-    const isUsedUp = line.session.sent >= limits.messagesPerConnection || this.connections > this.pace || this.#isStopped;
-    if (isUsedUp || slots.wantsBack(this)) return line.session.quit();
+    const isUsedUp = line.session.sent >= limits.messagesPerConnection || this.active > this.pace || this.#isStopped;
+    if (isUsedUp || slots.wantsBack(this)) return this.#retire(line);
     const held = this.#turns.next();
     if (held !== undefined) return void this.#run(line, held);
     slots.rest(line.slot);
     this.#idle.push(line);
-    line.cancelIdle = clock.after(idleMs, () => line.session.quit());
+    line.cancelIdle = clock.after(idleMs, () => this.#retire(line));
+  }
+
+  /** Gets no more work, and is gone once the other side has closed it too. */
+  #retire(line: Line) {
+    this.#putAway(line);
+    if (!line.isRetiring) this.#retiring += 1;
+    line.isRetiring = true;
+    line.session.quit();
+  }
+
+  #putAway(line: Line) {
+    const at = this.#idle.indexOf(line);
+    if (at >= 0) this.#idle.splice(at, 1);
+    line.cancelIdle?.();
   }
 
   #ended(line: Line) {
     if (!this.#lines.delete(line)) return;
-    const at = this.#idle.indexOf(line);
-    if (at >= 0) this.#idle.splice(at, 1);
-    line.cancelIdle?.();
+    this.#putAway(line);
+    if (line.isRetiring) this.#retiring -= 1;
     // In a turn of its own: nothing of ours runs inside the callback of a socket that closes.
     queueMicrotask(() => {
       this.#needs.slots.give(line.slot);
@@ -260,6 +279,7 @@ export class Site implements SlotUser {
     this.#isProven = true;
     slots.passTrial(slot);
     this.#notePace(decision);
+    if (reply.code === 503) session.abandon('it lost count of our commands');
     held.settle(outcome);
   }
 

@@ -13,9 +13,10 @@ export interface Slot {
 export interface SlotUser {
   /** There may be room for a connection now. */
   serve(): void;
-  /** Closes a connection that has nothing to do; its slot comes back at once. */
+  /** Closes a connection that has nothing to do; its slot comes back once it is closed. */
   closeIdle(slot: Slot): void;
-  readonly connections: number;
+  /** Its connections that are not about to be closed. */
+  readonly active: number;
 }
 
 const stalledAfterMs = 10_000;
@@ -31,7 +32,10 @@ export class Slots {
   readonly #slots = new Set<Slot>();
   /** Without work, the one that has had none for longest first. */
   readonly #idle = new Set<Slot>();
+  /** Who found no room, in the order in which they asked: those that answer, and those on trial. */
   readonly #waiting = new Set<SlotUser>();
+  readonly #waitingForTrial = new Set<SlotUser>();
+  #isTrialNext = false;
   #stalled = 0;
   #onTrial = 0;
   #cancelSweep: (() => void) | undefined;
@@ -52,9 +56,8 @@ export class Slots {
   /** A slot, or nothing now: then `serve` of the site is called once one is free. */
   take(site: SlotUser, isOnTrial: boolean): Slot | undefined {
     if (this.used >= this.#most) this.#freeIdle();
-    const hasRoom = this.used < this.#most && (!isOnTrial || this.#onTrial < Math.max(1, this.#most / 2));
-    if (!hasRoom) {
-      this.#waiting.add(site);
+    if (this.used >= this.#most || (isOnTrial && !this.#mayTry)) {
+      (isOnTrial ? this.#waitingForTrial : this.#waiting).add(site);
       return undefined;
     }
     const slot: Slot = { site, isOnTrial, since: this.#clock.now(), isStalled: false };
@@ -91,13 +94,17 @@ export class Slots {
 
   /** Others wait, and this site has more than its part: it gives one up. */
   wantsBack(site: SlotUser): boolean {
-    if (this.#waiting.size === 0) return false;
-    const sites = new Set(Array.from(this.#slots, (slot) => slot.site)).size + this.#waiting.size;
-    return site.connections > Math.max(1, Math.floor(this.#most / sites));
+    const waiting = this.#waiting.size + (this.#mayTry ? this.#waitingForTrial.size : 0);
+    if (waiting === 0) return false;
+    const sites = new Set(Array.from(this.#slots, (slot) => slot.site)).size + waiting;
+    return site.active > Math.max(1, Math.floor(this.#most / sites));
   }
 
   #freeIdle() {
-    for (const slot of this.#idle) return slot.site.closeIdle(slot);
+    for (const slot of this.#idle) {
+      this.#idle.delete(slot);
+      return slot.site.closeIdle(slot);
+    }
   }
 
   #recover(slot: Slot) {
@@ -107,11 +114,25 @@ export class Slots {
     if (slot.isOnTrial) this.#onTrial += 1;
   }
 
+  /** Sites on trial have no more than half. */
+  get #mayTry(): boolean {
+    return this.#onTrial < Math.max(1, this.#most / 2);
+  }
+
+  /** In turns between those that answer and those on trial. Who needs it no longer lets it pass. */
   #callNext() {
-    const [site] = this.#waiting;
-    if (site === undefined) return;
-    this.#waiting.delete(site);
-    site.serve();
+    while (this.used < this.#most) {
+      const before = this.used;
+      const [trial] = this.#mayTry ? this.#waitingForTrial : [];
+      const [proven] = this.#waiting;
+      const site = this.#isTrialNext ? (trial ?? proven) : (proven ?? trial);
+      if (site === undefined) return;
+      this.#isTrialNext = site !== trial;
+      this.#waiting.delete(site);
+      this.#waitingForTrial.delete(site);
+      site.serve();
+      if (this.used > before) return;
+    }
   }
 
   #sweep() {

@@ -24,7 +24,7 @@ test('further messages go over the same connection, the envelope in one piece, w
   const { sender, dns } = mailWorld(t, sink.port, { 'example.org': { MX: mx('mx.example.org') } });
   for (let at = 0; at < 3; at++) assert.equal((await sender.send(outgoing(`user${at}@example.org`))).kind, 'delivered');
   assert.equal(sink.sessions, 1);
-  assert.deepEqual(dns.asked, ['MX example.org']);
+  assert.deepEqual(dns.asked, ['MX example.org', 'TXT _mta-sts.example.org']);
   assert.deepEqual(
     sink.chunks
       .filter((chunk) => chunk.startsWith('MAIL'))

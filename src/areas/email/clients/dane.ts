@@ -1,0 +1,81 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import type { Dns } from '../../../kernel/dns/index.ts';
+
+// DANE for mail servers (RFC 7672): the DNS, signed, says which certificate a host shows. Believed only where the resolver vouches for it.
+
+export interface Tlsa {
+  usage: number;
+  selector: number;
+  matchingType: number;
+  certificate: Buffer;
+}
+
+/** What the DNS says of a host's certificate. `unknown`: it did not answer, and an attacker may be why, so the host is not used. */
+export type TlsaFinding = { kind: 'none' } | { kind: 'records'; records: Tlsa[] } | { kind: 'unknown'; sentence: string };
+
+export async function findTlsa(dns: Dns, host: string, port: number): Promise<TlsaFinding> {
+  const answer = await dns.lookup(`_${port}._tcp.${host}`, 'TLSA');
+  if (answer.outcome === 'servfail' || answer.outcome === 'timeout') {
+    return { kind: 'unknown', sentence: `what certificate ${host} must show could not be looked up (TLSA)` };
+  }
+  if (!answer.authentic || answer.records.length === 0) return { kind: 'none' };
+  return { kind: 'records', records: answer.records.slice(0, mostRecords).map(({ data }) => data as Tlsa) };
+}
+
+const mostRecords = 20;
+const mostCertificates = 10;
+
+/** RFC 7672 3.1: of usages 0 and 1 mail servers can make nothing. */
+const isUsable = ({ usage, selector, matchingType }: Tlsa) => (usage === 2 || usage === 3) && selector <= 1 && matchingType <= 2;
+
+/** Looks at what a host showed. Records of which none is usable demand TLS, and nothing of the certificate (RFC 7672 2.2). */
+export function refuseByTlsa(records: readonly Tlsa[], host: string): (socket: TLSSocket) => string | null {
+  const usable = records.filter(isUsable);
+  return (socket) => {
+    if (usable.length === 0) return null;
+    const chain = chainOf(socket);
+    return usable.some((record) => vouches(record, chain, host)) ? null : `the certificate of ${host} is not one that the DNS names (DANE)`;
+  };
+}
+
+function chainOf(socket: TLSSocket): X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let shown: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
+  while (shown?.raw !== undefined && chain.length < mostCertificates) {
+    chain.push(new X509Certificate(shown.raw));
+    shown = shown.issuerCertificate === shown ? undefined : shown.issuerCertificate;
+  }
+  return chain;
+}
+
+function vouches(record: Tlsa, chain: readonly X509Certificate[], host: string): boolean {
+  const [leaf] = chain;
+  if (leaf === undefined) return false;
+  // RFC 7672 3.1.1: the key itself is named, so neither name nor dates of the certificate matter.
+  if (record.usage === 3) return isNamed(record, leaf);
+  const anchor = chain.findIndex((certificate) => isNamed(record, certificate));
+  if (anchor < 0 || leaf.checkHost(host) === undefined) return false;
+  return chain
+    .slice(0, anchor + 1)
+    .every((certificate, at) => isCurrent(certificate) && (at === anchor || isIssuedBy(certificate, chain[at + 1]!)));
+}
+
+const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate) =>
+  issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+
+const isCurrent = ({ validFromDate, validToDate }: X509Certificate) => {
+  const now = new Date();
+  return validFromDate <= now && now <= validToDate;
+};
+
+function isNamed({ selector, matchingType, certificate: named }: Tlsa, certificate: X509Certificate): boolean {
+  const part = selector === 0 ? certificate.raw : (certificate.publicKey.export({ type: 'spki', format: 'der' }) as Buffer);
+  const shown =
+    matchingType === 0
+      ? part
+      : createHash(matchingType === 1 ? 'sha256' : 'sha512')
+          .update(part)
+          .digest();
+  return shown.equals(named);
+}
