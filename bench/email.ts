@@ -3,15 +3,13 @@
  * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole`. Needs Debian's postfix.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { fakeDns } from '../test/fakes/dns.ts';
 import { freePort } from '../test/harness/free-port.ts';
-import { startServer } from '../test/harness/process.ts';
+import { startOurs } from './email/ours.ts';
 import { startPostfix, startSink } from './email/peers.ts';
 
 const run = promisify(execFile);
@@ -43,62 +41,12 @@ const load = async (port: number, logins: string[] = []) => {
   return Number(stdout);
 };
 
-async function startOurs(sinkPort: number, roles: string) {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
-  await chmod(dir, 0o755);
-  const dns = await fakeDns(context, { 'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] }, 'mx.far.example': { A: ['127.0.0.1'] } });
-  const [submission, smtps] = [await freePort(), await freePort()];
-  const env = {
-    QUARTERDECK_DNS_SERVERS: dns.address,
-    QUARTERDECK_MAIL_HOST: 'mx.host.example',
-    QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8',
-    QUARTERDECK_SMTP_OUT_PORT: String(sinkPort),
-    QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${submission}`,
-    QUARTERDECK_SMTPS: `127.0.0.1:${smtps}`,
-    QUARTERDECK_EMAIL_DAILY_QUOTA: '100000000',
-    QUARTERDECK_SMTP_RATE: '100000',
-    QUARTERDECK_LOG_LEVEL: 'error',
-  };
-  const begin = (which: string) => startServer({ dir, env: { ...env, QUARTERDECK_ROLES: which } });
-  let { server, end } = begin('api,worker,smtp');
-  await server.ready;
-  const owner = await server.owner();
-  const { body: domain } = await owner.post('/email/domains', { name: 'example.com' });
-  for (const { type, name, value, priority } of domain.dnsRecords) {
-    const at = typeof dns.zone[name] === 'object' ? dns.zone[name] : {};
-    dns.zone[name] = { ...at, [type]: [type === 'MX' ? { preference: priority, exchange: value } : value] };
-  }
-  await owner.post(`/email/domains/${domain.id}/check`, {});
-  for (let tries = 0; (await owner.get(`/email/domains/${domain.id}`)).body.sendState !== 'verified'; tries++) {
-    if (tries > 300) throw new Error('the domain was not verified');
-    await sleep(100);
-  }
-  const logins: string[] = [];
-  for (let i = 0; i < sessions; i++) {
-    const { body } = await owner.post('/email/keys', { name: `bench ${i}` });
-    logins.push(body.sendKey.keyId, body.secret);
-  }
-  if (roles !== 'api,worker,smtp') {
-    await end();
-    ({ server, end } = begin(roles));
-    await server.ready;
-  }
-  return {
-    port: submission,
-    logins,
-    async stop() {
-      await end();
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
-}
-
 async function measureAccept() {
   const [postfixPort, sinkPort] = [await freePort(), await freePort()];
   const postfix = await startPostfix(postfixPort, sinkPort);
   ends.push(() => postfix.stop());
   await postfix.hold();
-  const ours = await startOurs(sinkPort, 'api,smtp');
+  const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: sessions });
   ends.push(() => ours.stop());
   const rates = { ours: [] as number[], theirs: [] as number[] };
   for (let round = 0; round <= rounds; round++) {
@@ -118,7 +66,7 @@ async function measureWhole() {
   ends.push(() => sink.stop());
   const postfix = await startPostfix(postfixPort, sinkPort);
   ends.push(() => postfix.stop());
-  const ours = await startOurs(sinkPort, 'api,worker,smtp');
+  const ours = await startOurs(context, { sinkPort, roles: 'api,worker,smtp', keys: sessions });
   ends.push(() => ours.stop());
   const whole = async (port: number, logins?: string[]) => {
     const before = sink.taken();

@@ -3,6 +3,15 @@ import { DateTime, DateTimeInput, Id, input, named, nextCursor, oneOf, op } from
 
 const direction = oneOf(['send', 'receive']);
 
+/** What was accepted, by its ids. */
+export const EmailAccepted = named(
+  'EmailAccepted',
+  Type.Object({
+    id: Type.String({ description: 'For the message log and in webhooks' }),
+    messageId: Type.String({ description: 'Its Message-ID header' }),
+  }),
+);
+
 const EmailMessage = named(
   'EmailMessage',
   Type.Object({
@@ -96,6 +105,19 @@ export const messageOps = {
     responses: { 200: Type.Unsafe<AsyncIterable<Uint8Array>>({ type: 'string' }) },
     produces: 'message/rfc822',
     errors: { 404: 'unknown message, or its content is past its retention window' },
+  }),
+  cancelMessage: op({
+    method: 'POST',
+    path: '/email/messages/{id}/cancel',
+    summary: 'Cancel a scheduled message',
+    description:
+      'With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing.',
+    permission: 'none',
+    credential: 'mail',
+    entitlement: 'email',
+    responses: { 200: EmailAccepted },
+    errors: { 409: 'its time has come: it is being sent, or was' },
+    extension: true,
   }),
   getEmailSettings: op({
     method: 'GET',

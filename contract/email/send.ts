@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { DateTimeInput, input, named, op } from '../common.ts';
+import { EmailAccepted } from './messages.ts';
 
 const mailbox = Type.String({ minLength: 3, maxLength: 998, description: 'An address, or a name and an address: `Ada <ada@example.com>`' });
 const mailboxes = (minItems: 0 | 1) => Type.Array(mailbox, { minItems, maxItems: 50 });
@@ -37,14 +38,6 @@ const EmailSend = named(
     ),
     scheduledAt: Type.Optional(DateTimeInput),
     tags: Type.Optional(words(20, 'Come back in the webhooks about the message')),
-  }),
-);
-
-const EmailAccepted = named(
-  'EmailAccepted',
-  Type.Object({
-    id: Type.String({ description: 'For the message log and in webhooks' }),
-    messageId: Type.String({ description: 'Its Message-ID header' }),
   }),
 );
 

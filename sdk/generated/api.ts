@@ -507,6 +507,9 @@ export interface EmailApi {
     events: EmailMessageEvent[];
   }>;
 
+  /** Cancel a scheduled message. With a send key that may send for its domain. Nothing of it is sent; the log shows it as failed. Once more changes nothing. */
+  cancelMessage: (id: string, options?: CallOptions) => Promise<EmailAccepted>;
+
   /** The raw message. Kept for 30 days; streamed. */
   getMessageContent: (id: string, options?: CallOptions) => Promise<Response>;
 

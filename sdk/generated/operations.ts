@@ -14,6 +14,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     revokeSendKey: { method: 'DELETE', path: '/email/keys/{id}' },
     listMessages: { method: 'GET', path: '/email/messages', query: ['direction', 'state', 'domainId', 'to', 'since', 'cursor'], paged: true },
     getMessage: { method: 'GET', path: '/email/messages/{id}' },
+    cancelMessage: { method: 'POST', path: '/email/messages/{id}/cancel' },
     getMessageContent: { method: 'GET', path: '/email/messages/{id}/content', streams: 'message/rfc822' },
     sendEmail: { method: 'POST', path: '/email/send', body: 'object' },
     sendEmailBatch: { method: 'POST', path: '/email/send/batch', body: 'object' },

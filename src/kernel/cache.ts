@@ -93,6 +93,7 @@ interface Share<V> {
 class TopicCache<V extends {}> implements DropCache<V> {
   private readonly frame: CacheFrame;
   private readonly ttlMs: number;
+  private readonly max: number;
   private readonly entries: LRUCache<string, Entry<V>>;
   private readonly byTopic = new Map<string, Set<Entry<V>>>();
   private readonly byTenant = new Map<string, Share<V>>();
@@ -106,11 +107,12 @@ class TopicCache<V extends {}> implements DropCache<V> {
 
   constructor(frame: CacheFrame, { max = 50_000, ttlMs = 60_000, bytes }: CacheOptions<V>) {
     this.frame = frame;
+    this.max = max;
     this.ttlMs = ttlMs;
     this.sizeOf = bytes ? bytes.of : () => 1;
     this.mostOfTenant = (bytes ? bytes.most : max) / 4;
     this.entries = new LRUCache<string, Entry<V>>({
-      ...(bytes ? { max, maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
+      ...(bytes ? { maxSize: bytes.most, sizeCalculation: ({ value }) => bytes.of(value) || 1 } : atMost(max)),
       dispose: (entry) => void this.disposed.push(entry),
     });
   }
@@ -176,6 +178,7 @@ class TopicCache<V extends {}> implements DropCache<V> {
     const entry = { key, value: filled.value, topics: filled.topics, staleAt, tenant: filled.tenant };
     if (frame.drops === before && frame.listener.hearing) {
       this.entries.set(key, entry);
+      if (this.entries.size > this.max) this.entries.pop(); // where the library counts bytes, the number is ours to bound
       this.settle();
     }
     if (this.entries.peek(key) === entry) this.list(entry);

@@ -9,6 +9,8 @@ export interface Listener {
   on(channel: string, hear: (payload: string) => void): void;
   /** Called on every change of `hearing`. What was remembered while deaf must be forgotten. */
   onChange(act: (hearing: boolean) => void): void;
+  /** Called when we hear again on another connection than before: what was said in between is unknown. */
+  onReconnect(act: () => void): void;
   close(): Promise<void>;
 }
 
@@ -34,10 +36,13 @@ interface Listening {
   beat: string;
   channels: Map<string, ((payload: string) => void)[]>;
   changes: ((hearing: boolean) => void)[];
+  reconnects: (() => void)[];
   /** The connection on which all channels known at its start have answered. */
   ear: Ear | undefined;
   /** A beat has come back on this connection. */
   beating: boolean;
+  /** A beat has come back on any connection yet. */
+  hasBeaten: boolean;
   /** What those who ask for changes were told last. */
   told: boolean;
   lastHeard: number;
@@ -56,8 +61,10 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000, 
     beat,
     channels: new Map([[beat, []]]),
     changes: [],
+    reconnects: [],
     ear: undefined,
     beating: false,
+    hasBeaten: false,
     told: false,
     lastHeard: performance.now(),
     queue: Promise.resolve(),
@@ -73,6 +80,7 @@ export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000, 
     },
     on: (channel, act) => addHearer(listening, channel, act),
     onChange: (act) => void listening.changes.push(act),
+    onReconnect: (act) => void listening.reconnects.push(act),
     close: () => {
       clearInterval(timer);
       return closeEar(listening);
@@ -175,8 +183,11 @@ function noteNews(listening: Listening, client: pg.Client, channel: string, payl
   if (listening.ear?.client !== client) return; // not all channels have answered yet
   listening.lastHeard = performance.now();
   if (channel === listening.beat) {
+    const isReconnected = listening.hasBeaten && !listening.beating;
     listening.beating = true;
+    listening.hasBeaten = true;
     tellChange(listening);
+    if (isReconnected) tellReconnected(listening);
   } else tellNews(listening, channel, payload);
 }
 
@@ -198,6 +209,11 @@ const tellChange = (listening: Listening, always = false) =>
     if (now === listening.told && !always) return;
     listening.told = now;
     for (const act of listening.changes) act(now);
+  });
+
+const tellReconnected = ({ reconnects }: Listening) =>
+  queueMicrotask(() => {
+    for (const act of reconnects) act();
   });
 
 function forgetEar(listening: Listening): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/schema';
 import { errorsOf, type Op } from '../../contract/common.ts';
 import { contract } from '../../contract/index.ts';
 import type { WireAnswer } from './wire.ts';
@@ -33,7 +33,7 @@ function judgeSuccess(spec: Op, status: number, headers: WireAnswer['headers'], 
   const validator = validators.get(key) ?? Compile(schema);
   validators.set(key, validator);
   const body: unknown = JSON.parse(text);
-  assert.ok(validator.Check(body), `the answer is not what the contract says: ${JSON.stringify(validator.Errors(body))} in ${text}`);
+  assert.ok(validator.Check(body), `the answer is not what the contract says: ${JSON.stringify(validator.Errors(body)[1])} in ${text}`);
 }
 
 function judgeRefusal(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { areas } from '../../src/areas/index.ts';
 import type { Connection } from '../../src/kernel/db/index.ts';
+import { housekeeping } from '../../src/kernel/jobs/housekeeping.ts';
 import { migrate, readMigrations } from '../../src/kernel/migrate.ts';
 import { keepPostgres } from '../../src/kernel/postgres/index.ts';
 import { migrationsOf } from '../../src/serve.ts';
@@ -18,6 +19,9 @@ export interface TestServer {
   connection: Connection;
   stop(): Promise<void>;
 }
+
+/** Of the kernel and of every area. */
+export const allTasks = [...housekeeping, ...areas.flatMap(({ tasks = [] }) => tasks)];
 
 const inMemory = '/dev/shm';
 const leastRoom = 4 * 2 ** 30;
@@ -35,8 +39,8 @@ export async function startTestServer(): Promise<TestServer> {
     dataDir,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
-  await quickPassword(server.connection);
   await migrate(server.connection, await readMigrations(migrationsOf(areas)));
+  await prepareTemplate(server.connection);
   return {
     connection: server.connection,
     stop: async () => {
@@ -46,15 +50,35 @@ export async function startTestServer(): Promise<TestServer> {
   };
 }
 
-/** A run makes thousands of connections. Hashing the password 4,096 times for each would be a minute of the run. */
-async function quickPassword(connection: Connection): Promise<void> {
+/** As a server leaves it that ran here a moment ago; and open to whoever can reach its socket, which is in a directory of ours alone. */
+async function prepareTemplate(connection: Connection): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
-  await client.query('set scram_iterations = 1');
-  await client.query(
-    `alter role ${client.escapeIdentifier(connection.user!)} password ${client.escapeLiteral(String(connection.password))}`,
-  );
-  await client.end();
+  try {
+    await client.query(
+      `insert into kernel.task (name, started_at, last_ok, next_at)
+       select name, kernel.now(), kernel.now(), kernel.now() + make_interval(secs => every) from unnest($1::text[], $2::float8[]) t(name, every)`,
+      [allTasks.map(({ name }) => name), allTasks.map(({ everySeconds }) => everySeconds)],
+    );
+    // A run makes ten thousand connections: 3 ms of CPU for the password of each would be half a minute.
+    const { rows } = await client.query<{ hba_file: string }>('show hba_file');
+    await writeFile(rows[0]!.hba_file, 'local all all trust\n');
+    await client.query('select pg_reload_conf()');
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Every task has had its turn this moment. What each of them does in an empty database is tried once, by the test of a first start; to do
+ * it again before each of a thousand tests is a minute of the run.
+ */
+export async function restTasks(connection: Connection): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client
+    .query('update kernel.task set started_at = kernel.now(), last_ok = kernel.now(), next_at = kernel.now() + (next_at - last_ok)')
+    .finally(() => client.end());
 }
 
 export const handDown = (server: TestServer) => ({ [variable]: JSON.stringify(server.connection) });
@@ -71,8 +95,41 @@ export async function testServer(): Promise<Connection> {
 export const stopOwnServer = async () => {
   const server = await own;
   own = undefined;
-  await server?.stop();
+  if (!server) return;
+  await leaveAdmin();
+  await server.stop();
 };
+
+// One connection of a process for all databases that it makes. It keeps nobody: a process ends, and a file counts as tidy, beside it.
+/** What its declared type lacks. */
+type Admin = pg.Client & { ref(): void; unref(): void };
+let admin: Promise<Admin> | undefined;
+let asking = 0;
+
+async function connectAdmin(server: Connection): Promise<Admin> {
+  const client = new pg.Client({ ...server, database: 'postgres' }) as Admin;
+  client.on('error', () => (admin = undefined));
+  await client.connect();
+  return client;
+}
+
+async function leaveAdmin(): Promise<void> {
+  const client = await admin;
+  admin = undefined;
+  await client?.end();
+}
+
+async function askAdmin(server: Connection, text: string): Promise<void> {
+  admin ??= connectAdmin(server);
+  const client = await admin;
+  asking++;
+  client.ref();
+  try {
+    await client.query(text);
+  } finally {
+    if (--asking === 0) client.unref();
+  }
+}
 
 let made = 0;
 
@@ -80,13 +137,8 @@ let made = 0;
 export async function freshDatabase(options: { empty?: boolean } = {}): Promise<{ connection: Connection; drop(): Promise<void> }> {
   const server = await testServer();
   const name = `t_${process.pid}_${++made}_${process.hrtime.bigint() % 1_000_000n}`;
-  const admin = async (sql: string) => {
-    const client = new pg.Client({ ...server, database: 'postgres' });
-    await client.connect();
-    await client.query(sql).finally(() => client.end());
-  };
-  await admin(`create database ${name} template ${options.empty ? 'template0' : template} strategy file_copy`);
-  return { connection: { ...server, database: name }, drop: () => admin(`drop database if exists ${name} with (force)`) };
+  await askAdmin(server, `create database ${name} template ${options.empty ? 'template0' : template} strategy file_copy`);
+  return { connection: { ...server, database: name }, drop: () => askAdmin(server, `drop database if exists ${name} with (force)`) };
 }
 
 /** The same connection as a URL, for a process of its own. */

@@ -65,8 +65,13 @@ const foreignKey =
 
 type Send = ReturnType<typeof wire>['send'];
 
+let rows = 0;
+/** Each row asks from an address of its own: wrong keys are counted by address, and would be refused for their number alone. */
+const nextAddress = () => `203.0.${Math.floor(++rows / 256)}.${rows % 256}`;
+
 async function computeRow(world: World, send: Send, { served: { spec }, what, recipe, named }: Plan): Promise<Row> {
   const cells: Cell[] = [];
+  const address = nextAddress();
   const { home, foreigner, qd, fakes } = world;
   let kept: Thing | undefined; // a thing serves callers until one of them changes it
   // What a list, or an answer to a foreign id, must not tell of. A small number (the id of an OIDC rule) is in every answer somewhere.
@@ -90,6 +95,7 @@ async function computeRow(world: World, send: Send, { served: { spec }, what, re
       method: spec.method,
       path: `/api/v1${pathOf(spec, params, recipe.query?.(kept))}`,
       headers: {
+        'x-forwarded-for': address,
         ...(key ? { authorization: `Bearer ${key}` } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },

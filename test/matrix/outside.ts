@@ -27,6 +27,7 @@ export async function quarterdeckOutside(t: TestContext): Promise<Outside> {
   t.after(() => twilio.close());
   const qd = await quarterdeck(t, {
     env: {
+      QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1',
       QUARTERDECK_DNS_SERVERS: '127.0.0.1:9',
       QUARTERDECK_TWILIO_URL: twilio.url,
       QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8;oidc=127.0.0.0/8',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 
 // A backup is a directory: manifest.json and its checksum, one file a table in PostgreSQL's text format (the same for every major

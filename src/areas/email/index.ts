@@ -2,6 +2,7 @@ import { defineArea } from '../area.ts';
 import { loadSendKey } from './engine/send-keys.ts';
 import { jobs } from './jobs.ts';
 import { openEmail } from './open.ts';
+import { cancelMessage } from './operations/cancel-message.ts';
 import { checkDomain } from './operations/check-domain.ts';
 import { createDomain } from './operations/create-domain.ts';
 import { createSendKey } from './operations/create-send-key.ts';
@@ -48,6 +49,7 @@ export const email = defineArea({
     deleteSuppression,
     sendEmail,
     sendEmailBatch,
+    cancelMessage,
   ],
   migrations: { schema: 'email', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'email', permission: 'email.domain.read', list: namedDomains }],

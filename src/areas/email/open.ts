@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { rateLimit } from '../../identity/rate-limit.ts';
 import type { App } from '../../kernel/app.ts';
+import { makeOperatorGuard } from '../../kernel/guard/index.ts';
 import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
@@ -16,6 +17,7 @@ import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { makeCounters, measure } from './metrics.ts';
+import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
 
@@ -27,6 +29,8 @@ export interface OpenEmail extends HandIn {
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
   spool: Spool;
+  /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
+  smtp: { ports: number[] };
 }
 
 /** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
@@ -63,9 +67,17 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const sends = rateLimit(sendRate.perSecond * 60, undefined, sendRate.burst);
   const handIn: HandIn = { intake, domains, sends, used: lastUsed.used };
 
+  const smtp: OpenEmail['smtp'] = { ports: [] };
+  const startTaking = async () => {
+    const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
+    smtp.ports = door.ports;
+    return door;
+  };
+
   return {
-    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool },
-    runs: { worker: startSending, smtp: () => openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname }) },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, smtp },
+    planes: [resendPlane({ app, principals, ...handIn })],
+    runs: { worker: startSending, smtp: startTaking },
     metrics: (registry) => measure(registry, app.db, counters, () => running),
     async stop() {
       ownMail.stop();
@@ -85,6 +97,7 @@ const openSender = (app: App, most: number) =>
   makeSender({
     ...{ guard: app.guard, dns: app.dns, log: app.log, hostname: mailHostOf(app), connections: most },
     ...{ port: app.config.smtp_out_port, smartHost: app.config.email_smarthost },
+    operatorGuard: makeOperatorGuard(app.config.dns_servers),
   });
 
 /** How messages are made ready, whoever's they are. */

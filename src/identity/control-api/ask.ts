@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
@@ -15,12 +15,13 @@ export interface Checks {
   params?: Check;
   query?: Check;
   body?: Check;
-  answers?: Map<number, ReturnType<typeof Compile>>;
 }
+
+const noQuery = { type: 'object', additionalProperties: false, properties: {} } as never;
 
 export const checksOf = (spec: Op): Checks => ({
   ...(spec.params ? { params: checker(spec.params, 'path') } : {}),
-  query: checker(spec.query ?? ({ type: 'object', additionalProperties: false, properties: {} } as never), 'query'),
+  query: checker(spec.query ?? noQuery, 'query'),
   ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
@@ -44,7 +45,7 @@ const longestRestMs = 2_000;
  * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
  * then rests for as long as that took, so that it has half of the time at most.
  */
-async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
+export async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
   await heavy.enter(org);
   const since = performance.now();
   try {
@@ -84,7 +85,7 @@ async function answerRequest(
   });
   const given = await handle({ ctx, params, query, body } as never, undefined);
 
-  if (app.strict) checkAnswer(spec, given, checks);
+  if (app.strict) checkAnswer(spec, given);
   return given;
 }
 
@@ -102,17 +103,24 @@ function checkParams(checks: Checks, given: Record<string, string>): unknown {
   return checks.params ? { ...given, ...(checks.params(given) as object) } : given;
 }
 
+/** Of the answers that the contract declares, by schema: compiled once for all servers in the process. */
+const answerValidators = new WeakMap<object, ReturnType<typeof Compile>>();
+
+function answerValidator(schema: object) {
+  const validator = answerValidators.get(schema) ?? Compile({ ...schema, additionalProperties: false });
+  answerValidators.set(schema, validator);
+  return validator;
+}
+
 /** In tests: a status or a field that the contract does not declare is an error of ours. */
-function checkAnswer(spec: Op, given: AnyAnswer, checks: Checks) {
+function checkAnswer(spec: Op, given: AnyAnswer) {
   if (!(given.status in spec.responses) && !(given.status in errorsOf(spec)))
     throw new Error(`${spec.id} answered ${given.status}, which the contract does not declare`);
   const schema = spec.responses[given.status];
   if (!schema || spec.produces || typeof given.body === 'string') return;
-  checks.answers ??= new Map();
-  const validator = checks.answers.get(given.status) ?? Compile({ ...schema, additionalProperties: false });
-  checks.answers.set(given.status, validator);
+  const validator = answerValidator(schema);
   if (!validator.Check(given.body))
     throw new Error(
-      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body))}`,
+      `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body)[1])}`,
     );
 }

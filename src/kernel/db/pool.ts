@@ -32,6 +32,8 @@ export interface DbOptions {
   checkRows?: boolean;
   /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
   onError?: (error: Error) => void;
+  /** So long is a connection in use waited for before another is opened. Opening one takes the database longer than most work does. */
+  patienceMs?: number;
   /** PostgreSQL settings of these connections alone. */
   settings?: Record<string, string>;
 }
@@ -46,6 +48,7 @@ const limits = {
 
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
+  const connect = makeConnect(pool, options.patienceMs ?? 0);
   const { max = defaultMax, perOrg = max, watch, refused, checkRows: checksRows = false } = options;
   const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
@@ -70,7 +73,7 @@ export function openDb(options: DbOptions): Db {
     const { org } = currentBehalf();
     const turn = takeTurn(turns, org);
     if (turn) await turn;
-    const client = await connect(pool).catch((error) => {
+    const client = await connect().catch((error) => {
       turns.leave(org);
       throw error;
     });
@@ -149,10 +152,32 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
-const connect = (pool: pg.Pool): Promise<pg.PoolClient> =>
-  pool.connect().catch((error) => {
-    throw asAway(error) ?? error;
-  });
+function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
+  const waiting = new Set<() => void>();
+  // The pool tells before the connection is back in it.
+  pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
+  const nextRelease = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const go = () => {
+        clearTimeout(timer);
+        waiting.delete(go);
+        resolve();
+      };
+      const timer = setTimeout(go, ms);
+      waiting.add(go);
+    });
+  return async () => {
+    const until = performance.now() + patienceMs;
+    for (let ms = patienceMs; ms > 0 && isAllInUse(pool); ms = until - performance.now()) await nextRelease(ms);
+    return pool.connect().catch((error) => {
+      throw asAway(error) ?? error;
+    });
+  };
+}
+
+/** Or promised to somebody, and one more may be opened. */
+const isAllInUse = ({ idleCount, waitingCount, totalCount, options: { max } }: pg.Pool) =>
+  idleCount <= waitingCount && totalCount > 0 && totalCount < max;
 
 /** What stands around the statements of a unit of work. */
 interface Manner {

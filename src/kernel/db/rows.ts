@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/schema';
 import { sql } from '../sql.ts';
 import type { Tx } from './transaction.ts';
 
@@ -33,5 +33,5 @@ function check(schema: TSchema, found: Record<string, unknown>, strings: Templat
     validators.set(schema, validator);
   }
   if (!validator.Check(found))
-    throw new Error(`a row is not what its schema says: ${JSON.stringify(validator.Errors(found))} in ${strings.join('?')}`);
+    throw new Error(`a row is not what its schema says: ${JSON.stringify(validator.Errors(found)[1])} in ${strings.join('?')}`);
 }

@@ -1,7 +1,8 @@
 import compilerFactory, { type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
 
 // Fastify compiles a serializer for each answer of each route, a GET's again for its HEAD, and all of them again for a second server in
-// the process: half of what a start costs. A serializer depends on its schema alone, so the same schema is compiled once.
+// the process: half of what a start costs. A serializer depends on its schema alone, so the same schema is compiled once, and only when
+// an answer first needs it: most processes never give most answers.
 
 const compiled = new WeakMap<object, Serializer>();
 
@@ -9,8 +10,14 @@ export const buildSerializer: SerializerFactory = (externalSchemas, options) => 
   const compile = compilerFactory()(externalSchemas, options);
   return (route) => {
     const schema = route.schema as object;
-    const serializer = compiled.get(schema) ?? compile(route);
-    compiled.set(schema, serializer);
+    let known: Serializer | undefined;
+    const serializer: Serializer = (answer) => {
+      if (!known) {
+        known = compiled.get(schema) ?? compile(route);
+        compiled.set(schema, known);
+      }
+      return known(answer);
+    };
     return serializer;
   };
 };

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { Format } from 'typebox/format';
+import { Compile } from 'typebox/schema';
 import { Refusal } from '../errors.ts';
 import { isInstant } from '../instant.ts';
 
@@ -19,11 +19,25 @@ type Part = 'body' | 'query' | 'path';
 /** Checks one part of a request: gives the value (trimmed, and for query and path converted), or refuses with a sentence. */
 export type Check = (value: unknown) => unknown;
 
+interface Compiled {
+  validator: ReturnType<typeof Compile>;
+  trims: ReturnType<typeof trimPaths>;
+}
+
+/** By schema, once for all servers in the process. */
+const known = new WeakMap<TSchema, Compiled>();
+
+function compile(schema: TSchema): Compiled {
+  const compiled = known.get(schema) ?? { validator: Compile(schema), trims: trimPaths(schema) };
+  known.set(schema, compiled);
+  return compiled;
+}
+
 export function checker(schema: TSchema, part: Part): Check {
-  let validator: ReturnType<typeof Compile> | undefined; // compiled when first needed: a start-up compiles nothing
-  const trims = trimPaths(schema);
+  let compiled: Compiled | undefined; // when first needed: a start-up compiles nothing
   return (value) => {
-    validator ??= Compile(schema);
+    compiled ??= compile(schema);
+    const { validator, trims } = compiled;
     const excess = part === 'body' ? excessOf(schema, value, '') : undefined;
     if (excess) throw new Refusal(400, 'invalid', excess);
     const wrong = unstorable(value);
@@ -31,7 +45,7 @@ export function checker(schema: TSchema, part: Part): Check {
     const given = part === 'body' ? value : convert(schema, value as Record<string, string>);
     for (const path of trims) trim(given, path);
     if (validator.Check(given)) return given;
-    throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given) as unknown as Problem[], schema));
+    throw new Refusal(400, 'invalid', sentence(part, given, validator.Errors(given)[1] as unknown as Problem[], schema));
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { Compile, type Validator } from 'typebox/compile';
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/schema';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
 import { onBehalf } from '../shares/index.ts';
@@ -85,14 +86,14 @@ async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortControl
   }
 }
 
-const validators = new WeakMap<ReadyJob, Validator>();
+const validators = new WeakMap<TSchema, Validator>();
 
 /** Another release may have written it. During a rolling upgrade, the next attempt may meet a worker that understands it. */
-function checkPayload(declared: ReadyJob, payload: unknown) {
-  if (!declared.payload) return;
-  const validator = validators.get(declared) ?? Compile(declared.payload);
-  validators.set(declared, validator);
+function checkPayload({ payload: schema }: ReadyJob, payload: unknown) {
+  if (!schema) return;
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
   if (validator.Check(payload)) return;
-  const first = validator.Errors(payload)[0];
+  const first = validator.Errors(payload)[1][0];
   throw new Error(`its payload is not what this release expects: ${first?.instancePath || 'it'} ${first?.message ?? 'does not fit'}`);
 }

@@ -82,7 +82,11 @@ function hearWakes({ app: { waker }, known, rest }: Tasks): () => void {
       rest.nudge();
     }),
   );
-  const stops = [...wakes, waker.hear(clockMoved, rest.nudge)];
+  const lookAgain = () => {
+    for (const mine of known) mine.woken ||= mine.run !== undefined; // it compared with a time that is no more
+    rest.nudge();
+  };
+  const stops = [...wakes, waker.hear(clockMoved, lookAgain)];
   return () => {
     for (const stop of stops) stop();
   };
@@ -145,7 +149,7 @@ function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
   if (tasks.stopping) leased.abort.abort(new Stopping());
   mine.ended = runTask(tasks, leased).finally(() => {
     mine.run = undefined;
-    tasks.rest.nudge();
+    if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.nudge(); // else the next look is soon enough
   });
 }
 

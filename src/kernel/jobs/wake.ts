@@ -66,11 +66,9 @@ function hearOthers(listener: Listener, hearers: Hearers, self: string): void {
     const space = payload.indexOf(' ');
     if (payload.slice(0, space) !== self) tellHearers(hearers, payload.slice(space + 1));
   });
-  // What was missed while deaf is unknown, so all are told. The first hearing is none: whoever starts looks at everything anyway.
-  let heard = listener.hearing;
-  listener.onChange((hearing) => {
-    if (hearing && heard) for (const channel of hearers.keys()) tellHearers(hearers, channel);
-    heard ||= hearing;
+  // What was missed between two connections is unknown, so all are told. Whoever starts looks at everything that is due anyway.
+  listener.onReconnect(() => {
+    for (const channel of hearers.keys()) tellHearers(hearers, channel);
   });
 }
 

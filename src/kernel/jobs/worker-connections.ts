@@ -1,5 +1,5 @@
 import type { App } from '../app.ts';
-import { type Db, openDb } from '../db/index.ts';
+import { type Db, type DbOptions, openDb } from '../db/index.ts';
 
 /** A worker's own connections: handlers that use up the pool keep neither a page from being claimed nor a lease from being renewed. */
 export interface WorkerConnections {
@@ -24,11 +24,12 @@ const alwaysByIndex = {
 
 export function openConnections({ connection, strict, log, waker, watch, refusals }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
-  const open = (max: number, { perOrg = max, settings }: { perOrg?: number; settings?: Record<string, string> } = {}) =>
-    openDb({ connection, max, perOrg, watch, refused: refusals.of('connections of jobs'), checkRows: strict, settings, onError });
+  const open = (max: number, { perOrg = max, ...rest }: Pick<DbOptions, 'perOrg' | 'patienceMs' | 'settings'> = {}) =>
+    openDb({ connection, max, perOrg, watch, refused: refusals.of('connections of jobs'), checkRows: strict, onError, ...rest });
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
-  const claims = open(3, { settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
+  // Every lane looks at the same moment, each for a millisecond or two: one connection serves them all, unless one of them hangs.
+  const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
   const paging = open(8, { perOrg: 5 });
   paging.onWake((channel) => waker.wake(channel));

@@ -195,6 +195,13 @@ test('values may be bounded by their size as well: the oldest give way, and one 
   fake.drop('huge');
 });
 
+test('where bytes count, the number of values is bounded all the same', async () => {
+  const fake = fakeListener();
+  const cache = makeCaches(fake.listener).make<string>({ max: 2, bytes: { of: (value) => value.length, most: 1_000 } });
+  for (const key of ['a', 'b', 'c']) await cache.get(key, async () => filled(key, key));
+  assert.deepEqual([cache.peek('a'), cache.peek('b'), cache.peek('c')], [undefined, 'b', 'c']);
+});
+
 test('a fill that fails fails for those who wait, and the next one asks again', async () => {
   const cache = makeCaches(fakeListener().listener).make<string>();
   await assert.rejects(

@@ -30,8 +30,11 @@ test('a link that goes dead without notice is noticed, and hearing comes back wi
   const heard: string[] = [];
   const changes: boolean[] = [];
   listener.on('news', (payload) => heard.push(payload));
+  let reconnected = 0;
   listener.onChange((hearing) => changes.push(hearing));
+  listener.onReconnect(() => reconnected++);
   await eventually(async () => listener.hearing);
+  assert.equal(reconnected, 0, 'the first connection is none that follows another');
   await say(connection, `select pg_notify('news', 'one')`);
   await eventually(async () => heard.includes('one'));
 
@@ -43,6 +46,7 @@ test('a link that goes dead without notice is noticed, and hearing comes back wi
   link.mend();
   await eventually(async () => listener.hearing);
   assert.equal(changes.at(-1), true);
+  assert.ok(reconnected > 0, 'whoever counts on hearing everything is told that something may be missing');
   await say(connection, `select pg_notify('news', 'two')`);
   await eventually(async () => heard.includes('two'));
   assert.equal(heard.includes('missed'), false);

@@ -11,6 +11,7 @@ export function fakeListener() {
     },
     on: (channel, hear) => void channels.set(channel, [...(channels.get(channel) ?? []), hear]),
     onChange: (act) => void changes.push(act),
+    onReconnect: () => {},
     close: async () => {},
   };
   return {

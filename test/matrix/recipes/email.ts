@@ -25,6 +25,15 @@ const message: Maker = async (kitchen) => {
   return { params: { id }, narrowTo: domainId! };
 };
 
+/** The same, waiting for its time. */
+const scheduled: Maker = async (kitchen) => {
+  const { params } = await message(kitchen);
+  await kitchen.qd.app.db.write(
+    (tx) => run(tx)`update email.message set state = 'queued', scheduled_at = kernel.now() + interval '1 hour' where id = ${params.id}`,
+  );
+  return { params };
+};
+
 const address = () => ({ address: `${unique('somebody').replace(' ', '-')}@example.com` });
 const suppression: Maker = async ({ at }) => byId((await made201(at.post('/email/suppressions', address()))).id);
 
@@ -57,4 +66,5 @@ export const email: Recipes = {
   deleteSuppression: { make: suppression },
   sendEmail: { body: letter, key: sendKey },
   sendEmailBatch: { body: () => ({ messages: [letter()] }), key: sendKey },
+  cancelMessage: { make: scheduled, key: sendKey },
 };

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { Dns } from '../../../kernel/dns/index.ts';
+import { wallClock } from '../../../kernel/wall-clock.ts';
 
 // DANE for mail servers (RFC 7672): the DNS, signed, says which certificate a host shows. Believed only where the resolver vouches for it.
 
@@ -64,8 +65,9 @@ function vouches(record: Tlsa, chain: readonly X509Certificate[], host: string):
 const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate) =>
   issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
+/** By this machine's time, as Node's own check of certificates. */
 const isCurrent = ({ validFromDate, validToDate }: X509Certificate) => {
-  const now = new Date();
+  const now = wallClock();
   return validFromDate <= now && now <= validToDate;
 };
 

@@ -44,7 +44,7 @@ export async function handIn({ intake, domains, used }: HandIn, bodies: readonly
   const { app, principal, idempotencyKey, nameOf = () => '' } = asked;
   used(principal.id);
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
-    invalid(`the Idempotency-Key must be 1 to ${limits.idempotencyKey} visible ASCII characters`);
+    invalid(`the Idempotency-Key must be 1 to ${limits.idempotencyKey} visible ASCII characters`, { code: 'invalid_idempotency_key' });
   const drafts = bodies.map((body, i) => checkDraft(body, nameOf(i)));
   const scheduled = await readSchedules(app, bodies, nameOf);
   const submissions: Submission[] = [];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { wallClock } from '../../../kernel/wall-clock.ts';
 import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
-import { decodeWords, type HeaderField, Malformed, readHeader, showable, valueOf } from '../rules/header.ts';
+import { decodeWords, type HeaderField, Malformed, readHeader, readValue, showable } from '../rules/header.ts';
 import { limits } from '../rules/limits.ts';
 
 /** What a header says that somebody else composed, and the header that goes on instead of it. */
@@ -41,7 +41,7 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   for (const field of fields) {
     if (!onlyOnce.has(field.name)) continue;
     if (seen.has(field.name)) return new Malformed(`the header has two fields named ${field.name}; one is allowed`);
-    seen.set(field.name, valueOf(field));
+    seen.set(field.name, readValue(field));
   }
   const from = readFrom(seen.get('from'));
   if (from instanceof Malformed) return from;

@@ -57,7 +57,7 @@ function beginField(line: Buffer): HeaderField | undefined {
 }
 
 /** Its value on one line, as it came. Raw characters beyond ASCII are read as UTF-8. */
-export const valueOf = ({ raw }: HeaderField): string => {
+export const readValue = ({ raw }: HeaderField): string => {
   const text = raw.toString('utf8');
   return text
     .slice(text.indexOf(':') + 1)

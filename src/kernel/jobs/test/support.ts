@@ -44,7 +44,7 @@ async function sharedServer(server: Connection): Promise<Database> {
     await client.connect();
     await client.query(text).finally(() => client.end());
   };
-  await ask(`create database ${name} template template0`);
+  await ask(`create database ${name} template template0 strategy file_copy`);
   const connection = { ...server, database: name };
   await prepare(connection);
   return { connection, stop: () => ask(`drop database ${name} with (force)`) };

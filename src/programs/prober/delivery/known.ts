@@ -3,7 +3,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { Logger } from '../../../kernel/log.ts';
 import { Assignment, bufferHours } from '../../../protocols/agent.ts';
 

@@ -4,7 +4,7 @@ import { getCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';

@@ -56,11 +56,6 @@ export class Conversation {
     return this.#failure !== undefined;
   }
 
-  /** What has not yet left this process. */
-  get unsent(): number {
-    return this.#socket.writableLength;
-  }
-
   write(data: string | Buffer): boolean {
     return this.#socket.write(data);
   }

@@ -3,7 +3,7 @@ import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import type { Fate } from '../../store/queue.ts';
 
 /**

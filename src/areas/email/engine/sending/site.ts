@@ -63,7 +63,6 @@ export class Site implements SlotUser {
   #tokensAt: number;
   #cancelRefill: (() => void) | undefined;
   #isStopped = false;
-  usedAt: number;
 
   constructor(needs: SiteNeeds) {
     this.#needs = needs;
@@ -71,7 +70,6 @@ export class Site implements SlotUser {
     this.#pace = firstPace(needs.limits.connections, now);
     this.#tokens = needs.limits.connectionsPerMinute;
     this.#tokensAt = now;
-    this.usedAt = now;
   }
 
   get connections(): number {
@@ -105,7 +103,6 @@ export class Site implements SlotUser {
   }
 
   take(item: Outgoing, settle: (outcome: Outcome) => void) {
-    this.usedAt = this.#needs.clock.now();
     if (this.#isStopped) return settle(this.#wait(0, { stage: 'connect', response: 'this server stops' }));
     if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
     this.#turns.push(item.org, { item, settle, isRetried: false });

@@ -49,10 +49,6 @@ export class Slots {
     return this.#slots.size - this.#stalled;
   }
 
-  get stalled(): number {
-    return this.#stalled;
-  }
-
   /** A slot, or nothing now: then `serve` of the site is called once one is free. */
   take(site: SlotUser, isOnTrial: boolean): Slot | undefined {
     if (this.used >= this.#most) this.#freeIdle();

@@ -5,17 +5,17 @@ import type { Principals } from '../../../../identity/principal.ts';
 import { type Certificate, followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { exitCodes, Refusal, Stop } from '../../../../kernel/errors.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
 import { type Crowd, makeCrowd } from './crowd.ts';
 import { type Login, type Logins, makeLogins } from './logins.ts';
-import { type Receiving, receiveMessage } from './receive.ts';
+import { largeShares, type Receiving, receiveMessage } from './receive.ts';
 import { Reply, replyFor } from './replies.ts';
 import { type SubmissionConnection, SubmissionServer } from './server.ts';
 
-export interface SmtpDoor extends Receiving {
+export interface SmtpDoor extends Omit<Receiving, 'large'> {
   principals: Principals;
   /** The name by which we greet. */
   mailHost: string;
@@ -48,7 +48,8 @@ export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   const certificate = config.tls_cert ? readConfigured(config) : await keepCertificate(config.data, door.mailHost);
   const connections = makeCrowd({ each: most.connectionsOfAddress, all: most.connections });
   const logins = makeLogins(door.app, door.principals);
-  const servers = [false, true].map((secure) => makeServer(door, { secure, certificate, connections, logins }));
+  const large = makeTurnstile({ ...largeShares, refused: door.app.refusals.of('large mail') });
+  const servers = [false, true].map((secure) => makeServer({ ...door, large }, { secure, certificate, connections, logins }));
   const unfollow = followConfigured(config, log, (renewed) => servers.forEach((server) => void server.updateSecureContext({ ...renewed })));
   const stop = async () => {
     unfollow();
@@ -63,6 +64,8 @@ export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   }
 }
 
+type Door = SmtpDoor & Receiving;
+
 interface Shared {
   secure: boolean;
   certificate: Certificate;
@@ -70,7 +73,7 @@ interface Shared {
   logins: Logins;
 }
 
-function makeServer(door: SmtpDoor, { secure, certificate, connections, logins }: Shared): SubmissionServer {
+function makeServer(door: Door, { secure, certificate, connections, logins }: Shared): SubmissionServer {
   const { app } = door;
   const visits = makeVisits(door, logins);
   const options = {
@@ -136,7 +139,7 @@ interface Visit {
 }
 
 /** One visit a connection: who it is, and what it may do next. */
-function makeVisits(door: SmtpDoor, logins: Logins) {
+function makeVisits(door: Door, logins: Logins) {
   const visits = new WeakMap<SubmissionConnection, Visit>();
   const cutAfter = (connection: SubmissionConnection, ms: number, why: string) =>
     setTimeout(() => connection.send(421, `4.4.2 ${why}`), ms).unref();

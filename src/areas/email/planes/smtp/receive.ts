@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import type { HeldBytes } from '../../../../kernel/shares/index.ts';
+import type { HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
@@ -16,6 +16,8 @@ import { Reply } from './replies.ts';
 
 export interface Receiving {
   app: App;
+  /** Large messages that come in at once; the others wait where they are, and their clients with them. */
+  large: Turnstile;
   intake: Intake;
   domains: SendingDomains;
   /** Told of every send key that is used, for `lastUsedAt`. */
@@ -25,9 +27,12 @@ export interface Receiving {
 /** Larger ones are handed on while they come in. */
 const gatheredBytes = 262_144;
 
+/** So many of them at once, so that what lies in buffers on the way stays little; a client waits three minutes at least (RFC 5321, 4.5.3.2). */
+export const largeShares = { slots: 8, perOrg: 4, waitMs: 150_000 };
+
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
-  { app, intake, domains, used }: Receiving,
+  { app, intake, domains, large, used }: Receiving,
   principal: Principal,
   envelope: string[],
   stream: SMTPServerDataStream,
@@ -43,7 +48,8 @@ export async function receiveMessage(
     const domain = await requireDomain(domains, principal, message.from.domain);
     content = await gather(message.header, first.body, pieces, held);
     const submission = describe(principal, domain.id, envelope, message, content);
-    const { messages } = await intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
+    const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
+    const { messages } = Buffer.isBuffer(content) ? await take() : await large.pass(submission.org, take);
     return messages[0]!.id;
   } finally {
     held.end();
@@ -100,8 +106,9 @@ async function gather(header: Buffer, body: Buffer, pieces: AsyncGenerator<Buffe
   return { stream: Readable.from(chain(gathered, pieces), { objectMode: false, highWaterMark: 65_536 }) };
 }
 
+/** What was gathered is let go of as it is handed on: the rest may take minutes. */
 async function* chain(first: Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield* first;
+  for (let piece = first.shift(); piece; piece = first.shift()) yield piece;
   yield* rest;
 }
 

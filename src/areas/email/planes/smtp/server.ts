@@ -43,7 +43,10 @@ export class SubmissionConnection extends SMTPConnection {
   }
 
   override handler_AUTH(command: Buffer, callback: () => void): void {
-    if (this.#mayLogIn()) return super.handler_AUTH(command, callback);
+    if (this.#mayLogIn()) {
+      super.handler_AUTH(command, callback);
+      return;
+    }
     this.send(538, '5.7.11 say STARTTLS first: a key must not travel in the clear');
     callback();
   }

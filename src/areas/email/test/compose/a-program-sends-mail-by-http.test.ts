@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PostalMime from 'postal-mime';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { rateLimit } from '../../../../identity/rate-limit.ts';
+import { sendRate } from '../../engine/hand-in.ts';
+import { email } from '../../index.ts';
+import type { OpenEmail } from '../../open.ts';
 import { sendingKey } from '../sending-key.ts';
 
 const hello = { from: 'Ada <ada@example.com>', to: ['bob@far.example'], subject: 'Grüße', text: 'hi' };
@@ -97,9 +101,10 @@ test('a program sends mail by HTTP', async (t) => {
   await t.test('ten requests a second, fifty at once', async () => {
     const other = await server.organization('busy');
     const busy = await sendingKey(server, other, 'busy.example');
+    server.own<OpenEmail>(email as never).sends = rateLimit(sendRate.perSecond * 60, () => 0, sendRate.burst); // its clock stands still
     const answers = [];
-    for (let i = 0; i < 70; i++) answers.push(await busy.post('/email/send', { ...hello, from: 'nobody@else.example' }));
-    assert.equal(answers[0]!.status, 403);
+    for (let i = 0; i < 51; i++) answers.push(await busy.post('/email/send', { ...hello, from: 'nobody@else.example' }));
+    assert.equal(answers.filter(({ status }) => status === 403).length, 50);
     const refused = answers.find(({ status }) => status === 429)!;
     assert.match((refused.body as { error: string }).error, /more than 10 requests a second/);
     assert.ok(Number(refused.headers.get('retry-after')) >= 1);

@@ -3,7 +3,7 @@ import type { Dns, DnsAnswer, DnsRecord, DnsType } from '../../../../kernel/dns/
 import { makeGuard, parseAllow } from '../../../../kernel/guard/index.ts';
 import { names } from '../../../../kernel/guard/test/internet.ts';
 import { makeLog } from '../../../../kernel/log.ts';
-import type { Outcome, Outgoing } from '../../engine/outgoing.ts';
+import type { Outgoing } from '../../engine/outgoing.ts';
 import type { Clock } from '../../engine/sending/clock.ts';
 import { makeSender, type SenderOptions } from '../../engine/sending/index.ts';
 
@@ -97,5 +97,3 @@ export function outgoing(address: string, over: Partial<Outgoing> & { text?: str
     ...rest,
   };
 }
-
-export const told = (outcome: Outcome) => outcome.told;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 
 // The four calls of Twilio's REST API that paging needs. The operator's own address, so not through the guard.
 

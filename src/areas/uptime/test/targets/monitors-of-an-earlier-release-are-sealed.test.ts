@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
 import { makeOrganization } from '../../../../identity/engine/organization.ts';
 import type { App } from '../../../../kernel/app.ts';

@@ -1,0 +1,29 @@
+import { audit } from '../../../identity/audit.ts';
+import type { Principal } from '../../../identity/principal.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { conflict, notFound } from '../../../kernel/errors.ts';
+import { canceled } from '../rules/canceled.ts';
+import { failMessages, failRecipients } from '../store/domain-mail.ts';
+import { lockSent, type SentRow } from '../store/sent.ts';
+import { accessOf } from './may-send.ts';
+
+/** Cancels a message that waits for its time. Nothing of it has been sent: a recipient is claimed only when its time has come. */
+export async function cancelMessage(tx: Tx, principal: Principal, id: string, requestId?: string): Promise<SentRow> {
+  const org = principal.org.id;
+  const message = requireReach(principal, await lockSent(tx, org, id));
+  if (message.last_error === canceled) return message;
+  if (message.state !== 'queued' || !message.is_ahead)
+    conflict('the message does not wait for its time any more; only one that is scheduled can be canceled');
+  await failRecipients(tx, org, [id], canceled);
+  await failMessages(tx, org, [id], canceled);
+  const { name } = accessOf(principal);
+  const actor = { org, user: { id: principal.id, email: `send key ${name}` }, principal, ...(requestId ? { requestId } : {}) };
+  await audit(tx, actor, 'email.message.cancel', message);
+  return { ...message, state: 'failed', last_error: canceled };
+}
+
+/** To a key for other domains, a message is not there. */
+export function requireReach(principal: Principal, message: SentRow | undefined): SentRow {
+  const { domainIds } = accessOf(principal);
+  return message && (!domainIds.length || domainIds.includes(message.domain_id)) ? message : notFound('message');
+}

@@ -1,0 +1,167 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { makeAttempts } from '../../../../identity/attempts.ts';
+import { takeTime } from '../../../../identity/control-api/ask.ts';
+import type { Principal, Principals } from '../../../../identity/principal.ts';
+import type { Kind } from '../../../../identity/token-format.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { invalid, Refusal } from '../../../../kernel/errors.ts';
+import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
+import { readJson } from '../../../../kernel/http/json.ts';
+import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { cancelMessage, requireReach } from '../../engine/cancel.ts';
+import { checkDraft, type EmailSend } from '../../engine/compose/index.ts';
+import { type HandIn, handIn, requireRate } from '../../engine/hand-in.ts';
+import { requireDomain, requireEntitled } from '../../engine/may-send.ts';
+import { findSent } from '../../store/sent.ts';
+import { resendView } from '../../views/resend.ts';
+import { nameRefusal, readResendBody } from './translate.ts';
+
+// The API of Resend, as far as it sends: a program that uses it needs another address and key, and no other change.
+
+export interface ResendDoor extends HandIn {
+  app: App;
+  principals: Principals;
+}
+
+const mail: ReadonlySet<Kind> = new Set(['mail']);
+const most = { bytes: 40_000_000, values: 20_000, messages: 100 };
+/** Larger ones are read one at a time for each organization. */
+const largeBytes = 262_144;
+
+export const resendPlane = (door: ResendDoor): Plane => ({
+  name: 'resend',
+  role: 'api',
+  owns: ({ url = '' }) => /^\/resend\/emails(?:[/?]|$)/.test(url),
+  open: () => {
+    const authenticate = makeAuthentication(door);
+    return async (request, response) => {
+      const principal = await authenticate(request);
+      requireEntitled(principal);
+      requireRate(door, principal);
+      const org = principal.org.id;
+      const answer = () => answerRequest(door, principal, request, response);
+      send(response, 200, await door.app.requests.pass(org, () => onBehalf({ org, act: 'resend' }, answer, door.app.watch)));
+    };
+  },
+  refuse: (request, response, error) => {
+    const refusal = refusalFor(error, request);
+    const { statusCode, name } = nameRefusal(refusal);
+    if (!request.complete) response.setHeader('connection', 'close');
+    send(response, statusCode, { statusCode, name, message: refusal.message }, refusal.headers);
+  },
+});
+
+function makeAuthentication({ app, principals }: ResendDoor) {
+  const attempts = makeAttempts(app);
+  return async (request: IncomingMessage): Promise<Principal> => {
+    const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (key === undefined) throw new Refusal(401, 'missing_key', 'send a send key as `Authorization: Bearer qd_mail_…`');
+    const found = principals.find(key, mail, (secret, lookup) => attempts.look(request, secret, lookup));
+    if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
+    const principal = await found;
+    if (!principal) throw new Refusal(403, 'unauthenticated', 'the send key is unknown or revoked');
+    return principal;
+  };
+}
+
+async function answerRequest(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const path = request.url!.split('?', 1)[0]!.slice('/resend/emails'.length);
+  const id = /^\/(msg_\w{1,60})(\/cancel)?$/.exec(path);
+  const isPost = request.method === 'POST';
+  if (path === '' && isPost) return sendOne(door, principal, request, response);
+  if (path === '/batch' && isPost) return sendMany(door, principal, request, response);
+  if (id?.[2] && isPost) return cancelOne(door, principal, request, id[1]!);
+  if (id && !id[2] && request.method === 'GET') return showOne(door, principal, id[1]!);
+  if (path === '' || path === '/batch' || id)
+    throw new Refusal(
+      405,
+      'method_not_allowed',
+      'this is not offered here: send with POST /emails or /emails/batch, look with GET /emails/{id}',
+    );
+  throw new Refusal(404, 'not_found', 'unknown message');
+}
+
+async function sendOne(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse) {
+  return withBody(door, principal, request, response, async (body) => {
+    const { messages } = await handIn(door, [readResendBody(body)], askedBy(door, principal, request));
+    return { id: messages[0]!.id };
+  });
+}
+
+async function sendMany(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse) {
+  return withBody(door, principal, request, response, async (body) => {
+    if (!Array.isArray(body) || body.length === 0 || body.length > most.messages)
+      return invalid(`the body must be a list of 1 to ${most.messages} messages`);
+    const isPermissive = request.headers['x-batch-validation'] === 'permissive';
+    const { good, errors } = isPermissive ? await sortOut(door, principal, body) : { good: body.map(readNumbered), errors: [] };
+    const taken = good.length
+      ? await handIn(door, good, { ...askedBy(door, principal, request), nameOf: (i) => `${i}.` })
+      : { messages: [] };
+    return { data: taken.messages.map(({ id }) => ({ id })), ...(isPermissive ? { errors } : {}) };
+  });
+}
+
+const askedBy = ({ app }: ResendDoor, principal: Principal, request: IncomingMessage) => {
+  const key = request.headers['idempotency-key'];
+  return { app, principal, idempotencyKey: key === undefined ? undefined : String(key) };
+};
+
+function readNumbered(body: unknown, i: number): EmailSend {
+  try {
+    return readResendBody(body);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.status, error.code, `message ${i}: ${error.message}`);
+  }
+}
+
+/** Those that can be sent, and why the others cannot. */
+async function sortOut({ domains }: ResendDoor, principal: Principal, bodies: unknown[]) {
+  const good: EmailSend[] = [];
+  const errors: { index: number; message: string }[] = [];
+  for (const [index, body] of bodies.entries()) {
+    try {
+      const read = readResendBody(body);
+      await requireDomain(domains, principal, checkDraft(read).from.domain);
+      good.push(read);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      errors.push({ index, message: error.message });
+    }
+  }
+  return { good, errors };
+}
+
+async function withBody<T>(
+  { app }: ResendDoor,
+  principal: Principal,
+  request: IncomingMessage,
+  response: ServerResponse,
+  work: (body: unknown) => Promise<T>,
+): Promise<T> {
+  const org = principal.org.id;
+  const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
+  const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
+  const act = () => work(readJson(bytes, most));
+  return bytes.length > largeBytes ? takeTime(app, org, act) : act();
+}
+
+const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>
+  resendView(requireReach(principal, await app.db.read((tx) => findSent(tx, principal.org.id, id))));
+
+async function cancelOne({ app }: ResendDoor, principal: Principal, request: IncomingMessage, id: string) {
+  await app.db.write((tx) => cancelMessage(tx, principal, id, request.requestId));
+  return { object: 'email', id };
+}
+
+function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  response.end(text);
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
+import { openDb, run } from '../db/index.ts';
+
+after(stopOwnServer);
+
+const ask = (db: ReturnType<typeof openDb>) => db.read((tx) => run(tx)`select 1`);
+
+test('a burst of small work shares a connection, and one that is held for long makes nobody wait for its end', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const patient = openDb({ connection, max: 3, patienceMs: 60_000 });
+  t.after(() => patient.end());
+  assert.deepEqual(await Promise.all(Array.from({ length: 5 }, () => ask(patient))), [1, 1, 1, 1, 1]);
+  assert.equal(patient.pool.totalCount, 1);
+
+  const hasty = openDb({ connection, max: 3, patienceMs: 20 });
+  t.after(() => hasty.end());
+  const held = Promise.withResolvers<void>();
+  const holder = hasty.read(() => held.promise);
+  assert.deepEqual(await Promise.all([ask(hasty), ask(hasty)]), [1, 1]);
+  assert.ok(hasty.pool.totalCount > 1);
+  held.resolve();
+  await holder;
+});
+
+test('where nothing is said of patience, work at the same time has connections at the same time', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const db = openDb({ connection, max: 3 });
+  t.after(() => db.end());
+  await Promise.all([ask(db), ask(db), ask(db)]);
+  assert.equal(db.pool.totalCount, 3);
+});
