@@ -57,7 +57,9 @@ test('exim4 receives, defers and refuses', { skip: withoutExim() }, async (t) =>
   assert.match(String(delivered.detail?.tls), usedTls);
 });
 
-test('opensmtpd receives, defers and refuses: its 524 5.2.4 is of a recipient that is not there', { skip: withoutOpenSmtpd() }, async (t) => {
+test('opensmtpd receives, defers and refuses: its 524 5.2.4 is of a recipient that is not there', {
+  skip: withoutOpenSmtpd(),
+}, async (t) => {
   // It offers STARTTLS, and Debian's 6.8 then fails every handshake (it does not get on with OpenSSL 3): mail goes in the clear.
   await followFates(t, await startOpenSmtpd(t), { code: 524, text: /Mailing list expansion problem/ });
 });

@@ -221,7 +221,11 @@ export async function startOpenSmtpd(t: TestContext): Promise<MailServer> {
   };
 }
 
-const openSmtpdSettings = (folder: string, port: number, isGrey: boolean) => `table users { good@far.example = nobody, grey@far.example = nobody }
+const openSmtpdSettings = (
+  folder: string,
+  port: number,
+  isGrey: boolean,
+) => `table users { good@far.example = nobody, grey@far.example = nobody }
 pki mx.far.example cert "${folder}/cert.pem"
 pki mx.far.example key "${folder}/key.pem"
 filter grey phase rcpt-to match rcpt-to { grey@far.example } reject "451 4.7.1 ${greylisted}"

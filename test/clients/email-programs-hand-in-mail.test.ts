@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import nodemailer from 'nodemailer';
 import PostalMime from 'postal-mime';
+import { Resend } from 'resend';
 import { mailScene, untilState } from '../../src/areas/email/test/mail-scene.ts';
 import { freePort } from '../harness/free-port.ts';
 import { lacking, openFolder, run } from './email-support.ts';
 
 const withoutSwaks =
-  lacking('swaks') || (/TLS supported/.test(spawnSync('swaks', ['--support'], { encoding: 'utf8' }).stdout) ? false : 'swaks lacks Net::SSLeay for TLS');
+  lacking('swaks') ||
+  (/TLS supported/.test(spawnSync('swaks', ['--support'], { encoding: 'utf8' }).stdout) ? false : 'swaks lacks Net::SSLeay for TLS');
 
 test('programs hand in mail that arrives and is in the log', async (t) => {
   const [submission, smtps] = [await freePort(), await freePort()];
@@ -22,13 +24,13 @@ test('programs hand in mail that arrives and is in the log', async (t) => {
   const folder = await openFolder(t);
   let arrived = 0;
   /** The mail as the other side has it, read by a parser that is not ours, once the log says that it was delivered. */
-  const received = async (subject: string) => {
+  const received = async (subject: string, door = 'smtp') => {
     const message = (await sink.received(++arrived)).at(-1)!;
     const { body } = await qd.owner.get('/email/messages');
     const [latest] = (body as { messages: { id: string }[] }).messages;
     const logged = (await untilState(qd, latest!.id, 'delivered')).message;
     assert.equal(logged.subject, subject);
-    assert.equal(logged.door, 'smtp');
+    assert.equal(logged.door, door);
     const mail = await PostalMime.parse(message.data);
     assert.equal(mail.subject, subject);
     return mail;
@@ -41,7 +43,15 @@ test('programs hand in mail that arrives and is in the log', async (t) => {
     ]);
 
   await t.test('swaks with STARTTLS', { skip: withoutSwaks }, async () => {
-    const { stdout } = await swaks('--port', String(submission), '--tls', '--header', 'Subject: by STARTTLS', '--body', 'one\n.two\n..three');
+    const { stdout } = await swaks(
+      '--port',
+      String(submission),
+      '--tls',
+      '--header',
+      'Subject: by STARTTLS',
+      '--body',
+      'one\n.two\n..three',
+    );
     assert.match(stdout, /=== TLS started with cipher TLSv1\.[23]/);
     assert.match(stdout, /<~ {2}250 2\.0\.0 Ok: queued as msg_/);
     const mail = await received('by STARTTLS');
@@ -92,12 +102,29 @@ test('programs hand in mail that arrives and is in the log', async (t) => {
 
   await t.test('nodemailer', async () => {
     const auth = { user: key.keyId, pass: key.secret };
-    const transport = nodemailer.createTransport({ host: '127.0.0.1', port: smtps, secure: true, tls: { rejectUnauthorized: false }, auth });
+    const transport = nodemailer.createTransport({
+      host: '127.0.0.1',
+      port: smtps,
+      secure: true,
+      tls: { rejectUnauthorized: false },
+      auth,
+    });
     t.after(() => transport.close());
     const attachments = [{ filename: 'größe.txt', content: 'Größe: 7' }];
     await transport.sendMail({ from: 'Ada <ada@example.com>', to: 'bob@far.example', subject: 'Grüße', html: '<p>hi</p>', attachments });
     const mail = await received('Grüße');
     assert.equal(mail.html?.trimEnd(), '<p>hi</p>');
     assert.equal(mail.attachments[0]?.filename, 'größe.txt');
+  });
+
+  await t.test('the SDK of Resend', async () => {
+    const resend = new Resend(key.secret, { baseUrl: `${qd.url}/resend` });
+    const mail = { from: 'Ada <ada@example.com>', to: 'bob@far.example', subject: 'by Resend', html: '<b>hi</b>' };
+    const { data, error } = await resend.emails.send({ ...mail, attachments: [{ filename: 'a.txt', content: Buffer.from('hello') }] });
+    assert.equal(error, null);
+    const arrivedMail = await received('by Resend', 'http');
+    assert.equal(arrivedMail.html?.trimEnd(), '<b>hi</b>');
+    assert.equal(Buffer.from(arrivedMail.attachments[0]!.content as ArrayBuffer).toString(), 'hello');
+    assert.equal((await resend.emails.get(data!.id)).data?.last_event, 'delivered');
   });
 });

@@ -14,11 +14,15 @@ import { eventually } from '../harness/process.ts';
 
 // Debian's mail programs, each as a process of the test's own on loopback.
 
-export const run = promisify(execFile);
+const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }; // servers are where not everybody looks
+const exec = promisify(execFile);
+
+/** Runs a program to its end. */
+export const run = (program: string, args: string[]) => exec(program, args, { env });
 
 /** Why a test with these programs cannot run here; false where it can. */
 export function lacking(...programs: string[]): string | false {
-  const missing = programs.filter((name) => spawnSync('sh', ['-c', 'command -v "$0"', name]).status !== 0);
+  const missing = programs.filter((name) => spawnSync('sh', ['-c', 'command -v "$0"', name], { env }).status !== 0);
   return missing.length ? `${missing.join(', ')} is not installed` : false;
 }
 
@@ -34,7 +38,7 @@ export async function openFolder(t: TestContext): Promise<string> {
 
 /** A program that stays, once something listens at its port. What stops it stops all that it started, and it ends with the test. */
 export async function daemon(t: TestContext, port: number, command: string, args: string[]): Promise<{ stop(): Promise<void> }> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said = (said + text).slice(-4_000)));
   const ended = once(child, 'exit');
@@ -54,9 +58,12 @@ export async function daemon(t: TestContext, port: number, command: string, args
 
 const answersAt = (port: number) =>
   new Promise<boolean>((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('close', () => resolve(false)).setTimeout(1_000, () => socket.destroy());
-    socket.once('connect', () => socket.destroy());
+    const socket = connect(port, '127.0.0.1')
+      .on('error', () => resolve(false))
+      .on('connect', () => {
+        resolve(true);
+        socket.destroy();
+      });
   });
 
 /** A server that sends to whoever listens at this port as the mail server of far.example. */

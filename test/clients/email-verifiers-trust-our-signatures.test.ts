@@ -31,7 +31,10 @@ const letters = {
     html: `<p>${'lange Zeile '.repeat(200)}</p>`,
     attachments: [{ filename: 'a.bin', content: Buffer.alloc(50_000, 7).toString('base64'), contentType: 'application/octet-stream' }],
   }),
-  'headers of its own': letter({ replyTo: ['Carl <carl@example.com>'], headers: { 'X-Order': '7', 'List-Unsubscribe': '<https://example.com/u>' } }),
+  'headers of its own': letter({
+    replyTo: ['Carl <carl@example.com>'],
+    headers: { 'X-Order': '7', 'List-Unsubscribe': '<https://example.com/u>' },
+  }),
 };
 
 test('opendkim, python3-dkim and mailauth trust both signatures', async (t) => {
@@ -45,7 +48,11 @@ test('opendkim, python3-dkim and mailauth trust both signatures', async (t) => {
     await untilState(qd, (answer as { id: string }).id, 'delivered');
     files[name] = join(folder, `${Object.keys(files).length}.eml`);
     await writeFile(files[name]!, sink.messages.at(-1)!.data);
-    await writeFile(`${files[name]!}.altered`, sink.messages.at(-1)!.data.toString('latin1').replace('Subject: ', 'Subject: not '), 'latin1');
+    await writeFile(
+      `${files[name]!}.altered`,
+      sink.messages.at(-1)!.data.toString('latin1').replace('Subject: ', 'Subject: not '),
+      'latin1',
+    );
   }
 
   await t.test('python3-dkim', { skip: withoutPythonDkim }, async () => {
@@ -61,7 +68,12 @@ test('opendkim, python3-dkim and mailauth trust both signatures', async (t) => {
   await t.test('mailauth', async () => {
     for (const [at, name] of Object.keys(files).entries()) {
       const { data, from } = sink.messages[at]!;
-      const { dkim } = await authenticate(data, { ip: '127.0.0.1', helo: 'mx.host.example', sender: from, resolver: resolverOf(records) } as never);
+      const { dkim } = await authenticate(data, {
+        ip: '127.0.0.1',
+        helo: 'mx.host.example',
+        sender: from,
+        resolver: resolverOf(records),
+      } as never);
       const judged = (dkim as { results: { status: { result: string } }[] }).results.map(({ status }) => status.result);
       assert.deepEqual(judged, ['pass', 'pass'], name);
     }
