@@ -27,7 +27,9 @@ function compare(what: string, ours: number[], theirs: number[], target: number)
   const ratio = median(ours.map((rate, i) => rate / theirs[i]!));
   const isMet = ratio >= target;
   const side = (name: string, of: number[]) => `${name} ${Math.round(median(of))}/s (${spread(of)})`;
-  console.log(`${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side('postfix', theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`);
+  console.log(
+    `${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side('postfix', theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`,
+  );
   if (!isMet) process.exitCode = 1;
 }
 
@@ -93,7 +95,9 @@ async function measureWhole() {
 
 try {
   execFileSync('which', ['smtp-sink', 'postfix']);
-  console.log(`${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`);
+  console.log(
+    `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
+  );
   if (isWanted('accept')) await measureAccept();
   if (isWanted('whole')) await measureWhole();
 } finally {

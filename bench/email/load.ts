@@ -7,7 +7,8 @@ import { connect, type Socket } from 'node:net';
 
 const [port, sessions, messages, bytes, ...logins] = process.argv.slice(2);
 const line = `${'x'.repeat(70)}\r\n`;
-const header = 'From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: load\r\nMessage-ID: <load@example.com>\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\r\n';
+const header =
+  'From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: load\r\nMessage-ID: <load@example.com>\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\r\n';
 const body = `${header}${line.repeat(Math.ceil((Number(bytes) - header.length) / line.length))}.\r\n`;
 
 interface Session {

@@ -8,10 +8,16 @@ import { freePort } from '../../test/harness/free-port.ts';
 import { startServer } from '../../test/harness/process.ts';
 
 /** The whole program, with a verified domain and as many send keys as there are sessions; `roles` is what runs while it is measured. */
-export async function startOurs(context: TestContext, { sinkPort, roles, keys, nodeFlags = [] }: { sinkPort: number; roles: string; keys: number; nodeFlags?: string[] }) {
+export async function startOurs(
+  context: TestContext,
+  { sinkPort, roles, keys, nodeFlags = [] }: { sinkPort: number; roles: string; keys: number; nodeFlags?: string[] },
+) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
   await chmod(dir, 0o755);
-  const dns = await fakeDns(context, { 'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] }, 'mx.far.example': { A: ['127.0.0.1'] } });
+  const dns = await fakeDns(context, {
+    'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] },
+    'mx.far.example': { A: ['127.0.0.1'] },
+  });
   const [submission, smtps] = [await freePort(), await freePort()];
   const env = {
     QUARTERDECK_DNS_SERVERS: dns.address,
@@ -58,4 +64,3 @@ export async function startOurs(context: TestContext, { sinkPort, roles, keys, n
     },
   };
 }
-

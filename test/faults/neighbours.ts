@@ -1,54 +1,105 @@
 /**
  * A does all that an organization can do to cost another something, each for some seconds and then all at once, while B pages, pushes,
- * pulls, lists and publishes. B has no error, and its p99 is at most twice what it is when A is quiet.
+ * pulls, lists, publishes and is probed. B has no error, and its p99 is at most twice what it is when A is quiet.
+ *
+ * What is compared is alike but for the server's work: attackers have the least priority, and while A is quiet another process of the same
+ * priority burns as much of a core. Quiet and loud take turns, so that a machine that is slower for a while is so for both.
  */
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { attacks } from './neighbours/attacker.ts';
+import { attacks, retention } from './neighbours/attacker.ts';
 import { makeScene, quotaBytes, type Scene } from './neighbours/scene.ts';
 import { type Measured, work } from './neighbours/work.ts';
 
-const seconds = Number(process.env.QUARTERDECK_FAULT_SECONDS ?? 8);
+const seconds = Number(process.env.QUARTERDECK_FAULT_SECONDS ?? 75);
 /** Beside all of A's, on two cores that the attacker and B share with the server. Twice less than this is noise of the machine. */
-const leastMs = 100;
+const leastMs = 50;
 const mostMemory = 900 * 2 ** 20;
+const mostPieceMs = 50;
+/** What reads a body of several megabytes as one JSON text, which nothing can do in steps; 8 MiB at most. */
+const wholeBodies = new Set(['receiveAlerts']);
 
-const p99 = (times: number[]) => times.toSorted((x, y) => x - y)[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? Number.NaN;
+/** As far up as this many samples tell, and no farther than 99 %: of 300 the third largest, of 60 as well. */
+const quantileOf = (count: number) => Math.min(0.99, 1 - 3 / count);
+const at = (times: readonly number[], quantile: number) =>
+  times.toSorted((x, y) => x - y)[Math.min(times.length - 1, Math.floor(times.length * quantile))] ?? Number.NaN;
 const shown = ({ times }: Measured) =>
   Object.entries(times)
-    .map(([act, all]) => `${act} ${p99(all).toFixed(0)}`)
+    .map(([act, all]) => `${act} ${at(all, 0.5).toFixed(0)}/${at(all, quantileOf(all.length)).toFixed(0)} (${all.length})`)
     .join(', ');
 
-test('one organization never costs another', { timeout: 1_800_000 }, async (t) => {
+const started = (program: string) => fork(join(import.meta.dirname, 'neighbours', program));
+
+test('one organization never costs another', { timeout: 7_200_000 }, async (t) => {
+  // What others take of the machine comes and goes: then times are shown and not held against anything.
+  const isBusy = loadavg()[0]! > availableParallelism();
+  if (isBusy) console.error(`others use this machine (load ${loadavg()[0]!.toFixed(1)}): times are shown, and not asserted`);
   const scene = await makeScene(t);
   t.after(() => console.error(scene.said().slice(-5_000)));
-  await work(scene, 2); // once warm
-  const quiet = await work(scene, seconds * 2);
-  console.error(`quiet, p99 in ms: ${shown(quiet)}`);
-  assert.deepEqual(quiet.failures, []);
+  await work(scene, 3); // once warm
+  const quiet: Measured = { times: {}, failures: [] };
+  /** The longest piece of work while A is quiet: on a machine that is busy, that is how long the scheduler keeps the server waiting. */
+  let quietPiece = 0;
+  const beQuiet = (howLong: number) =>
+    beside(started('burner.ts'), async () => {
+      const before = await scene.longestPieces();
+      const { times, failures } = await work(scene, howLong);
+      assert.deepEqual(failures, []);
+      quietPiece = Math.max(quietPiece, ...grown(before, await scene.longestPieces()).map(([, ms]) => ms));
+      for (const [act, more] of Object.entries(times)) quiet.times[act] = [...(quiet.times[act] ?? []), ...more];
+    });
+  await beQuiet(seconds);
 
-  const all = Object.keys(attacks);
-  for (const which of [...all.map((name) => [name]), all]) {
+  const names = Object.keys(attacks);
+  const chosen = process.env.QUARTERDECK_FAULT_ONLY;
+  const rounds = [...names.map((name) => [name]), names].filter((r) => !chosen || (r.length > 1 ? 'all' : r[0]!).includes(chosen));
+  for (const which of rounds) {
     const name = which.length > 1 ? 'all of these at once' : which[0]!;
     await t.test(name, async () => {
-      const child = fork(join(import.meta.dirname, 'neighbours', 'attacker.ts'));
-      child.send({ which, target: { url: scene.url, a: scene.a } });
-      const loud = await work(scene, which.length > 1 ? seconds * 3 : seconds).finally(() => child.kill('SIGKILL'));
+      await beQuiet(seconds / 5);
+      if (which.includes(retention)) await scene.makeRetentionDue();
+      const before = await scene.longestPieces();
+      const attacker = started('attacker.ts');
+      attacker.send({ which, target: { url: scene.url, a: scene.a } });
+      const loud = await beside(attacker, () => work(scene, seconds));
       const memory = await memoryOf(scene.pid);
-      console.error(`${name}: ${shown(loud)}; ${Math.round(memory / 2 ** 20)} MiB`);
+      const pieces = grown(before, await scene.longestPieces());
+      console.error(`${name}, median/p99 in ms: ${shown(loud)}; ${Math.round(memory / 2 ** 20)} MiB`);
+      console.error(`  quiet: ${shown(quiet)}`);
+      if (pieces.length) console.error(`  the loop was held: ${pieces.map(([act, ms]) => `${act} ${ms.toFixed(0)} ms`).join(', ')}`);
       assert.deepEqual(loud.failures, []);
       for (const [act, times] of Object.entries(loud.times)) {
-        const most = 2 * Math.max(leastMs, p99(quiet.times[act]!));
-        assert.ok(times.length > 0 && p99(times) <= most, `${act}: p99 ${p99(times).toFixed(0)} ms, at most ${most.toFixed(0)}`);
+        const quantile = quantileOf(Math.min(times.length, quiet.times[act]!.length));
+        const most = 2 * Math.max(leastMs, at(quiet.times[act]!, quantile));
+        const took = at(times, quantile);
+        assert.ok(
+          isBusy || took <= most,
+          `${act}: the ${(quantile * 100).toFixed(0)}th percentile is ${took.toFixed(0)} ms, at most ${most.toFixed(0)}`,
+        );
       }
+      const long = pieces.filter(([act, ms]) => ms > Math.max(mostPieceMs, 2 * quietPiece) && !wholeBodies.has(act));
+      assert.deepEqual(isBusy ? [] : long, [], `held the loop for more than ${mostPieceMs} ms, or twice what it is held when A is quiet`);
       assert.ok(memory < mostMemory, `the server has ${Math.round(memory / 2 ** 20)} MiB`);
       assert.ok((await bytesBelow(scene)) < 2 * quotaBytes + 2 ** 20, 'two quotas are what the disk holds');
     });
   }
 });
+
+/** What held the loop for longer than ever before. */
+const grown = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) =>
+  [...after].filter(([act, ms]) => ms > (before.get(act) ?? 0));
+
+async function beside<T>(child: ChildProcess, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
 
 const memoryOf = async (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
 

@@ -13,6 +13,7 @@ import { checkDisk } from './disk.ts';
 import { type Ask, checkDns } from './dns.ts';
 import { type Finding, fail, warn } from './finding.ts';
 import { checkKey, checkOwnerToken } from './keys.ts';
+import { checkMailHost } from './mail.ts';
 import { checkPorts } from './ports.ts';
 import { checkRelay } from './relay.ts';
 import { checkStorage } from './storage.ts';
@@ -27,6 +28,7 @@ export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
     ...(await attempt('certificate', () => checkCertificate(config))),
     ...(await attempt('dns', () => checkDns(config, ask))),
     ...(await attempt('mail relay', () => checkRelay(config))),
+    ...(await attempt('mail host', async () => checkMailHost(config))),
     ...(await attempt('storage', () => checkStorage(config))),
   ];
 }

@@ -14,7 +14,22 @@ interface Address {
 export async function checkPorts(config: Config): Promise<Finding[]> {
   const found = [await checkPort('QUARTERDECK_LISTEN', config.listen, config.tls_cert !== '', '/healthz')];
   if (config.metrics_listen) found.push(await checkPort('QUARTERDECK_METRICS_LISTEN', config.metrics_listen, false, '/metrics'));
+  for (const [setting, at] of [
+    ['QUARTERDECK_SMTP_SUBMISSION', config.smtp_submission],
+    ['QUARTERDECK_SMTPS', config.smtps],
+  ] as const)
+    found.push(await checkSmtpPort(setting, at));
   return found;
+}
+
+/** Free, or held by somebody who greets as we do. */
+async function checkSmtpPort(setting: string, at: Address): Promise<Finding> {
+  const where = `${at.host}:${at.port} (${setting})`;
+  if (at.port === 0) return ok('ports', `${setting} lets the system choose a port`);
+  const code = await tryBind(at);
+  if (code === undefined) return ok('ports', `${where} is free`);
+  if (code === 'EADDRINUSE') return ok('ports', `a program listens at ${where}`);
+  return fail('ports', `${where} cannot be listened on (${code}); set ${setting} to another address or port`);
 }
 
 async function checkPort(setting: string, at: Address, tls: boolean, path: string): Promise<Finding> {

@@ -3,7 +3,9 @@ import type { Config } from '../../kernel/config.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** Connects, greets and logs in as a delivery would, and sends nothing. */
-export async function checkRelay({ smtp_relay }: Config): Promise<Finding> {
+export async function checkRelay({ smtp_relay, mail_from }: Config): Promise<Finding> {
+  if (!smtp_relay && mail_from)
+    return ok('mail relay', `none is set; the product’s own mail leaves by itself while the domain of ${mail_from} is verified here`);
   if (!smtp_relay)
     return warn(
       'mail relay',

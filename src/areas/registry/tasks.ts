@@ -1,6 +1,7 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { forgetOldKeys } from './engine/credentials/keys.ts';
 import { collect } from './engine/gc/collect.ts';
+import { keepFigures } from './engine/gc/figures.ts';
 import { retain } from './engine/gc/retain.ts';
 import { scrub } from './engine/gc/scrub.ts';
 import { expireUploads } from './engine/gc/uploads.ts';
@@ -14,6 +15,7 @@ export const tasks: Task<Engine>[] = [
   task(collectTask, { everySeconds: 30, deadlineSeconds: 600 }, ({ signal, log }, engine: Engine) => collect(engine, signal, log)),
   task('registry.expire-uploads', { everySeconds: 300, deadlineSeconds: 300 }, ({ app, signal }) => expireUploads(app, signal)),
   task(weighTask, { everySeconds: 60, deadlineSeconds: 600 }, ({ app, signal, log }) => weighManifests(app, signal, log)),
+  task('registry.keep-figures', { everySeconds: 30, deadlineSeconds: 600 }, ({ app, signal }) => keepFigures(app, signal)),
   task('registry.retain', { everySeconds: 3_600, deadlineSeconds: 1_800 }, ({ signal, log }, engine: Engine) =>
     retain(engine, signal, log),
   ),

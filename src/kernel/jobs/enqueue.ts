@@ -84,7 +84,21 @@ export const reschedule = async (tx: Tx, job: Job, key: string, when: { runAt?: 
   return moved > 0;
 };
 
-/** The same for many of one kind in one statement, so many seconds from now each: the keys of those that there are. */
+/** More often nobody can have taken the job away and made it again while we looked. */
+const mostLooks = 5;
+
+/**
+ * The job runs then, now by default, whether or not there is one that waits or runs. One that ends and is made again in one transaction
+ * while we wait for its row is neither moved (the old row is gone) nor inserted (the new one is in the way): so it is looked for again.
+ */
+export async function moveOrEnqueue(tx: Tx, job: Job, given: NewJob<unknown>): Promise<void> {
+  const { key, runAt, delaySeconds } = given;
+  const when = { ...(runAt === undefined ? {} : { runAt }), ...(delaySeconds === undefined ? {} : { delaySeconds }) };
+  for (let looks = 0; looks < mostLooks; looks++) if ((await reschedule(tx, job, key, when)) || (await enqueue(tx, job, given))) return;
+  throw new Error(`the job ${job.kind} ${key} could neither be moved nor inserted`);
+}
+
+/** Reschedules many of one kind in one statement, so many seconds from now each: the keys of those that there are. */
 export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: string; delaySeconds: number }[]): Promise<Set<string>> => {
   if (given.length === 0) return new Set();
   // In the order of the keys, as they are inserted.

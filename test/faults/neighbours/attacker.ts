@@ -1,15 +1,15 @@
 // A process of its own, with little priority: what it costs is what the server does for it, not the cores that it takes itself.
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { delivery, type Tenant } from './scene.ts';
+import { type Attacking, delivery } from './scene.ts';
 
 setPriority(19);
 
 interface Target {
   url: string;
-  a: Tenant;
+  a: Attacking;
 }
 
 type Attack = (target: Target) => Promise<unknown>;
@@ -26,6 +26,10 @@ const drained = async (answer: Response) => void (await answer.arrayBuffer());
 const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [i.toString(36), 0]));
 const shortNames = JSON.stringify(names);
 const largeDelivery = JSON.stringify(delivery(Array.from({ length: 16_000 }, (_, i) => `host-${i}`)));
+
+const indexType = 'application/vnd.oci.image.index.v1+json';
+/** Its rules are applied while this goes on. */
+export const retention = 'retention of twenty thousand untagged images';
 
 /** One round of each; they are repeated for as long as the attack lasts, several at once. */
 export const attacks: Record<string, Attack> = {
@@ -70,6 +74,32 @@ export const attacks: Record<string, Attack> = {
       id: string;
     };
     await drained(await api(url, a.key, 'POST', `/oncall/incidents/${id}/updates`, { body: 'more words '.repeat(400) }));
+  },
+  'ID tokens held against a hundred rules of 255 wildcards': async ({ url, a }) => {
+    const body = JSON.stringify({ subject_token: a.idToken, audience: a.slug });
+    await drained(await fetch(`${url}/api/v1/registry/oidc/token`, { method: 'POST', headers: json, body }));
+    const rule = { issuer: 'https://ci.example', audience: 'x', subjectPattern: 'a**'.repeat(255), mode: 'pull' };
+    await drained(await api(url, a.key, 'POST', `/registry/registries/${a.slug}/oidc-rules`, rule));
+  },
+  'layers pulled through from an upstream': async ({ url, a }) => {
+    const headers = { authorization: a.authorization };
+    const from = `${url}/v2/${a.slug}/up.test/lib/app`;
+    await drained(await fetch(`${from}/manifests/v1`, { headers }));
+    const digest = a.upstreamLayers[Math.floor(Math.random() * a.upstreamLayers.length)];
+    await drained(await fetch(`${from}/blobs/${digest}`, { headers }));
+  },
+  'bearer tokens without end, each used once': async ({ url, a }) => {
+    const scopes = Array.from({ length: 40 }, () => `scope=${encodeURIComponent(`repository:${a.slug}/${randomUUID()}:pull`)}`).join('&');
+    const answer = await fetch(`${url}/token?service=x&${scopes}`, { headers: { authorization: a.authorization } });
+    const { token } = (await answer.json()) as { token?: string };
+    await drained(await fetch(`${url}/v2/${a.slug}/app/tags/list`, { headers: { authorization: `Bearer ${token}` } }));
+  },
+  [retention]: async ({ url, a }) => {
+    const headers = { authorization: a.authorization, 'content-type': indexType };
+    const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [], annotations: { loose: randomUUID() } });
+    const digest = `sha256:${createHash('sha256').update(body).digest('hex')}`;
+    await drained(await fetch(`${url}/v2/${a.slug}/app/manifests/${digest}`, { method: 'PUT', headers, body }));
+    await sleep(100);
   },
 };
 

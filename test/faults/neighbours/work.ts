@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shows } from '../../../src/areas/status/test/support.ts';
 import { caller } from '../../harness/request.ts';
-import { delivery, pushBlob, type Scene } from './scene.ts';
+import { busy, delivery, pushBlob, type Scene } from './scene.ts';
 
 export interface Measured {
   /** Milliseconds, by act. */
@@ -14,7 +14,8 @@ export interface Measured {
 /** Works for so long: the acts beside each other, each once more as soon as it is done and has rested. */
 export async function work(scene: Scene, seconds: number): Promise<Measured> {
   const measured: Measured = { times: {}, failures: [] };
-  const until = performance.now() + seconds * 1000;
+  const from = performance.now();
+  const until = from + seconds * 1000;
   await Promise.all(
     Object.entries(acts).map(async ([name, { act, restMs }]) => {
       const times: number[] = [];
@@ -32,7 +33,13 @@ export async function work(scene: Scene, seconds: number): Promise<Measured> {
       }
     }),
   );
+  measured.times['be probed'] = [...scene.checked.values()].flatMap((times) => latenesses(times, from, until));
   return measured;
+}
+
+/** By how much the time between two checks of one monitor was another than its interval; the first is whenever it is. */
+function latenesses(times: readonly number[], from: number, until: number): number[] {
+  return times.flatMap((at, i) => (i > 1 && at > from && at <= until ? [Math.abs(at - times[i - 1]! - busy.intervalSeconds * 1000)] : []));
 }
 
 interface Act {
@@ -46,26 +53,30 @@ const good = async (answer: Promise<Response>): Promise<ArrayBuffer> => {
   return given.bytes;
 };
 
-async function arrived({ smtp, b }: Scene, name: string): Promise<void> {
+async function arrived({ smtp }: Scene, to: string, name: string): Promise<void> {
   const end = performance.now() + 20_000;
   // A long word may be folded.
-  while (!smtp.received.some((mail) => mail.to.includes(b.email) && mail.data.replaceAll('=\r\n', '').includes(name))) {
+  while (!smtp.received.some((mail) => mail.to.includes(to) && mail.data.replaceAll('=\r\n', '').includes(name))) {
     if (performance.now() > end) throw new Error('no page within 20 s');
     await sleep(5);
   }
 }
 
+let turn = 0;
+
 const acts: Record<string, Act> = {
   page: {
-    restMs: 2_200, // a person gets thirty a minute
+    restMs: 150,
     act: async (scene) => {
       const { url, b } = scene;
       const name = randomUUID();
+      // A person gets thirty pages a minute, so they take turns.
+      const { email, sourceId, sourceToken } = b.paged[turn++ % b.paged.length]!;
       const deliver = (status: 'firing' | 'resolved') =>
-        caller(url, b.sourceToken).post(`/oncall/alert-sources/${b.sourceId}/alerts`, delivery([name], status));
+        caller(url, sourceToken).post(`/oncall/alert-sources/${sourceId}/alerts`, delivery([name], status));
       const { status } = await deliver('firing');
       if (status !== 200) throw new Error(`an alert was answered ${status}`);
-      await arrived(scene, name);
+      await arrived(scene, email, name);
       return () => deliver('resolved'); // the next one opens an incident of its own
     },
   },
@@ -79,11 +90,11 @@ const acts: Record<string, Act> = {
     },
   },
   list: {
-    restMs: 400,
-    act: ({ url, b }) => good(fetch(`${url}/api/v1/oncall/incidents`, { headers: { authorization: `Bearer ${b.key}` } })),
+    restMs: 150,
+    act: ({ url, b }) => good(fetch(`${url}/api/v1/oncall/incidents`, { headers: { authorization: `Bearer ${b.otherKey}` } })),
   },
   publish: {
-    restMs: 1_000,
+    restMs: 250,
     act: async ({ url, b }) => {
       const words = randomUUID();
       const { post } = caller(url, b.key);

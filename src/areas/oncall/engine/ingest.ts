@@ -1,10 +1,11 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import { inSlices } from '../../../kernel/slices.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
-import { type Attachment, attach, type CountChange, countChanges, type Known } from '../rules/attach.ts';
+import { type Attachment, attach, type CountChange, countChanges, type Known, mostOccurrences } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
-import { type Entry, note, noteAll } from '../store/timeline.ts';
+import { type Entry, isToldLately, note, noteAll } from '../store/timeline.ts';
 import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
 import { hearNewAlerts } from './walk/again.ts';
@@ -44,8 +45,10 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
     tell(tx, org, from, delivery, result, target),
   ]);
   // One that opens with this delivery was counted when it was made.
-  const changes = countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id);
+  const changes = await inSlices(countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id));
   await react(tx, org, changes, result, target);
+  const over = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
+  await inPortions(over, (some) => alerts.forgetOldOccurrences(tx, org, from, some, mostOccurrences));
   const firing = delivery.alerts.filter((a) => a.status === 'firing').length;
   const gaps = result.touched.map(({ known: k }) => Math.floor((Date.parse(from.now) - Date.parse(k.lastAt)) / 1000));
   return { firing, resolved: delivery.alerts.length - firing, repeatSeconds: gaps.reduce((a, b) => Math.max(a, b), 0) };
@@ -65,15 +68,17 @@ async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) =>
 
 /** What changes an incident is decided with that incident locked: it may have been resolved since it was read. */
 async function settled(tx: Tx, org: string, known: Known[], delivered: readonly Delivered[], now: string): Promise<Attachment> {
-  const first = attach(known, delivered, now);
+  const first = await inSlices(attach(known, delivered, now));
   const touched = new Set([...first.refired, ...first.ended].flatMap(({ known: k }) => (k.closed ? [] : [k.incidentId])));
   if (!touched.size) return first;
   const closed = new Set((await incidents.lockIncidents(tx, org, [...touched])).filter((i) => i.status === 'resolved').map((i) => i.id));
   return closed.size
-    ? attach(
-        known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
-        delivered,
-        now,
+    ? inSlices(
+        attach(
+          known.map((k) => ({ ...k, closed: k.closed || closed.has(k.incidentId) })),
+          delivered,
+          now,
+        ),
       )
     : first;
 }
@@ -136,24 +141,44 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       (n) => `${n} alerts ended${because}`,
     ),
   ];
-  const at = target?.id ?? entries[0]?.incidentId;
-  if (delivery.truncated && at)
-    entries.push({
-      incidentId: at,
+  await noteAll(tx, org, [...entries, ...(await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId))]);
+}
+
+/** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */
+const toldAgainSeconds = 3_600;
+
+/** What of a delivery was not taken in, in the incident that it changes, or else in the newest one whose alerts it repeats. */
+async function tellLeftOut(
+  tx: Tx,
+  org: string,
+  from: Receiving,
+  delivery: Delivery,
+  { touched }: Attachment,
+  changed: string | undefined,
+): Promise<(Entry & { incidentId: string })[]> {
+  const repeated = touched.flatMap(({ known }) => (known.closed ? [] : [known.incidentId])).toSorted();
+  const incidentId = changed ?? repeated.at(-1); // ids sort by time
+  if (!incidentId) return [];
+  const { truncated, rejected } = delivery;
+  const common = { incidentId, actor: sourceActor(from) };
+  const told: (Entry & { incidentId: string })[] = [];
+  if (truncated)
+    told.push({
+      ...common,
       kind: 'payload_truncated',
-      message: `${delivery.truncated} alerts of this group were left out of the delivery; look at the sender for the whole group`,
-      actor: sourceActor(from),
-      data: { truncated: delivery.truncated },
+      message: `${truncated} alerts of this group were left out of the delivery; look at the sender for the whole group`,
+      data: { truncated },
     });
-  if (delivery.rejected?.count && at)
-    entries.push({
-      incidentId: at,
+  if (rejected?.count)
+    told.push({
+      ...common,
       kind: 'alert_rejected',
-      message: `${delivery.rejected.count} alerts of this delivery could not be taken in: ${delivery.rejected.problems[0]}`,
-      actor: sourceActor(from),
-      data: { rejected: delivery.rejected.count, problems: delivery.rejected.problems },
+      message: `${rejected.count} alerts of this delivery could not be taken in: ${rejected.problems[0]}`,
+      data: { rejected: rejected.count, problems: rejected.problems },
     });
-  await noteAll(tx, org, entries);
+  if (changed) return told;
+  const isNews = await Promise.all(told.map(async ({ kind }) => !(await isToldLately(tx, org, incidentId, kind, toldAgainSeconds))));
+  return told.filter((_, i) => isNews[i]);
 }
 
 function lines(

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueue, type Job, type JobRun, job, RetryIn, reschedule } from '../../../kernel/jobs/index.ts';
+import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
@@ -78,8 +78,8 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
     await run.fence(tx);
     if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
     const needed = await isNeeded(tx, org, page);
-    // Once nobody needs it any more, whether it went out is asked a few times more, for the record.
-    if (isUnsure ? page.attempts >= (needed ? mostDoubts.needed : mostDoubts.unneeded) : !needed) {
+    // Once nobody needs it any more, whether it went out is asked a few times, for the record.
+    if (!needed && (!isUnsure || page.attempts >= mostUnneededDoubts)) {
       if (isUnsure) await failPage(tx, org, page.id, sentence);
       else await pages.cancelPage(tx, org, page.id);
       return false;
@@ -92,8 +92,8 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
   if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
 }
 
-/** Attempts, about an hour of them while the page is needed, after which nobody asks any more what became of it: it has failed. */
-const mostDoubts = { needed: 60, unneeded: 6 };
+/** Attempts after which nobody asks any more what became of a page that is not needed: it has failed. One that is needed is asked for without end. */
+const mostUnneededDoubts = 6;
 /** A line for the first attempt that failed for now, and then about every half hour. */
 const toldEvery = 30;
 
@@ -112,7 +112,7 @@ export async function failPage(tx: Tx, org: string, pageId: string, sentence: st
   // With no rule left, the walk sees whether anybody was reached, and hands on at once.
   if (last) await wakeWalk(tx, org, page.incident_id);
   const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
-  if (next) (await reschedule(tx, pageJob, next.id)) || (await enqueue(tx, pageJob, { key: next.id, org }));
+  if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
   if (next) await pages.hasten(tx, org, next.id);
   await note(tx, org, page.incident_id, {

@@ -2,6 +2,8 @@ import type { OpenCtx } from '../../../identity/context.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { App } from '../../../kernel/app.ts';
 import { invalid, Refusal, unavailable } from '../../../kernel/errors.ts';
+import { inSlices } from '../../../kernel/slices.ts';
+import type { Steps } from '../../../kernel/steps.ts';
 import { shareService } from '../../services/index.ts';
 import type { Delivery } from '../rules/alerts.ts';
 import { longestRepeat, silentAfter } from '../rules/silence.ts';
@@ -26,7 +28,7 @@ export const noteUnreadable = async (app: App, { access, org }: Principal, why: 
 export interface Protocol {
   judge(): Promise<Judged>;
   /** `silentAt`: when a sender that does not say so itself has fallen silent. */
-  read(judged: Judged, now: string, silentAt: string): Delivery;
+  read(judged: Judged, now: string, silentAt: string): Steps<Delivery>;
 }
 
 /**
@@ -54,7 +56,7 @@ export async function receiveDelivery(ctx: OpenCtx, inTurn: Turns, sourceId: str
       const service = shared ?? unavailable('the service of this alert source is gone');
       if (rejected) await recordProblem(tx, org, sourceId, problems[0]!, rejected);
       const delivery = {
-        ...read(judged, source.now, silentAfter(source.now, source.repeat_seconds)),
+        ...(await inSlices(read(judged, source.now, silentAfter(source.now, source.repeat_seconds)))),
         rejected: { count: rejected, problems },
       };
       const { firing, resolved, repeatSeconds } = await ingest(

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { enqueue, type Job, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { type Job, job, moveOrEnqueue } from '../../../kernel/jobs/index.ts';
 
 /** Lets one incident's walk go on. It is handed to the job, for what walks makes pages, and pages that fail need this job. */
 export type WalkOn = (tx: Tx, org: string, incidentId: string, requestId: string | undefined) => Promise<void>;
@@ -15,7 +15,5 @@ export const stepJob: Job<unknown, { walkOn: WalkOn }> = job(
 );
 
 /** The step's job runs now, or at a time, whether or not there is one that waits. It fires nothing that is not due. */
-export const wakeWalk = async (tx: Tx, org: string, incidentId: string, runAt?: string): Promise<unknown> => {
-  const when = runAt ? { runAt } : {};
-  return (await reschedule(tx, stepJob, incidentId, when)) || (await enqueue(tx, stepJob, { key: incidentId, org, ...when }));
-};
+export const wakeWalk = (tx: Tx, org: string, incidentId: string, runAt?: string): Promise<void> =>
+  moveOrEnqueue(tx, stepJob, { key: incidentId, org, ...(runAt ? { runAt } : {}) });

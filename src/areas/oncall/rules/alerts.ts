@@ -1,6 +1,7 @@
 // What deliveries mean: Alertmanager's webhook and Prometheus's own, brought to one shape. Whatever is odd is taken in as far as
 // it goes, for a refused delivery is a page that nobody gets.
 import { createHash } from 'node:crypto';
+import { mapInSteps, type Steps } from '../../../kernel/steps.ts';
 
 type Words = Record<string, string>;
 
@@ -57,11 +58,11 @@ export interface Group {
   commonAnnotations?: unknown;
 }
 
-export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: number, now: string, silentAt: string): Delivery {
+export function* fromAlertmanager(group: Group, alerts: readonly Sent[], left: number, now: string, silentAt: string): Steps<Delivery> {
   const truncated = Number.isSafeInteger(group.truncatedAlerts) ? (group.truncatedAlerts as number) : 0;
   const annotations = (group.commonAnnotations ?? {}) as Record<string, unknown>;
   return {
-    alerts: alerts.map((alert) => {
+    alerts: yield* mapInSteps(alerts, (alert): Delivered => {
       const endsAt = time(alert.endsAt);
       const word: unknown = alert.status ?? (endsAt !== undefined && endsAt <= now ? 'resolved' : (group.status ?? 'firing'));
       const status = word === 'resolved' ? 'resolved' : 'firing';
@@ -79,9 +80,9 @@ export function fromAlertmanager(group: Group, alerts: readonly Sent[], left: nu
 }
 
 /** Here an alert that fires brings the end of its lease as `endsAt`, and one that is over its real end. */
-export function fromPrometheus(alerts: readonly Sent[], left: number, now: string): Delivery {
+export function* fromPrometheus(alerts: readonly Sent[], left: number, now: string): Steps<Delivery> {
   return {
-    alerts: alerts.map((alert) => {
+    alerts: yield* mapInSteps(alerts, (alert): Delivered => {
       const endsAt = time(alert.endsAt);
       const resolved = endsAt !== undefined && endsAt <= now;
       const leaseUntil = resolved ? undefined : (endsAt ?? new Date(Date.parse(now) + defaultLeaseMs).toISOString());

@@ -1,4 +1,5 @@
 // Where each alert of a delivery belongs. State is kept for each fingerprint: a group's own status says nothing of its alerts.
+import { forEachStep, type Steps } from '../../../kernel/steps.ts';
 import type { Delivered } from './alerts.ts';
 
 /** What is known of an occurrence (source, fingerprint, startsAt). */
@@ -13,6 +14,12 @@ export interface Known {
   /** When it was last heard of. */
   lastAt: string;
 }
+
+/**
+ * Occurrences of one alert from one source that are kept: so many that fire, and of those that ended the newest. A sender that gives every
+ * delivery another `startsAt` makes no more rows than these.
+ */
+export const mostOccurrences = 100;
 
 export interface Fresh {
   alert: Delivered;
@@ -31,14 +38,20 @@ export interface Attachment {
 
 /**
  * By order of arrival, not by the times inside: a restarted Prometheus reuses `startsAt`. An occurrence that sits on a resolved
- * incident is left there as long as it goes on firing; a new one, or one that ended and fires again, is somebody's work again.
+ * incident is left there as long as it goes on firing; a new one, or one that ended and fires again, is somebody's work again. In steps:
+ * a delivery may have ten thousand alerts.
  */
-export function attach(known: readonly Known[], delivered: readonly Delivered[], now: string): Attachment {
-  const rowsOf = Map.groupBy(known, (k) => k.fingerprint);
+export function* attach(known: readonly Known[], delivered: readonly Delivered[], now: string): Steps<Attachment> {
+  const rowsOf = new Map<string, Known[]>();
+  yield* forEachStep(known, (k) => {
+    const others = rowsOf.get(k.fingerprint);
+    if (others) others.push(k);
+    else rowsOf.set(k.fingerprint, [k]);
+  });
   const freshOf = new Map<string, Fresh[]>();
   const heard = new Map<Known, { status: Known['status']; alert: Delivered }>();
   const statusOf = (k: Known) => heard.get(k)?.status ?? k.status;
-  for (const alert of lastOfEach(delivered)) {
+  const place = (alert: Delivered) => {
     const rows = rowsOf.get(alert.fingerprint) ?? [];
     const fresh = freshOf.get(alert.fingerprint) ?? [];
     if (alert.status === 'resolved') {
@@ -47,21 +60,27 @@ export function attach(known: readonly Known[], delivered: readonly Delivered[],
         alert.fingerprint,
         fresh.filter((f) => !isOver(f, alert)),
       );
-      continue;
+      return;
     }
     const startsAt = alert.startsAt ?? rows.find((k) => statusOf(k) === 'firing')?.startsAt ?? now;
     // An occurrence may have ended on one incident and fired again on a later one: ids sort by time.
-    const same = rows.filter((k) => k.startsAt === startsAt).reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
+    const same = newestOf(rows.filter((k) => k.startsAt === startsAt));
+    const open = same ? [] : rows.filter((k) => statusOf(k) === 'firing' && !k.closed);
     if (same && (statusOf(same) === 'firing' || !same.closed)) heard.set(same, { status: 'firing', alert });
+    else if (open.length >= mostOccurrences)
+      heard.set(newestOf(open)!, { status: 'firing', alert }); // it fires, more need not be known
     else freshOf.set(alert.fingerprint, [...fresh, { alert, startsAt }]);
-  }
+  };
+  yield* forEachStep(yield* lastOfEach(delivered), place);
   const result: Attachment = { touched: [], refired: [], fresh: [...freshOf.values()].flat(), ended: [] };
-  for (const [k, { status, alert }] of heard) {
+  yield* forEachStep(heard, ([k, { status, alert }]) => {
     if (status === 'firing' && k.status === 'firing') result.touched.push({ known: k, alert });
     else if (status !== k.status) (status === 'firing' ? result.refired : result.ended).push({ known: k, alert });
-  }
+  });
   return result;
 }
+
+const newestOf = (some: readonly Known[]) => some.reduce((a, b) => (a && a.id > b.id ? a : b), undefined as Known | undefined);
 
 /**
  * What began before the end is over with it, whichever beginning the end names: replicas of a sender evaluate at different moments,
@@ -84,12 +103,12 @@ export interface CountChange {
  * What a delivery does to the numbers of incidents, without counting anything but the delivery: `known` holds every firing occurrence
  * of the fingerprints in it, and deliveries for one service come one at a time. `inserted` went to the incident `targetId`.
  */
-export function countChanges(
+export function* countChanges(
   known: readonly Known[],
   { refired, ended }: Attachment,
   inserted: readonly { fingerprint: string }[],
   targetId: string | undefined,
-): Map<string, CountChange> {
+): Steps<Map<string, CountChange>> {
   const changes = new Map<string, CountChange>();
   const firing = new Map<string, { incidentId: string; before: number; after: number }>();
   const at = (incidentId: string, fingerprint: string) => {
@@ -98,15 +117,15 @@ export function countChanges(
     firing.set(key, here);
     return here;
   };
-  for (const k of known) {
-    if (k.status !== 'firing') continue;
+  yield* forEachStep(known, (k) => {
+    if (k.status !== 'firing') return;
     const here = at(k.incidentId, k.fingerprint);
     here.before++;
     here.after++;
-  }
-  for (const { known: k } of ended) at(k.incidentId, k.fingerprint).after--;
-  for (const { known: k } of refired) at(k.incidentId, k.fingerprint).after++;
-  for (const { fingerprint } of inserted) at(targetId!, fingerprint).after++;
+  });
+  yield* forEachStep(ended, ({ known: k }) => at(k.incidentId, k.fingerprint).after--);
+  yield* forEachStep(refired, ({ known: k }) => at(k.incidentId, k.fingerprint).after++);
+  yield* forEachStep(inserted, ({ fingerprint }) => at(targetId!, fingerprint).after++);
   for (const { incidentId, before, after } of firing.values()) {
     const change = changes.get(incidentId) ?? { alerts: 0, firing: 0, begun: 0 };
     change.firing += Number(after > 0) - Number(before > 0);
@@ -118,12 +137,12 @@ export function countChanges(
 }
 
 /** One delivery that names an occurrence twice means what it says last. */
-function lastOfEach(delivered: readonly Delivered[]): Delivered[] {
+function* lastOfEach(delivered: readonly Delivered[]): Steps<Delivered[]> {
   const last = new Map<string, Delivered>();
-  for (const alert of delivered) {
+  yield* forEachStep(delivered, (alert) => {
     const key = `${alert.fingerprint} ${alert.startsAt ?? ''}`;
     last.delete(key);
     last.set(key, alert);
-  }
+  });
   return [...last.values()];
 }

@@ -138,9 +138,25 @@ export function reanchored(before: Rotation, after: Omit<Rotation, 'anchorDate' 
   const samePeople = namesOf(before.participants).sort().join(' ') === namesOf(after.participants).sort().join(' ');
   if (sameClock && samePeople) return { ...after, anchorDate: before.anchorDate, anchorIndex: before.anchorIndex };
   if (samePeople) return { ...after, ...anchorAt(after, at, turnAt(before, at) ?? 0) };
-  const staying = new Set(namesOf(after.participants));
-  const next = turnsFrom(before, at).find((p) => staying.has(p.userId));
-  return { ...after, ...anchorAt(after, at, next ? namesOf(after.participants).indexOf(next.userId) : 0) };
+  return { ...after, ...anchorAt(after, at, placeOfTurn(namesOf(turnsFrom(before, at)), namesOf(after.participants))) };
+}
+
+/**
+ * Where in the new order the turn stands that is under way, given as the turns from it on. Somebody may have several turns in a rotation:
+ * the one after which most of the others follow as before.
+ */
+function placeOfTurn(turns: readonly string[], after: readonly string[]): number {
+  const [known, staying] = [new Set(turns), new Set(after)];
+  const then = turns.filter((id) => staying.has(id));
+  let [place, longest] = [0, 0];
+  for (const [i, id] of after.entries()) {
+    if (id !== then[0]) continue;
+    const from = [...after.slice(i), ...after.slice(0, i)].filter((each) => known.has(each));
+    const differs = from.findIndex((each, n) => each !== then[n]);
+    const alike = differs < 0 ? from.length : differs;
+    if (alike > longest) [place, longest] = [i, alike];
+  }
+  return place;
 }
 
 /** Who is on call at an instant and until when: by the newest override that covers it, else by the rotation. */

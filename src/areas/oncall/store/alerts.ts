@@ -87,6 +87,24 @@ export async function hearAgain(
   return undefined;
 }
 
+/** Of what ended of these alerts, the newest stay; so many at most go at once. */
+export async function forgetOldOccurrences(
+  tx: Tx,
+  org: string,
+  { serviceId, sourceId }: Origin,
+  fingerprints: readonly string[],
+  kept: number,
+): Promise<undefined> {
+  await run(tx)`
+    delete from oncall.alert a
+     using unnest(${fingerprints}::text[]) f(fingerprint) cross join lateral (
+       select id from oncall.alert o
+        where o.org_id = ${org} and o.service_id = ${serviceId} and o.source_id = ${sourceId} and o.fingerprint = f.fingerprint and o.status <> 'firing'
+        order by o.starts_at desc, o.id desc offset ${kept} limit 1000) old
+     where a.org_id = ${org} and a.id = old.id`;
+  return undefined;
+}
+
 const AlertRow = Type.Object({
   id: Type.String(),
   source_id: Type.String(),

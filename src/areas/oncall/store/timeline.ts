@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type Actor, ActorJson } from './incidents.ts';
 
 /** What happened to an incident, in order. Changes that the platform makes by itself stand here and not in the audit log. */
@@ -26,6 +26,12 @@ export async function noteAll(tx: Tx, org: string, entries: readonly (Entry & { 
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e("incidentId" text, kind text, message text, actor jsonb, data jsonb),
            (select kernel.now() as now offset 0) c`;
 }
+
+/** Whether the newest lines have one of this kind that is not older than so many seconds. */
+export const isToldLately = async (tx: Tx, org: string, incidentId: string, kind: string, seconds: number): Promise<boolean> =>
+  (await row(tx, Type.Object({ told: Type.Boolean() }))`
+    select exists (select from (select kind, at from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200) t
+                    where t.kind = ${kind} and t.at > kernel.now() - make_interval(secs => ${seconds})) as told`)!.told;
 
 const EntryRow = Type.Object({
   id: Type.String(),

@@ -31,7 +31,7 @@ export interface Details {
 /** So many alerts, pages and lines of the timeline are shown: an incident that stays open for months gathers more. */
 export const mostShown = 1_000;
 
-/** One row more than is shown of a list says that the list is longer. */
+/** One row more than is shown of a list says that the list is longer; fewer alerts than were counted, that old occurrences were not kept. */
 export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, pages }: Details) => ({
   ...incidentView(i),
   ...present({ description: i.description, acknowledgedBy: i.acknowledged_by, resolvedBy: i.resolved_by }),
@@ -48,7 +48,9 @@ export const incidentDetail = (i: IncidentRow, { alerts, timeline, updates, page
     step: i.step,
   },
   pages: pages.slice(-mostShown).map(pageView),
-  cut: Object.entries({ alerts, timeline, pages }).flatMap(([name, list]) => (list.length > mostShown ? [name] : [])),
+  cut: Object.entries({ alerts, timeline, pages }).flatMap(([name, list]) =>
+    list.length > mostShown || (list === alerts && list.length < i.alert_count) ? [name] : [],
+  ),
 });
 
 const alertView = (a: AlertRow) => ({

@@ -102,7 +102,7 @@ export async function deleteBlob(tx: Tx, caches: Caches, repository: RepositoryR
       `an image of ${repository.slug}/${repository.name} needs the blob ${digest}; delete the image, and the blob goes by itself`,
     );
   // Also where a purge took the link already: whoever deletes the blob wants no image to bring it back.
-  await withdrawPromise(tx, repository.id, digest);
+  await withdrawPromise(tx, repository, digest);
   if (link) await unlinkBlob(tx, caches, link);
   return link !== undefined;
 }

@@ -15,7 +15,7 @@ import { bookBytes, bookGone, type GoneManifest } from './quota.ts';
 /** Takes a blob out of a repository. The lock on the link and the proof that no image needs it are the caller's. */
 export async function unlinkBlob(tx: Tx, caches: Caches, link: LinkRow) {
   await deleteLink(tx, link.repository_id, link.blob_id);
-  await review(tx, 'blob', [String(link.blob_id)], 0);
+  await review(tx, link.registry_id, 'blob', [String(link.blob_id)], 0);
   await caches.drop(tx, topics.blob(link.repository_id, link.digest));
   await bookBytes(tx, link.registry_id, {
     size: link.size,
@@ -46,7 +46,7 @@ export async function dropManifest(
   const gone = await store.deleteManifest(tx, repository.id, digest);
   if (!gone) return undefined;
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
-  await review(tx, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
+  await review(tx, repository.registry_id, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
   await uncountIndexes(tx, repository.id, digest);
   // Its tags went with it: everything remembered of the repository's names is in doubt.
   await caches.drop(tx, topics.repository(repository.id));
@@ -89,7 +89,7 @@ export async function removeRepository(tx: Tx, caches: Caches, registryId: strin
   // What was only promised goes as well: its entry in the queue waits for the end of a promise that nobody can redeem any more.
   const promised = await store.deletePromises(tx, id);
   await store.deleteRepository(tx, id);
-  await review(tx, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
+  await review(tx, registryId, 'blob', [...new Set([...blobs, ...promised])].map(String), 0);
   await caches.drop(tx, topics.repository(id));
   await bookGone(tx, registryId, manifests);
   await bookUnlinked(tx, registryId, { blobs, reserved });

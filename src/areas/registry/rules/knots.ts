@@ -1,6 +1,10 @@
+import type { Steps } from '../../../kernel/steps.ts';
+
+const nodesInStep = 500;
+
 /** Which knot each node is in: two share one when each leads to the other, and a node that leads to nothing which leads back has its
  *  own. By Tarjan's algorithm, without recursion: a chain may be as long as there are nodes. */
-export function knotsOf<T>(nodes: readonly T[], next: (node: T) => readonly T[]): Map<T, number> {
+export function* knotsOf<T>(nodes: readonly T[], next: (node: T) => readonly T[]): Steps<Map<T, number>> {
   const knots = new Map<T, number>();
   const order = new Map<T, number>();
   /** The earliest node that is known to be reached from this one. */
@@ -22,9 +26,11 @@ export function knotsOf<T>(nodes: readonly T[], next: (node: T) => readonly T[])
     for (let member = open.pop(); member !== undefined; member = member === node ? undefined : open.pop())
       knots.set(member, order.get(node)!);
   };
+  let taken = 0;
   for (const start of nodes) {
     if (!order.has(start)) enter(start);
     for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+      if (++taken % nodesInStep === 0) yield;
       const to = at.rest.pop();
       if (to === undefined) leave(at.node);
       else if (!order.has(to)) enter(to);

@@ -1,3 +1,4 @@
+import { forEachStep, type Steps } from '../../../kernel/steps.ts';
 import { type Attachable, attachedBy, imagesOf, nameInTags } from './attachments.ts';
 import { immutableIn } from './immutable.ts';
 import { knotsOf } from './knots.ts';
@@ -50,22 +51,24 @@ const isWithinDays = (at: string | null, days: number, now: string) => at !== nu
 
 /** What is to go: tags by the rules, and images that no tag, no index and no other image keeps. Signatures and whatever else is
  *  attached to an image are not counted, stay while it stays, and go with it. A tag that names an image which nobody has (`elsewhere`:
- *  other repositories of the registry) attaches to nothing: it keeps its manifest, and no rule counts or removes it. */
-export function judge(
+ *  other repositories of the registry) attaches to nothing: it keeps its manifest, and no rule counts or removes it. In steps, for a
+ *  repository may have very many. */
+export function* judge(
   retention: Retention,
   { repository, immutable, now }: Place,
   manifests: readonly ManifestState[],
   tags: readonly (TagState & { digest: string })[],
   elsewhere: ReadonlySet<string>,
-): { tags: string[]; images: ManifestState[] } {
-  const { groups, isAttached, isListed, isHeld } = belonging(manifests, elsewhere);
-  const byDigest = new Map(manifests.map((m) => [m.digest, m]));
+): Steps<{ tags: string[]; images: ManifestState[] }> {
+  const { byDigest, groups, isAttached, isListed, isHeld } = yield* belonging(manifests, elsewhere);
   const isImageTag = ({ name, digest }: { name: string; digest: string }) => {
     const m = byDigest.get(digest);
     return m !== undefined && !m.cached && attachedBy(name, m) === undefined && !(m.subject !== null && isAttached(m));
   };
   const isFixed = immutableIn(immutable, repository);
-  const gone = outdatedTags(retention, isFixed, repository, tags.filter(isImageTag), now);
+  const ofImages: TagState[] = [];
+  yield* forEachStep(tags, (tag) => void (isImageTag(tag) && ofImages.push(tag)));
+  const gone = yield* outdatedTags(retention, isFixed, repository, ofImages, now);
   const removed = new Set(gone);
   const keeps = (m: ManifestState, tag: string) => {
     if (removed.has(tag)) return false;
@@ -74,28 +77,40 @@ export function judge(
   };
   const isLoose = (m: ManifestState) =>
     !m.cached && !isListed(m) && !isAttached(m) && !m.tags.some((tag) => keeps(m, tag)) && isOutdatedUntagged(retention, m, now);
-  return { tags: gone, images: groups.filter((group) => group.every(isLoose)).flat() };
+  const images: ManifestState[] = [];
+  yield* forEachStep(groups, (group) => {
+    if (group.every(isLoose)) for (const m of group) images.push(m);
+  });
+  return { tags: gone, images };
 }
 
 /** Who belongs to whom in a repository: what an index lists to the index, what is attached to an image to the image. An index may be
  *  attached to the image that it lists, and signatures to each other: those keep nobody but together, so they are one group, and only
  *  what comes from outside of it counts. */
-function belonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<string>) {
-  const byDigest = new Map(manifests.map((m) => [m.digest, m]));
-  const byName = new Map(manifests.map((m) => [nameInTags(m.digest), m]));
+function* belonging(manifests: readonly ManifestState[], elsewhere: ReadonlySet<string>) {
+  const byDigest = new Map<string, ManifestState>();
+  const byName = new Map<string, ManifestState>();
+  const images = new Map<ManifestState, string[]>();
+  yield* forEachStep(manifests, (m) => {
+    byDigest.set(m.digest, m);
+    byName.set(nameInTags(m.digest), m);
+    images.set(m, imagesOf(m));
+  });
   const parents = new Map<ManifestState, ManifestState[]>();
-  for (const index of manifests)
+  const listedIn = (index: ManifestState) => {
     for (const child of index.children) {
       const listed = byDigest.get(child);
       if (listed) add(parents, listed, index);
     }
-  const images = new Map(manifests.map((m) => [m, imagesOf(m)]));
+  };
+  yield* forEachStep(manifests, listedIn, 20); // an index may list a thousand
   const imagesHere = (m: ManifestState) => images.get(m)!.flatMap((image) => byName.get(image) ?? []);
-  const knots = knotsOf(manifests, (m) => [...(parents.get(m) ?? []), ...imagesHere(m)]);
+  const knots = yield* knotsOf(manifests, (m) => [...(parents.get(m) ?? []), ...imagesHere(m)]);
   const groups = new Map<number, ManifestState[]>();
-  for (const m of manifests) add(groups, knots.get(m)!, m);
+  yield* forEachStep(manifests, (m) => add(groups, knots.get(m)!, m));
   const isOutside = (m: ManifestState) => (other: ManifestState) => knots.get(other) !== knots.get(m);
   return {
+    byDigest,
     groups: [...groups.values()],
     isListed: (m: ManifestState) => (parents.get(m) ?? []).some(isOutside(m)),
     isAttached: (m: ManifestState) => images.get(m)!.some((image) => elsewhere.has(image)) || imagesHere(m).some(isOutside(m)),
@@ -110,26 +125,32 @@ function add<K, V>(lists: Map<K, V[]>, key: K, value: V) {
 }
 
 /** The tags of one repository that are to go. */
-export function outdatedTags(retention: Retention, isFixed: Matches, repository: string, tags: readonly TagState[], now: string): string[] {
+export function* outdatedTags(
+  retention: Retention,
+  isFixed: Matches,
+  repository: string,
+  tags: readonly TagState[],
+  now: string,
+): Steps<string[]> {
   const rules = (retention.rules ?? [])
     .filter((rule) => compileGlob(rule.repositories ?? '*')(repository))
     .map((rule) => ({ rule, fits: compileGlob(rule.tags ?? '*') }));
   const byRule = new Map<RetentionRule, TagState[]>();
-  for (const tag of tags) {
+  yield* forEachStep(tags, (tag) => {
     const rule = rules.find(({ fits }) => fits(tag.name))?.rule;
     if (rule) add(byRule, rule, tag);
-  }
+  });
   const gone: string[] = [];
   for (const [{ keepLast, keepDays }, governed] of byRule) {
     if (keepLast === undefined && keepDays === undefined) continue;
     const newestFirst = governed.toSorted((a, b) =>
       a.updatedAt === b.updatedAt ? (a.name < b.name ? -1 : 1) : a.updatedAt < b.updatedAt ? 1 : -1,
     );
-    for (const [place, tag] of newestFirst.entries()) {
-      if (keepLast !== undefined && place < keepLast) continue;
-      if (keepDays !== undefined && (isWithinDays(tag.updatedAt, keepDays, now) || isWithinDays(tag.pulledAt, keepDays, now))) continue;
-      if (!isFixed(tag.name)) gone.push(tag.name);
-    }
+    const isKept = (tag: TagState, place: number) =>
+      (keepLast !== undefined && place < keepLast) ||
+      (keepDays !== undefined && (isWithinDays(tag.updatedAt, keepDays, now) || isWithinDays(tag.pulledAt, keepDays, now))) ||
+      isFixed(tag.name);
+    yield* forEachStep(newestFirst.entries(), ([place, tag]) => void (isKept(tag, place) || gone.push(tag.name)));
   }
   return gone.sort();
 }

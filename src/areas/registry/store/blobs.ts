@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+import { notingChanges } from './figures.ts';
 
 export const BlobRow = Type.Object({ id: Type.Integer(), digest: Type.String(), size: Type.Integer(), storage_key: Type.String() });
 export type BlobRow = Static<typeof BlobRow>;
@@ -36,11 +38,14 @@ export const insertBlob = (tx: Tx, blob: BlobRow) => row(tx, BlobRow)`
  *  repository did not have it. */
 export const linkBlob = async (tx: Tx, repositoryId: number, registryId: string, blobId: number, cached = false) =>
   (await row(tx, Type.Object({ fresh: Type.Boolean() }))`
-    insert into registry.repository_blob (repository_id, registry_id, blob_id, touched_at, cached)
-    values (${repositoryId}, ${registryId}, ${blobId}, kernel.now(), ${cached})
-    on conflict (repository_id, blob_id) do update
-       set touched_at = excluded.touched_at, cached = repository_blob.cached and excluded.cached
-    returning xmax::text = '0' as fresh`)!.fresh;
+    with linked as (
+      insert into registry.repository_blob (repository_id, registry_id, blob_id, touched_at, cached)
+      values (${repositoryId}, ${registryId}, ${blobId}, kernel.now(), ${cached})
+      on conflict (repository_id, blob_id) do update
+         set touched_at = excluded.touched_at, cached = repository_blob.cached and excluded.cached
+      returning repository_id, blob_id, xmax::text = '0' as fresh
+    ), ${notingChanges(sql`select l.repository_id, b.size, 0 from linked l join registry.blob b on b.id = l.blob_id where l.fresh`)}
+    select fresh from linked`)!.fresh;
 
 /** Whether another repository of the registry links the blob too. Only sure under the registry's row lock. */
 export const linkedElsewhere = async (tx: Tx, registryId: string, repositoryId: number, blobId: number) =>
@@ -89,8 +94,10 @@ export const lockLink = (tx: Tx, repositoryId: number, blobId: number, delaySeco
     from registry.repository_blob l join registry.blob b on b.id = l.blob_id
    where l.repository_id = ${repositoryId} and l.blob_id = ${blobId} for update of l`;
 
-export const deleteLink = (tx: Tx, repositoryId: number, blobId: number) =>
-  run(tx)`delete from registry.repository_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;
+export const deleteLink = (tx: Tx, repositoryId: number, blobId: number) => run(tx)`
+  with gone as (delete from registry.repository_blob where repository_id = ${repositoryId} and blob_id = ${blobId} returning repository_id, blob_id),
+       ${notingChanges(sql`select g.repository_id, -b.size, 0 from gone g join registry.blob b on b.id = g.blob_id`)}
+  select from gone`;
 
 const StoredRow = Type.Object({ id: Type.Integer(), storage_key: Type.String() });
 

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { rows, type Tx } from '../../../kernel/db/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
 import { mostContentBytes } from '../rules/manifest.ts';
+import { sizeOfRepository, tagsOfRepository } from './figures.ts';
 
 // Lists of what a registry holds, for people and programs; the data plane has ways of its own.
 
@@ -13,12 +14,10 @@ const RepositoryListRow = Type.Object({
 });
 export type RepositoryListRow = Static<typeof RepositoryListRow>;
 
-/** Blobs and manifests are distinct inside a repository already: one link and one row for each digest. */
+/** What each holds was counted when it was pushed. */
 export const repositoriesOf = (tx: Tx, org: string, registryId: string, { limit, after }: Slice) => rows(tx, RepositoryListRow)`
   select r.name, r.created_at,
-         (select count(*) from registry.tag t where t.repository_id = r.id)::int as tag_count,
-         (select coalesce(sum(m.size), 0) from registry.manifest m where m.repository_id = r.id)::bigint
-         + (select coalesce(sum(b.size), 0) from registry.repository_blob l join registry.blob b on b.id = l.blob_id where l.repository_id = r.id)::bigint as size_bytes
+         ${tagsOfRepository} as tag_count, ${sizeOfRepository} as size_bytes
     from registry.repository r
    where r.org_id = ${org} and r.registry_id = ${registryId} and (${after}::text is null or r.name > ${after})
    order by r.name limit ${limit + 1}`;

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { type Manifest, mostContentBytes, weightOf } from '../rules/manifest.ts';
+import { notingChanges } from './figures.ts';
 
 const MetaRow = Type.Object({
   id: Type.Integer(),
@@ -58,11 +59,12 @@ export async function putManifest(
   const weight = weightOf(parsed, m.body.length);
   for (;;) {
     const fresh = await row(tx, IdRow)`
-      insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached, pushed_turn)
+      with fresh as (insert into registry.manifest (org_id, repository_id, digest, media_type, artifact_type, config_type, subject, annotations, predicate_type, body, size, weight, content_bytes, pushed_by, created_at, cached, pushed_turn)
       values (${m.org}, ${m.repositoryId}, ${m.digest}, ${parsed.mediaType}, ${parsed.artifactType ?? null}, ${parsed.configType ?? null}, ${parsed.subject ?? null},
               ${parsed.annotations ? JSON.stringify(parsed.annotations) : null}::json, ${predicateOf(parsed)}, ${m.body}, ${m.body.length}, ${weight}, ${contentOf(parsed, m.body.length)}, ${m.pushedBy}, kernel.now(), ${m.cached}, nextval('registry.turn'))
       on conflict (repository_id, digest) do nothing
-      returning id`;
+      returning id, repository_id, size), ${notingChanges(sql`select repository_id, size, 0 from fresh`)}
+      select id from fresh`;
     if (fresh) {
       await putNeeds(tx, fresh.id, m.repositoryId, parsed);
       return { ...fresh, fresh: true, mediaType: parsed.mediaType, weight };
@@ -199,8 +201,11 @@ export const lockTag = (tx: Tx, repositoryId: number, name: string) => row(tx, M
 /** False: the tag is there by now. */
 export const insertTag = async (tx: Tx, repositoryId: number, name: string, manifestId: number) =>
   (await run(tx)`
-    insert into registry.tag (repository_id, name, manifest_id, updated_at) values (${repositoryId}, ${name}, ${manifestId}, kernel.now())
-    on conflict (repository_id, name) do nothing`) > 0;
+    with made as (
+      insert into registry.tag (repository_id, name, manifest_id, updated_at) values (${repositoryId}, ${name}, ${manifestId}, kernel.now())
+      on conflict (repository_id, name) do nothing returning repository_id
+    ), ${notingChanges(sql`select repository_id, 0, 1 from made`)}
+    select from made`) > 0;
 
 export const moveTag = (tx: Tx, repositoryId: number, name: string, manifestId: number) => run(tx)`
   update registry.tag set manifest_id = ${manifestId}, updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;

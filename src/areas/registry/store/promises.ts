@@ -33,12 +33,13 @@ export const fulfilPromise = (tx: Tx, repositoryId: number, blobId: number) =>
   run(tx)`delete from registry.promised_blob where repository_id = ${repositoryId} and blob_id = ${blobId}`;
 
 /** Somebody wants the digest gone: nobody gets it back here, and garbage collection looks at it now instead of then. */
-export async function withdrawPromise(tx: Tx, repositoryId: number, digest: string) {
+export async function withdrawPromise(tx: Tx, { id, registry_id }: { id: number; registry_id: string }, digest: string) {
   const withdrawn = await rows(tx, Type.Object({ blob_id: Type.Integer() }))`
     delete from registry.promised_blob p using registry.blob b
-     where p.repository_id = ${repositoryId} and b.id = p.blob_id and b.digest = ${digest} returning p.blob_id`;
+     where p.repository_id = ${id} and b.id = p.blob_id and b.digest = ${digest} returning p.blob_id`;
   await review(
     tx,
+    registry_id,
     'blob',
     withdrawn.map((p) => String(p.blob_id)),
     0,

@@ -7,13 +7,21 @@ export const collectTask = channelNamed('registry.collect');
 
 export const linkRef = (repositoryId: number, blobId: number) => `${repositoryId}/${blobId}`;
 
-/** Has garbage collection look at these, once they are due. Looking early costs nothing: it asks again whether anybody needs them.
+/** Has garbage collection look at these of a registry (null: nobody's), once they are due. Looking early costs nothing: it asks again whether anybody needs them.
  *  `graceSeconds` 0: a link does not wait for those who were told of it lately, they get a promise. */
-export async function review(tx: Tx, kind: 'link' | 'blob', refs: string[], delaySeconds: number, graceSeconds: 0 | null = null) {
+export async function review(
+  tx: Tx,
+  registryId: string | null,
+  kind: 'link' | 'blob',
+  refs: string[],
+  delaySeconds: number,
+  graceSeconds: 0 | null = null,
+) {
   if (refs.length === 0) return;
   await run(tx)`
-    insert into registry.gc_queue (kind, ref, review_after, grace_seconds)
-    select ${kind}, ref, kernel.now() + make_interval(secs => ${delaySeconds}), ${graceSeconds} from unnest(${refs}::text[]) ref order by ref
+    insert into registry.gc_queue (org_id, kind, ref, review_after, grace_seconds)
+    select coalesce((select g.org_id from registry.registry g where g.id = ${registryId}), ''), ${kind}, ref,
+           kernel.now() + make_interval(secs => ${delaySeconds}), ${graceSeconds} from unnest(${refs}::text[]) ref order by ref
     on conflict (kind, ref) do update
        set review_after = least(gc_queue.review_after, excluded.review_after), grace_seconds = least(gc_queue.grace_seconds, excluded.grace_seconds)`;
   if (delaySeconds === 0) wake(tx, collectTask);
@@ -26,9 +34,31 @@ const QueuedRow = Type.Object({
 });
 export type QueuedRow = Static<typeof QueuedRow>;
 
-/** The next due entry that nobody else looks at, locked until this transaction ends. */
-export const nextDue = (tx: Tx) => row(tx, QueuedRow)`
-  select kind, ref, grace_seconds from registry.gc_queue where review_after <= kernel.now()
+const OrgRow = Type.Object({ org_id: Type.String() });
+
+/** Organizations with something that is due, from the one after this on, and then from the first. Each is one step through the index,
+ *  however much it has in the queue. */
+export async function orgsWithDue(tx: Tx, after: string | null, limit: number): Promise<string[]> {
+  const some = async (from: string | null) =>
+    (
+      await rows(tx, OrgRow)`
+        with recursive orgs (org_id) as (
+          (select org_id from registry.gc_queue where ${from}::text is null or org_id > ${from} order by org_id limit 1)
+          union all
+          select (select q.org_id from registry.gc_queue q where q.org_id > o.org_id order by q.org_id limit 1) from orgs o where o.org_id is not null
+        )
+        select org_id from orgs
+         where org_id is not null and exists (select from registry.gc_queue where review_after <= kernel.now())
+           and exists (select from registry.gc_queue q where q.org_id = orgs.org_id and q.review_after <= (select kernel.now()))
+         limit ${limit}`
+    ).map((o) => o.org_id);
+  const later = await some(after);
+  return later.length > 0 || after === null ? later : some(null);
+}
+
+/** The next due entry of an organization that nobody else looks at, locked until this transaction ends. */
+export const nextDue = (tx: Tx, org: string) => row(tx, QueuedRow)`
+  select kind, ref, grace_seconds from registry.gc_queue where org_id = ${org} and review_after <= (select kernel.now())
    order by review_after limit 1 for update skip locked`;
 
 /** Takes an entry off the queue. */

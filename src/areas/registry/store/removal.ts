@@ -1,6 +1,8 @@
 import Type from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 import { attachingTags } from '../rules/attachments.ts';
+import { notingChanges } from './figures.ts';
 import { listedSubjects } from './manifests.ts';
 
 const BlobIdRow = Type.Object({ blob_id: Type.Integer() });
@@ -21,17 +23,24 @@ const GoneRow = Type.Object({ digest: Type.String(), size: Type.Integer(), weigh
 
 /** The manifest's row, and its tags with it. Undefined: it is not there. */
 export const deleteManifest = (tx: Tx, repositoryId: number, digest: string) => row(tx, GoneRow)`
-    delete from registry.manifest where repository_id = ${repositoryId} and digest = ${digest} returning digest, size, weight`;
+    with gone as (
+      delete from registry.manifest m where m.repository_id = ${repositoryId} and m.digest = ${digest}
+      returning m.repository_id, m.digest, m.size, m.weight, (select count(*) from registry.tag t where t.manifest_id = m.id)::int as tags
+    ), ${notingChanges(sql`select repository_id, -size, -tags from gone`)}
+    select digest, size, weight from gone`;
 
 /** `seen`: only while it is still that one, which nobody has pushed since. */
 export const deleteTag = (tx: Tx, repositoryId: number, name: string, seen: { manifestId: number; updatedAt: string } | null) => row(
   tx,
   DigestRow,
 )`
-    delete from registry.tag t using registry.manifest m
-     where t.repository_id = ${repositoryId} and t.name = ${name} and m.id = t.manifest_id
-       and (${seen === null} or (t.manifest_id = ${seen?.manifestId ?? null}::bigint and t.updated_at = ${seen?.updatedAt ?? null}::timestamptz))
-    returning m.digest`;
+    with gone as (
+      delete from registry.tag t using registry.manifest m
+       where t.repository_id = ${repositoryId} and t.name = ${name} and m.id = t.manifest_id
+         and (${seen === null} or (t.manifest_id = ${seen?.manifestId ?? null}::bigint and t.updated_at = ${seen?.updatedAt ?? null}::timestamptz))
+      returning t.repository_id, m.digest
+    ), ${notingChanges(sql`select repository_id, 0, -1 from gone`)}
+    select digest from gone`;
 
 /** Locks the manifest: whoever pushes it, tags it or lists it waits. What keeps it is asked by a later statement, which sees what
  *  those have done that came before. */

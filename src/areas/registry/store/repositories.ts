@@ -26,8 +26,8 @@ export async function ensureRepository(
   const known = await repositoryByName(tx, registryId, name);
   if (known) return known;
   await run(tx)`
-    insert into registry.repository (org_id, registry_id, name, upstream_host, created_at)
-    select org_id, id, ${name}, ${upstreamHost}, kernel.now() from registry.registry where id = ${registryId}
+    insert into registry.repository (org_id, registry_id, name, upstream_host, created_at, size_bytes, tag_count)
+    select org_id, id, ${name}, ${upstreamHost}, kernel.now(), 0, 0 from registry.registry where id = ${registryId}
     on conflict (registry_id, name) do nothing`;
   return repositoryByName(tx, registryId, name);
 }

@@ -23,16 +23,19 @@ export const governedRepository = (tx: Tx, id: number) => row(tx, GovernedRow)`
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 
-export const tagStates = (tx: Tx, repositoryId: number) => rows(
+/** Some of its tags, by name. */
+export const tagStates = (tx: Tx, repositoryId: number, after: string, limit: number) => rows(
   tx,
   Type.Object({ name: Type.String(), digest: Type.String(), manifestId: Type.Integer(), updatedAt: Type.String(), pulledAt: Nullable }),
 )`
   select t.name, m.digest, t.manifest_id as "manifestId", t.updated_at as "updatedAt", m.pulled_at as "pulledAt"
-    from registry.tag t join registry.manifest m on m.id = t.manifest_id where t.repository_id = ${repositoryId}`;
+    from registry.tag t join registry.manifest m on m.id = t.manifest_id where t.repository_id = ${repositoryId} and t.name > ${after} order by t.name limit ${limit}`;
 
-export const manifestStates = (tx: Tx, repositoryId: number) => rows(
+/** Some of its manifests, as they came. */
+export const manifestStates = (tx: Tx, repositoryId: number, after: number, limit: number) => rows(
   tx,
   Type.Object({
+    id: Type.Integer(),
     digest: Type.String(),
     mediaType: Type.String(),
     subject: Nullable,
@@ -44,11 +47,11 @@ export const manifestStates = (tx: Tx, repositoryId: number) => rows(
     tags: Type.Array(Type.String()),
   }),
 )`
-  select m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
+  select m.id, m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
          array(select c.digest from registry.manifest_child c where c.parent_id = m.id)::text[] as children,
          ${listedSubjects} as "listedSubjects",
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
-    from registry.manifest m where m.repository_id = ${repositoryId} order by m.id`;
+    from registry.manifest m where m.repository_id = ${repositoryId} and m.id > ${after} order by m.id limit ${limit}`;
 
 /** Whether nobody has pushed it anew or pulled it since it was read. */
 export const isUntouched = async (tx: Tx, repositoryId: number, seen: { digest: string; createdAt: string; pulledAt: string | null }) =>

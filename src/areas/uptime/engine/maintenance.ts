@@ -1,6 +1,6 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict } from '../../../kernel/errors.ts';
-import { enqueue, job, reschedule } from '../../../kernel/jobs/index.ts';
+import { enqueue, job, moveOrEnqueue } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { publicChanged } from '../../services/index.ts';
 import * as store from '../store/maintenance.ts';
@@ -45,8 +45,7 @@ export async function maintenanceChanged(tx: Tx, org: string, serviceId: string)
   await publicChanged(tx, org);
   const runAt = await nextBoundary(tx, org, serviceId);
   const key = `${org} ${serviceId}`;
-  // In this order: a turn that ends between the two is gone, not in the way.
-  if (runAt) (await reschedule(tx, maintenanceTurn, key, { runAt })) || (await enqueue(tx, maintenanceTurn, { key, org, runAt }));
+  if (runAt) await moveOrEnqueue(tx, maintenanceTurn, { key, org, runAt });
 }
 
 /** A window of a service begins or ends. Safe to run twice: it goes by what is stored and planned at that moment. */

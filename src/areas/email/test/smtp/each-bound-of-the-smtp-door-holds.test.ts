@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import nodemailer from 'nodemailer';
 import { smtpDoor } from '../doors.ts';
 
 const plain = (secret: string) => `AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`;
 const header = 'From: ada@example.com\r\n\r\n';
 
 test('each bound of the SMTP door holds', async (t) => {
-  const { keys, stored, speak } = await smtpDoor(t);
+  const { keys, stored, speak, port } = await smtpDoor(t);
   const { secret } = keys.mint();
 
   await t.test('twenty connections for a key, and one more once one has gone', async () => {
@@ -45,6 +46,14 @@ test('each bound of the SMTP door holds', async (t) => {
     await Promise.all(clients.map(({ closed }) => closed));
     const client = await speak();
     assert.match(await client.say('NOOP'), /^250/);
+  });
+
+  await t.test('those that said STARTTLS and went are not counted any more', async () => {
+    for (let i = 0; i < 105; i++) {
+      const made = nodemailer.createTransport({ host: '127.0.0.1', port, requireTLS: true, tls: { rejectUnauthorized: false } });
+      await assert.rejects(made.sendMail({ from: 'ada@example.com', to: 'bob@far.example' }), /530 5\.7\.0/);
+      made.close();
+    }
   });
 
   await t.test('fifty recipients, each once, and none that cannot be sent to', async () => {

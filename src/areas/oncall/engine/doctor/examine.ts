@@ -6,11 +6,11 @@ import { now } from '../../../../kernel/time.ts';
 import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
 import { type Diagnosis, diagnose, foreseenDays, type Problem, type Way, type World } from '../../rules/doctor.ts';
-import { shiftsBetween } from '../../rules/rotation.ts';
+import { type Person, type Shift, shiftsBetween } from '../../rules/rotation.ts';
 import type { Step } from '../../rules/walk.ts';
 import { readRules } from '../../rules/wishes.ts';
 import { lastFailures, stepsOfServices, wishesOf } from '../../store/doctor.ts';
-import { rotasOf } from '../../store/schedules.ts';
+import { type Rota, rotasOf } from '../../store/schedules.ts';
 import { reachOfKnown } from '../reach.ts';
 
 export type Examined = { service: ServiceRow } & Diagnosis;
@@ -33,12 +33,7 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>,
   const targets = attached.flatMap(({ steps }) => steps.map((step) => step.target));
   const idsOf = (kind: 'schedule' | 'user') => [...new Set(targets.filter((t) => t.kind === kind).map((t) => t.id))];
   const rotas = await rotasOf(tx, org, idsOf('schedule'), at, until, mostOverrides);
-  const schedules = new Map(
-    [...rotas].map(([id, { name, rotation, overrides }]) => [
-      id,
-      { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants },
-    ]),
-  );
+  const schedules = await foreseeShifts(rotas, at, until);
   const everybody = [
     ...idsOf('user'),
     ...[...schedules.values()].flatMap(({ shifts, participants }) => [...shifts, ...participants].map((s) => s.userId)),
@@ -53,6 +48,16 @@ export async function examineServices(tx: Tx, app: Pick<App, 'config' | 'mail'>,
     ...(diagnoses.get(policyOf.get(service.id) ?? '') ?? diagnose(undefined, world)),
   }));
   return { at, examined };
+}
+
+/** The turns of each schedule; between two schedules others have their turn. */
+export async function foreseeShifts(rotas: ReadonlyMap<string, Rota>, at: string, until: string) {
+  const schedules = new Map<string, { name: string; shifts: Shift[]; participants: readonly Person[] }>();
+  for (const [id, { name, rotation, overrides }] of rotas) {
+    schedules.set(id, { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants });
+    await setImmediate();
+  }
+  return schedules;
 }
 
 /** Each policy once, however many services it is attached to; between two of them others have their turn. */

@@ -34,14 +34,19 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
   const moveOn = stepByStep(policy);
   while (walk.next && walk.at <= at) {
     moveOn(walk);
-    const reached = await fire(tx, org, incident, policy, walk, now, requestId, held);
-    fired = { ...walk.next, givenUp: reached === undefined, userId: reached ?? null };
-    walk = advance(policy, walk, reached !== undefined, at);
+    const { userId, then } = await fire(tx, org, incident, policy, walk, now, requestId, held);
+    fired = { ...walk.next, givenUp: userId === null, userId };
+    walk = then;
   }
   await note(tx, org, id, ...tellHeld(held));
   if (!walk.next && walk.at <= at) {
     await incidents.saveWalk(tx, org, id, fired, undefined);
-    await note(tx, org, id, { kind: 'escalation_exhausted', message: exhausted(policy), data: { passes: policy.repeat + 1 } });
+    const { words, data } = tellLate(walk, at);
+    await note(tx, org, id, {
+      kind: 'escalation_exhausted',
+      message: `${exhausted(policy)}${words}`,
+      data: { passes: policy.repeat + 1, ...data },
+    });
     return;
   }
   await Promise.all([
@@ -86,7 +91,25 @@ const exhausted = ({ name, repeat }: Policy) =>
 /** Later than this is worth telling. */
 const lateMs = 2_000;
 
-/** One step: its responder's pages, and a line about it; what the limits hold back is added to `held`. Whom it paged; undefined: nobody. */
+/** What was due while the server was away says so: the minutes before it are explained. */
+function tellLate(due: Walk, now: number): { words: string; data: { lateSeconds?: number } } {
+  const lateness = now - due.at;
+  return lateness > lateMs
+    ? { words: `, ${Math.round(lateness / 1000)} s late`, data: { lateSeconds: lateness / 1000 } }
+    : { words: '', data: {} };
+}
+
+/**
+ * When the walk goes on after a step, for the timeline: whoever reads it knows until when nobody else is paged, and why. What comes at
+ * once needs no words.
+ */
+function tellNext({ next, at }: Walk, now: string): string {
+  if (at <= Date.parse(now)) return '';
+  const what = !next ? 'the policy is walked through' : next.step ? `step ${next.step + 1} follows` : `pass ${next.pass + 1} begins`;
+  return `; unless somebody acknowledges, ${what} at ${new Date(at).toISOString()}`;
+}
+
+/** One step: its responder's pages, and a line about it; what the limits hold back is added to `held`. Whom it paged, and how the walk goes on. */
 async function fire(
   tx: Tx,
   org: string,
@@ -96,28 +119,33 @@ async function fire(
   now: string,
   requestId: string | undefined,
   held: Held[],
-): Promise<string | undefined> {
+): Promise<{ userId: string | null; then: Walk }> {
   const { pass, step } = walk.next!;
   const { target } = policy.steps[step]!;
-  const lateness = Date.parse(now) - walk.at;
-  const late = lateness > lateMs ? `, ${Math.round(lateness / 1000)} s late` : '';
-  const data = { pass, step, target, ...(late ? { lateSeconds: lateness / 1000 } : {}) };
+  const { words: late, data: lateData } = tellLate(walk, Date.parse(now));
   const tried = new Set(await pagedIn(tx, org, { incident_id: incident.id, round: incident.round, pass, step }));
+  const goOn = (reached: boolean) => {
+    const then = advance(policy, walk, reached, Date.parse(now));
+    const nextAt = new Date(then.at).toISOString();
+    return { then, words: tellNext(then, now), data: { pass, step, target, nextAt, ...lateData } };
+  };
   for (;;) {
     const reached = await responderOf(tx, org, target, now, tried);
     if ('nobody' in reached) {
-      const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}; going on at once${late}`;
+      const { then, words, data } = goOn(false);
+      const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}${words || '; going on at once'}${late}`;
       await note(tx, org, incident.id, { kind: 'nobody_on_call', message, data });
-      return undefined;
+      return { userId: null, then };
     }
     const { member, label, because } = reached;
     const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId };
     const { inserted, lines, held: back } = await makePages(tx, org, occasion, reached);
     held.push(...back);
-    const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}`;
     const isPaged = inserted > 0 || back.length > 0;
+    const { then, words, data } = goOn(true);
+    const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}${words}`;
     await note(tx, org, incident.id, ...(isPaged ? [{ kind: 'step_fired', message, data: { ...data, userId: member.id } }] : []), ...lines);
-    if (isPaged) return member.id;
+    if (isPaged) return { userId: member.id, then };
     tried.add(member.id); // not one page could be put on record
   }
 }

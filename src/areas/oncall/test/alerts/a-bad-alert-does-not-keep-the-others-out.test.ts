@@ -40,6 +40,22 @@ test('the good alerts of a delivery are taken in; the bad ones are told in the a
   assert.deepEqual([(await seen()).rejected, (await seen()).message], [2, '0 must be an object']);
 });
 
+test('a bad alert beside one that only goes on firing stands in its incident, once an hour', async (t) => {
+  const qd = await ward(t);
+  const { owner } = qd;
+  const { service } = await covered(owner, { steps: [[user(owner), 300]] });
+  const { deliver } = await source(owner, qd.url, service.id);
+  await deliver({ alerts: [alert('a')] });
+  const [{ id }] = await unresolved(owner);
+  const told = async () => (await detail(owner, id)).timeline.filter((e: { kind: string }) => e.kind === 'alert_rejected').length;
+  assert.equal(await told(), 0);
+  for (let n = 0; n < 3; n++) assert.equal((await deliver({ alerts: [alert('a'), { labels: { b: n } }] })).status, 200);
+  assert.equal(await told(), 1);
+  await qd.clock.advance('61m');
+  await deliver({ alerts: [alert('a'), 7] });
+  assert.equal(await told(), 2);
+});
+
 test('what is long or odd beside the labels is cut or left out, and the alert is taken in', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;

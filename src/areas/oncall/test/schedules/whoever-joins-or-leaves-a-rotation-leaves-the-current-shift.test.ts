@@ -24,6 +24,22 @@ test('adding or removing a participant keeps who is on call now; whoever leaves 
   );
 });
 
+test('somebody who has two turns in a rotation keeps the one that they have', () => {
+  const named = (ids: string) => [...ids].map((userId) => ({ userId, label: '' }));
+  const parts = { timezone: 'UTC', handoff: { interval: 'daily' as const, time: '00:00' } };
+  const turnsAfter = (was: string, day: number, is: string) => {
+    const rotation = { ...parts, participants: named(was) };
+    const before = { ...rotation, ...anchorAt(rotation, '2026-01-01T12:00:00.000Z', 0) };
+    const at = (n: number) => new Date(Date.UTC(2026, 0, 1, 12) + n * 86_400_000).toISOString();
+    const after = reanchored(before, { ...parts, participants: named(is) }, at(day));
+    return [0, 1, 2].map((n) => onCallAt(after, [], at(day + n))!.userId).join('');
+  };
+  assert.equal(turnsAfter('abac', 2, 'abacd'), 'acd', 'in the second turn, somebody joins');
+  assert.equal(turnsAfter('abac', 0, 'dabac'), 'aba', 'in the first turn, somebody joins in front');
+  assert.equal(turnsAfter('abac', 1, 'aac'), 'aca', 'who is on call leaves: the turn after theirs is the next');
+  assert.equal(turnsAfter('abac', 2, 'bac'), 'acb', 'one of the two turns is given up');
+});
+
 test('a schedule that gains and loses people shows the same person on call', async (t) => {
   const qd = await ward(t);
   const { owner } = qd;

@@ -1,10 +1,11 @@
 import { mayRemoveStored } from '../../../../kernel/backup-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
+import { withRest } from '../../../../kernel/slices.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
-import { backOff, dequeue, nextDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { backOff, dequeue, nextDue, orgsWithDue, postpone, type QueuedRow } from '../../store/queue.ts';
 import { purgeDoomed } from '../purge.ts';
 import { unlinkBlob } from '../removal.ts';
 import type { Engine } from '../settings.ts';
@@ -26,26 +27,36 @@ export async function collect(engine: Engine, signal: AbortSignal, log: Logger, 
   const { db, caches } = engine.app;
   let worked = 0;
   let lastOrg: string | null = null;
+  let lastReviewed: string | null = null;
   while (worked < most && !signal.aborted) {
-    const purged: Awaited<ReturnType<typeof purgeDoomed>> = await db.write((tx) => purgeDoomed(tx, caches, lastOrg));
-    const reviewed = await reviewSome(engine, signal, log, Math.min(reviewedBetween, most - worked));
-    if (!purged && reviewed === 0) break;
-    worked += (purged?.looked ?? 0) + reviewed;
+    const purged: Awaited<ReturnType<typeof purgeDoomed>> = await withRest(signal, () =>
+      db.write((tx) => purgeDoomed(tx, caches, lastOrg)),
+    );
+    const orgs: string[] = await db.read((tx) => orgsWithDue(tx, lastReviewed, reviewedBetween));
+    const reviewed = await withRest(signal, () => reviewSome(engine, signal, log, orgs, Math.min(reviewedBetween, most - worked)));
+    if (!purged && reviewed.count === 0) break;
+    worked += (purged?.looked ?? 0) + reviewed.count;
     lastOrg = purged?.org ?? null;
+    lastReviewed = reviewed.last;
   }
   return worked;
 }
 
-/** Returns how many there were, up to `most`. */
-async function reviewSome(engine: Engine, signal: AbortSignal, log: Logger, most: number): Promise<number> {
-  let reviewed = 0;
-  while (reviewed < most && !signal.aborted) {
-    const step = await engine.app.db.write((tx) => reviewNext(tx, engine));
-    if (!step) break;
-    reviewed++;
+/** One of each of these organizations in turn, as long as they have any. How many there were, up to `most`, and whose the last was. */
+async function reviewSome(engine: Engine, signal: AbortSignal, log: Logger, orgs: readonly string[], most: number) {
+  let count = 0;
+  let last: string | null = null;
+  const waiting = [...orgs];
+  for (let org = waiting.shift(); org !== undefined && count < most && !signal.aborted; org = waiting.shift()) {
+    const whose = org;
+    const step = await engine.app.db.write((tx) => reviewNext(tx, engine, whose));
+    if (!step) continue;
+    waiting.push(org);
+    count++;
+    last = org;
     if (step.remove) await removeObject(engine, step.entry, step.remove, log);
   }
-  return reviewed;
+  return { count, last };
 }
 
 interface Step {
@@ -54,8 +65,8 @@ interface Step {
   remove?: { id: number; key: string };
 }
 
-async function reviewNext(tx: Tx, engine: Engine): Promise<Step | undefined> {
-  const entry = await nextDue(tx);
+async function reviewNext(tx: Tx, engine: Engine, org: string): Promise<Step | undefined> {
+  const entry = await nextDue(tx, org);
   if (!entry) return undefined;
   return entry.kind === 'link' ? reviewLink(tx, engine, entry) : reviewBlob(tx, entry);
 }

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
+import { inSlices, withRest } from '../../../../kernel/slices.ts';
+import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';
 import { judge, type ManifestState } from '../../rules/retention.ts';
@@ -33,34 +35,63 @@ export async function retain(engine: Engine, signal: AbortSignal, log: Logger): 
 }
 
 /** Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
- *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. */
+ *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests as long as
+ *  that took: very many of them leave the machine to those who wait for an answer. */
 async function retainIn(engine: Engine, signal: AbortSignal, repositoryId: number) {
   const { db } = engine.app;
-  const judged = await db.read((tx) => judgeRepository(tx, repositoryId));
+  const judged = await judgeRepository(engine, repositoryId);
   if (!judged) return undefined;
   let [tags, images] = [0, 0];
   for (let i = 0; i < judged.tags.length && !signal.aborted; i += tagsAtOnce)
-    tags += await db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce)));
+    tags += await withRest(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce))));
   for (const loose of judged.images) {
     if (signal.aborted) break;
-    images += await db.write((tx) => purgeLoose(tx, engine, judged, loose));
+    images += await withRest(signal, () => db.write((tx) => purgeLoose(tx, engine, judged, loose)));
   }
   return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
 }
 
 type Judged = NonNullable<Awaited<ReturnType<typeof judgeRepository>>>;
 
-async function judgeRepository(tx: Tx, repositoryId: number) {
-  const governed = await governedRepository(tx, repositoryId);
+/** So many rows are read at once, and names asked for: a repository may have very many. */
+const rowsAtOnce = 1_000;
+
+/** Reads some rows after the other, each portion in a transaction of its own. Whatever goes is asked about again. */
+async function readInPortions<R>(read: (after: R | undefined) => Promise<R[]>): Promise<R[]> {
+  const all: R[] = [];
+  for (;;) {
+    const some = await read(all.at(-1));
+    for (const one of some) all.push(one);
+    if (some.length < rowsAtOnce) return all;
+  }
+}
+
+async function judgeRepository({ app: { db } }: Engine, id: number) {
+  const [governed, at] = await db.read((tx) => Promise.all([governedRepository(tx, id), now(tx)]));
   if (!governed) return undefined;
-  const place = { repository: governed.name, immutable: governed.immutable_tags, now: await now(tx) };
-  const [manifests, states] = await Promise.all([manifestStates(tx, repositoryId), tagStates(tx, repositoryId)]);
-  const named = [...new Set(manifests.flatMap(imagesOf))];
-  const held = new Set(await imagesHeld(tx, governed.registry_id, named));
-  const here = new Set(manifests.map((m) => nameInTags(m.digest)));
-  const gone = judge(governed.retention, place, manifests, states, held.difference(here));
+  const place = { repository: governed.name, immutable: governed.immutable_tags, now: at };
+  const manifests = await readInPortions((last: Row<typeof manifestStates> | undefined) =>
+    db.read((tx) => manifestStates(tx, id, last?.id ?? 0, rowsAtOnce)),
+  );
+  const states = await readInPortions((last: Row<typeof tagStates> | undefined) =>
+    db.read((tx) => tagStates(tx, id, last?.name ?? '', rowsAtOnce)),
+  );
+  const here = new Set<string>();
+  const named = new Set<string>();
+  await inSlices(
+    forEachStep(manifests, (m) => {
+      here.add(nameInTags(m.digest));
+      for (const image of imagesOf(m)) named.add(image);
+    }),
+  );
+  const held = new Set<string>();
+  const names = [...named];
+  for (let i = 0; i < names.length; i += rowsAtOnce)
+    for (const name of await db.read((tx) => imagesHeld(tx, governed.registry_id, names.slice(i, i + rowsAtOnce)))) held.add(name);
+  const gone = await inSlices(judge(governed.retention, place, manifests, states, held.difference(here)));
   return { ...gone, governed, held, removed: new Set(gone.tags), states: new Map(states.map((t) => [t.name, t])) };
 }
+type Row<Read extends (...given: never[]) => Promise<unknown[]>> = Awaited<ReturnType<Read>>[number];
 
 /** Rules that were changed since are for the next run. */
 const isGovernedStill = async (tx: Tx, { governed }: Judged) => isDeepStrictEqual(await governedRepository(tx, governed.id), governed);

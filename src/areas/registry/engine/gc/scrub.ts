@@ -9,6 +9,7 @@ import { review } from '../../store/queue.ts';
 import { dropEmptyRepositories } from '../../store/repositories.ts';
 import { recount } from '../quota.ts';
 import type { Engine } from '../settings.ts';
+import { countRepositories } from './figures.ts';
 
 const daySeconds = 86_400;
 const batch = 500;
@@ -25,6 +26,7 @@ export async function scrub({ app, settings }: Engine, signal: AbortSignal, log:
     const lost = await lostBlobs(tx, 2 * daySeconds);
     await review(
       tx,
+      null,
       'blob',
       lost.map((b) => String(b.id)),
       0,
@@ -36,6 +38,8 @@ export async function scrub({ app, settings }: Engine, signal: AbortSignal, log:
     if (await app.db.write((tx) => recount(tx, id)))
       log.warn({ registry: id }, 'the figures of a registry were wrong and have been counted anew');
   }
+  const wrong = await countRepositories(app, signal, false);
+  if (wrong > 0) log.warn({ repositories: wrong }, 'the figures of repositories were wrong and have been counted anew');
   const bad = await verifySome(app, signal, log);
   if (swept + orphans + bad > 0) log.info({ swept, orphans, bad }, 'scrubbed the registry');
 }

@@ -17,7 +17,8 @@ export interface Spool {
   release(): Promise<void>;
 }
 
-const readBytes = 256 * 1024;
+/** As the small buffers of a pull: a reader that stops reading holds two of them. */
+const readBytes = 64 * 1024;
 
 /** `closed` is called once nobody uses the file any more. */
 export async function openSpool(folder: string, size: number, closed: () => void = () => {}): Promise<Spool> {

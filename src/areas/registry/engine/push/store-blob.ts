@@ -39,7 +39,7 @@ export async function linkInto(
   // What only the cache links makes room without asking, and then the promise is all there is.
   if (!cached) await fulfilPromise(tx, id, blob.id);
   // Until an image needs it, it may have been pushed in vain.
-  if (fresh) await review(tx, 'link', [linkRef(id, blob.id)], gcDelaySeconds);
+  if (fresh) await review(tx, registry_id, 'link', [linkRef(id, blob.id)], gcDelaySeconds);
   if (fresh || reserved > 0)
     await bookBytes(tx, registry_id, {
       size: fresh ? blob.size : 0,

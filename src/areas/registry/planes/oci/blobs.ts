@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises';
 import { gather } from '../../../../kernel/growing-buffer.ts';
 import * as deletion from '../../engine/deletion.ts';
 import type { ReadableSource } from '../../engine/pull-through/types.ts';
@@ -145,8 +144,10 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
     unprepare(call);
     throw error;
   });
-  await whileAllowed(call, place, () => pipeline(stream, call.response));
-  call.plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, typeof range === 'object' ? range.length : source.size);
+  const length = typeof range === 'object' ? range.length : source.size;
+  const { response, access, plane } = call;
+  await whileAllowed(call, place, () => sendStream(stream, length, { response, org: access.org, buffers: plane.buffers }));
+  plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, length);
 }
 
 export async function deleteBlob(call: Call, name: string, digest: string): Promise<void> {

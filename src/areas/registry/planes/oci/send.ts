@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
 
 const KiB = 1024;
@@ -55,27 +54,50 @@ export interface Reader {
   buffers: Buffers;
 }
 
-/** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe. */
+/** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe.
+ *  Whatever else (the cache's spool, S3, an upstream) goes out in pieces of a small buffer's size, one at a time, while the next is read. */
 export async function sendStream(stream: Readable, length: number, reader: Reader): Promise<void> {
   const { fd, start } = stream as fs.ReadStream & { fd?: number; start?: number };
   const { response } = reader;
-  if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') return pipeline(stream, response);
   try {
-    await sendInTurns({ fd, start: start ?? 0, length }, reader);
+    if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') await sendPieces(stream, response);
+    else await sendInTurns({ fd, start: start ?? 0, length }, reader);
   } finally {
-    stream.destroy(); // closes the file
+    stream.destroy(); // closes the file, or the connection
   }
   response.end();
 }
 
-/** Whoever begins, or has become slow, has small buffers; one that takes them quickly gets large ones while there are some. */
-async function sendInTurns({ fd, start, length }: { fd: number; start: number; length: number }, { response, org, buffers }: Reader) {
+/** Rejects when the caller leaves. */
+function untilGone(response: ServerResponse): Promise<never> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new CallerGone());
     if (response.destroyed) leave();
     else response.once('close', leave);
   });
   gone.catch(() => {});
+  return gone;
+}
+
+/** A slow reader holds one piece that is being sent, and what the stream has read ahead. */
+async function sendPieces(stream: Readable, response: ServerResponse): Promise<void> {
+  const gone = untilGone(response);
+  // One that waits for its source, such as a spool that is being filled, is told when nobody waits for it any more.
+  response.once('close', () => stream.destroy());
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>)
+      for (let at = 0; at < chunk.length; at += bufferBounds.small)
+        await Promise.race([write(response, chunk.subarray(at, at + bufferBounds.small)), gone]);
+  } catch (error) {
+    if (response.destroyed) throw new CallerGone();
+    response.destroy(); // what came so far must not look whole
+    throw error;
+  }
+}
+
+/** Whoever begins, or has become slow, has small buffers; one that takes them quickly gets large ones while there are some. */
+async function sendInTurns({ fd, start, length }: { fd: number; start: number; length: number }, { response, org, buffers }: Reader) {
+  const gone = untilGone(response);
   const turns = [makeTurn(buffers, org), makeTurn(buffers, org)];
   let sending = Promise.resolve(0);
   let reading: Promise<number> | undefined;

@@ -4,12 +4,13 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { bufferBounds, makeBuffers, sendStream } from '../../planes/oci/send.ts';
 import { someBytes } from '../registry-server.ts';
 
-const MiB = 1024 * 1024;
+const KiB = 1024;
+const MiB = 1024 * KiB;
 
 /** Somebody who takes bytes at once, and from `stall` on takes nothing more until they are let go. */
 function makeReader(stall = Number.POSITIVE_INFINITY) {
@@ -65,4 +66,28 @@ test('slow readers hold little memory, and those of one organization leave large
   await Promise.allSettled(transfers);
   for (const reader of slow.slice(1)) assert.ok(Buffer.concat(reader.taken).equals(content));
   assert.equal(buffers.lent(), 0);
+});
+
+test('who reads slowly from the cache’s spool, from S3 or through us from an upstream holds no more', async () => {
+  const content = someBytes(6 * MiB + 123);
+  let read = 0;
+  const chunks = function* () {
+    for (; read < content.length; read += 256 * KiB) yield content.subarray(read, read + 256 * KiB);
+  };
+  const slow = makeReader(1 * MiB);
+  const reader = { response: slow.response, org: 'org_slow', buffers: makeBuffers() };
+  const transfer = sendStream(Readable.from(chunks(), { objectMode: false }), content.length, reader);
+  await slow.stalled;
+  assert.equal(slow.largest(), bufferBounds.small);
+  assert.ok(read <= 1 * MiB + 3 * 256 * KiB, `${read} bytes were read`);
+  slow.resume();
+  await transfer;
+  assert.ok(Buffer.concat(slow.taken).equals(content));
+
+  const gone = makeReader(1 * MiB);
+  read = 0;
+  const left = sendStream(Readable.from(chunks(), { objectMode: false }), content.length, { ...reader, response: gone.response });
+  await gone.stalled;
+  gone.response.destroy();
+  await assert.rejects(left);
 });

@@ -9,6 +9,7 @@ import { attachedBy, nameInTags } from '../../rules/attachments.ts';
 import { mediaTypes } from '../../rules/manifest.ts';
 import { judge, type ManifestState, type Retention } from '../../rules/retention.ts';
 import { type Image, imageOf, indexOf, pushBlob, putManifest, registryServer, type Send } from '../registry-server.ts';
+import { takeSteps } from '../steps.ts';
 
 const { signal } = new AbortController();
 
@@ -114,7 +115,7 @@ test('for any repository the same images go as without signatures, and none of a
         const tags = manifests.flatMap((m) =>
           m.tags.map((name) => ({ name, digest: m.digest, updatedAt: m.createdAt, pulledAt: m.pulledAt })),
         );
-        const gone = judge(rulesOf(s), place, manifests, tags, new Set());
+        const gone = takeSteps(judge(rulesOf(s), place, manifests, tags, new Set()));
         return { tags: gone.tags, images: gone.images.map((m) => m.digest) };
       };
       assert.deepEqual(verdict(all), verdict(images), 'no signature is counted, and none goes but with its image');

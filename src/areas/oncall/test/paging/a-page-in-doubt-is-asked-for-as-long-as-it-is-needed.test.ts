@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { detail, open, phoneWard } from '../phone-support.ts';
-import { mails, once } from '../support.ts';
+import { eventually, mails, once } from '../support.ts';
 
 const smsThenMail = [
   { channel: 'sms', delaySeconds: 0 },
@@ -37,10 +37,30 @@ test('when the provider refuses the credential, the page fails and the next rule
   await failed(/Authenticate/);
 });
 
-test('when the provider does not say for an hour whether it went out, the page fails', async (t) => {
-  const { qd, id, failed } = await triedOnce(t);
-  await qd.app.db.write((tx) => run(tx)`update oncall.page set attempts = 59 where incident_id = ${id} and channel = 'sms'`);
+test('while the provider does not say whether it went out, it is asked for as long as the incident is open', async (t) => {
+  const { qd, id } = await triedOnce(t);
+  const sms = async (): Promise<{ state: string; attempts: number; error: string | null }> =>
+    (await detail(qd, id)).pages.find((p: { channel: string }) => p.channel === 'sms');
+  await qd.app.db.write((tx) => run(tx)`update oncall.page set attempts = 599 where incident_id = ${id} and channel = 'sms'`);
   qd.twilio.fail(/Messages\.json/, { status: 503 });
   await qd.clock.advance('10s');
-  await failed(/^it is not known whether an earlier attempt went out/);
+  await eventually(async () => (await sms()).attempts === 600);
+  await eventually(async () => /^it is not known whether an earlier attempt went out/.test((await sms()).error ?? ''));
+  assert.equal((await sms()).state, 'sending', 'ten hours of doubt are no end');
+  await qd.clock.advance('59s');
+  assert.equal((await sms()).attempts, 600);
+  await qd.clock.advance('2s');
+  await eventually(async () => (await sms()).state === 'sent');
+  await qd.twilio.received({ to: qd.alice.phone, text: /checkout is down/ });
+});
+
+test('once nobody needs it any more, a page in doubt fails', async (t) => {
+  const { qd, id } = await triedOnce(t);
+  await qd.app.db.write(
+    (tx) => run(tx)`update oncall.page set attempts = 599, state = 'sending' where incident_id = ${id} and channel = 'sms'`,
+  );
+  await qd.owner.post(`/oncall/incidents/${id}/ack`);
+  qd.twilio.fail(/Messages\.json/, { status: 503 });
+  await qd.clock.advance('10s');
+  await eventually(async () => (await detail(qd, id)).pages.find((p: { channel: string }) => p.channel === 'sms').state === 'failed');
 });

@@ -1,0 +1,23 @@
+// Long work in slices: between two of them others have their turn.
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Steps } from './steps.ts';
+
+/** Takes one step after the other, with a turn for everybody else between two. */
+export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await setImmediate();
+  }
+}
+
+/** The longest rest. */
+const mostRestMs = 1_000;
+
+/** Does a piece of background work, and rests for as long as it took: very much of it takes half of what the machine has, at most. */
+export async function withRest<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const done = await work();
+  await setTimeout(Math.min(mostRestMs, performance.now() - began), undefined, { signal, ref: false }).catch(() => {});
+  return done;
+}
