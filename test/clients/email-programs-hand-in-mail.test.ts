@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,11 +7,9 @@ import PostalMime from 'postal-mime';
 import { Resend } from 'resend';
 import { mailScene, untilState } from '../../src/areas/email/test/mail-scene.ts';
 import { freePort } from '../harness/free-port.ts';
-import { lacking, openFolder, run } from './email-support.ts';
+import { lacking, openFolder, run, said } from './email-support.ts';
 
-const withoutSwaks =
-  lacking('swaks') ||
-  (/TLS supported/.test(spawnSync('swaks', ['--support'], { encoding: 'utf8' }).stdout) ? false : 'swaks lacks Net::SSLeay for TLS');
+const withoutSwaks = lacking('swaks') || (/TLS supported/.test(said('swaks', '--support')) ? false : 'swaks lacks Net::SSLeay for TLS');
 
 test('programs hand in mail that arrives and is in the log', async (t) => {
   const [submission, smtps] = [await freePort(), await freePort()];

@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { access, chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,9 @@ export function lacking(...programs: string[]): string | false {
   return missing.length ? `${missing.join(', ')} is not installed` : false;
 }
 
+/** What a program prints, or nothing. */
+export const said = (program: string, ...args: string[]) => spawnSync(program, args, { env, encoding: 'utf8' }).stdout ?? '';
+
 export const needsRoot = () => (process.getuid?.() === 0 ? false : 'only root may start this program');
 
 /** A folder that the users of mail programs may enter. */
@@ -39,8 +42,8 @@ export async function openFolder(t: TestContext): Promise<string> {
 /** A program that stays, once something listens at its port. What stops it stops all that it started, and it ends with the test. */
 export async function daemon(t: TestContext, port: number, command: string, args: string[]): Promise<{ stop(): Promise<void> }> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said = (said + text).slice(-4_000)));
+  let told = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (told = (told + text).slice(-4_000)));
   const ended = once(child, 'exit');
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const stop = async () => {
@@ -52,7 +55,7 @@ export async function daemon(t: TestContext, port: number, command: string, args
   };
   t.after(stop);
   await eventually(async () => hasEnded() || (await answersAt(port)));
-  if (hasEnded()) throw new Error(`${command} ended: ${said}`);
+  if (hasEnded()) throw new Error(`${command} ended: ${told}`);
   return { stop };
 }
 
@@ -96,3 +99,13 @@ export const mailIn = (folder: string, count: number): Promise<string[]> =>
     const names = await readdir(fresh);
     return names.length >= count && Promise.all(names.map((name) => readFile(join(fresh, name), 'utf8')));
   });
+
+/** The keys from a file instead of the DNS: opendkim asks no server at a port of its own. */
+export async function opendkimSettings(folder: string, records: DnsRecord[], port?: number): Promise<string> {
+  const keys = join(folder, 'keys');
+  await writeFile(keys, records.map(({ name, value }) => `${name} ${value}\n`).join(''));
+  const conf = join(folder, 'opendkim.conf');
+  const socket = port ? `Socket inet:${port}@127.0.0.1\n` : '';
+  await writeFile(conf, `Mode v\nSyslog no\nAuthservID mx.far.example\nAlwaysAddARHeader yes\nTestPublicKeys ${keys}\n${socket}`);
+  return conf;
+}
