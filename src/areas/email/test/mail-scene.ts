@@ -15,7 +15,7 @@ export interface MailScene {
   env: Record<string, string>;
 }
 
-export const mailEnv = (dns: FakeDns, sink: SmtpSink): Record<string, string> => ({
+export const mailEnv = (dns: Pick<FakeDns, 'address'>, sink: Pick<SmtpSink, 'port'>): Record<string, string> => ({
   QUARTERDECK_DNS_SERVERS: dns.address,
   QUARTERDECK_MAIL_HOST: 'mx.host.example',
   QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8',
