@@ -3,17 +3,12 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 // Everything that a batch of accepted messages asks and writes. Statements that need nothing of each other are given together.
 
-const StampRow = Type.Object({
-  now: Type.String(),
-  midnight_in: Type.Integer(),
-  ids: Type.Array(Type.String()),
-});
-/** The time of the batch, and ids of its messages: of that time, so that their order is the order of time. */
-export const stampBatch = async (tx: Tx, messages: number) =>
+const StampRow = Type.Object({ now: Type.String(), midnight_in: Type.Integer() });
+/** The time of the batch. */
+export const stampBatch = async (tx: Tx) =>
   (await row(tx, StampRow)`
-    select kernel.now() as now,
-           ceil(extract(epoch from date_trunc('day', kernel.now() at time zone 'UTC') + interval '1 day' - (kernel.now() at time zone 'UTC')))::int as midnight_in,
-           array(select kernel.new_id('msg') from generate_series(1, ${messages})) as ids`)!;
+    select n.now, ceil(extract(epoch from date_trunc('day', n.now at time zone 'UTC') + interval '1 day' - (n.now at time zone 'UTC')))::int as midnight_in
+      from (select kernel.now() as now) n`)!;
 
 const AccountRow = Type.Object({
   org_id: Type.String(),

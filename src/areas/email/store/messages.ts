@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { idTime } from '../../../kernel/ids.ts';
 import { isVisible, type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 
 const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -56,15 +57,7 @@ export const listMessageRows = (
 const all: Sql = sql`true`;
 
 /** The smallest id of a little before this time: ids begin with the time, so that an index finds where to begin. */
-function idAt(since: string): string {
-  let ms = Math.max(0, new Date(since).getTime() - 60_000);
-  let text = '';
-  for (let i = 0; i < 10; i++) {
-    text = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[ms % 32] + text;
-    ms = Math.floor(ms / 32);
-  }
-  return `msg_${text}`;
-}
+const idAt = (since: string): string => `msg_${idTime(Date.parse(since) - 60_000)}`;
 
 export const findMessage = (tx: Tx, org: string, id: string): Promise<MessageRow | undefined> =>
   row(tx, MessageRow)`select ${columns} from email.message m where m.org_id = ${org} and m.id = ${id} and ${isLogged}`;

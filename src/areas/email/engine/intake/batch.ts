@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { makeIds } from '../../../../kernel/ids.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
@@ -123,7 +124,7 @@ async function ask(tx: Tx, batch: Entry[]) {
   );
   const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
   const [stamp, accounts, claimed, made, suppressed, domains] = await Promise.all([
-    store.stampBatch(tx, submissions.length),
+    store.stampBatch(tx),
     store.lockAccounts(tx, [...new Set(submissions.map(({ org }) => org))]),
     keys.length ? store.claimKeys(tx, keys) : [],
     keys.length ? store.findMade(tx, keys) : [],
@@ -131,7 +132,7 @@ async function ask(tx: Tx, batch: Entry[]) {
     store.lockSendingDomains(tx, [...new Set(submissions.map(({ domainId }) => domainId))]),
   ]);
   return {
-    stamp,
+    stamp: { ...stamp, ids: makeIds('msg', stamp.now, submissions.length) },
     accounts: new Map(accounts.map((a) => [a.org_id, a])),
     claimed: new Set(claimed.map((c) => `${c.org_id} ${c.key}`)),
     made: new Map(made.map((m) => [`${m.org_id} ${m.key}`, m])),

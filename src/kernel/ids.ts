@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+
+const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** The first ten letters of an id's ULID: its time. */
+export function idTime(ms: number): string {
+  let left = Math.max(0, Math.floor(ms));
+  let text = '';
+  for (let i = 0; i < 10; i++) {
+    text = letters[left % 32] + text;
+    left = Math.floor(left / 32);
+  }
+  return text;
+}
+
+/**
+ * Ids as `kernel.new_id` makes them, of a time that `kernel.now()` gave: for batches, in which the function's 50 µs for each would be most of
+ * what the database does.
+ */
+export function makeIds(type: string, now: string, count: number): string[] {
+  const time = idTime(Date.parse(now));
+  const random = randomBytes(16 * count);
+  return Array.from({ length: count }, (_, n) => {
+    let text = `${type}_${time}`;
+    for (let i = 0; i < 16; i++) text += letters[random[16 * n + i]! & 31];
+    return text;
+  });
+}
