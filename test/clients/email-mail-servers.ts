@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { authority } from '../../src/kernel/guard/test/certificates.ts';
 import { freePort } from '../harness/free-port.ts';
-import { daemon, lacking, needsRoot, openFolder, run } from './email-support.ts';
+import { daemon, endFirst, lacking, needsRoot, openFolder, run } from './email-support.ts';
 
 // Mail servers of far.example: good@ and grey@ have mailboxes there, nobody else has, and grey@ is greylisted until `welcome`.
 
@@ -37,8 +37,6 @@ export const withoutPostfix = () => lacking('postfix') || needsRoot();
 
 /** postfix with a policy service, as greylisting is done with it. */
 export async function startPostfix(t: TestContext, milter?: number): Promise<MailServer> {
-  let conf = '';
-  t.after(() => conf && run('postfix', ['-c', conf, 'stop'])); // before its folder goes
   const { folder, mail } = await serverFolder(t, 0o600);
   const port = await freePort();
   const policy = await policyService(t);
@@ -47,8 +45,9 @@ export async function startPostfix(t: TestContext, milter?: number): Promise<Mai
   await writeFile(join(folder, 'mailboxes'), 'good@far.example ./\ngrey@far.example ./\n');
   await writeFile(join(folder, 'conf', 'main.cf'), postfixSettings(folder, policy.port, milter).join('\n'));
   await writeFile(join(folder, 'conf', 'master.cf'), postfixServices(port));
-  conf = join(folder, 'conf');
+  const conf = join(folder, 'conf');
   await run('postfix', ['-c', conf, 'start']);
+  endFirst(t, () => run('postfix', ['-c', conf, 'stop']));
   return {
     port,
     mail,

@@ -31,15 +31,24 @@ export const said = (program: string, ...args: string[]) => spawnSync(program, a
 
 export const needsRoot = () => (process.getuid?.() === 0 ? false : 'only root may start this program');
 
+const endings = new WeakMap<TestContext, (() => unknown)[]>();
+
+/** Ends something with the test, before its folders go: programs write until they end. */
+export const endFirst = (t: TestContext, end: () => unknown) => endings.set(t, [...(endings.get(t) ?? []), end]);
+
 /** A folder that the users of mail programs may enter. */
 export async function openFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'qde-'));
   await chmod(folder, 0o755);
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  t.after(async () => {
+    for (const end of endings.get(t) ?? []) await end();
+    endings.delete(t);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   return folder;
 }
 
-/** A program that stays, once something listens at its port. What stops it stops all that it started, and it ends with the test. */
+/** A program that stays, once something listens at its port. Stopping it stops all that it started; it ends with the test's folder. */
 export async function daemon(t: TestContext, port: number, command: string, args: string[]): Promise<{ stop(): Promise<void> }> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env });
   let told = '';
@@ -53,7 +62,7 @@ export async function daemon(t: TestContext, port: number, command: string, args
     await ended;
     clearTimeout(late);
   };
-  t.after(stop);
+  endFirst(t, stop);
   await eventually(async () => hasEnded() || (await answersAt(port)));
   if (hasEnded()) throw new Error(`${command} ended: ${told}`);
   return { stop };
