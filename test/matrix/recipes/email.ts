@@ -51,6 +51,7 @@ const letter = (kitchen: Kitchen) => ({
   to: ['b@example.com'],
   subject: 'hello',
   text: 'hello',
+  headers: { 'X-Order': 'order-secret-4711' },
   scheduledAt: new Date(Date.now() + 86_400_000).toISOString(),
 });
 
