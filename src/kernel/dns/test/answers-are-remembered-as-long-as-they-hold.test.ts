@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeDns } from '../../../../test/fakes/dns.ts';
-import { makeDns } from '../index.ts';
+import { type DnsAnswer, makeDns } from '../index.ts';
+import { rememberAnswers } from '../remembered.ts';
 
 test('answers are remembered as long as they hold, also that there is nothing', async (t) => {
   const fake = await fakeDns(t, { 'example.com': { A: ['192.0.2.1'] }, 'broken.example.com': 'servfail' });
@@ -17,6 +18,22 @@ test('answers are remembered as long as they hold, also that there is nothing', 
   await dns.lookup('broken.example.com', 'A');
   fake.zone['broken.example.com'] = { A: ['192.0.2.2'] };
   assert.equal((await dns.lookup('broken.example.com', 'A')).outcome, 'found', 'a failure is not remembered');
+});
+
+test('what is remembered is counted as large as it is', async () => {
+  const remember = rememberAnswers();
+  const large = (name: string): DnsAnswer => {
+    const data = { usage: 3, selector: 0, matchingType: 0, certificate: Buffer.alloc(60_000) };
+    const records = [{ type: 'TLSA' as const, name, ttl: 3_600, data }];
+    return { outcome: 'found', records, aliases: [], ttl: 3_600, authentic: true, server: '' };
+  };
+  let asked = 0;
+  const ask = (name: string) => remember(name, async () => large(`${name}${++asked}`));
+  for (let at = 0; at < 400; at++) await ask(`host${at}`);
+  await ask('host399');
+  assert.equal(asked, 400);
+  await ask('host0');
+  assert.equal(asked, 401, 'the oldest made room for others');
 });
 
 test('what holds for no time is asked for again', async (t) => {

@@ -60,6 +60,15 @@ test('where any certificate will do, the caller learns whether it was a good one
   secured.socket.destroy();
 });
 
+test('an opinion that cannot be formed is a refusal, and ends nothing else', async (t) => {
+  const connection = await afterGreeting(await upgrading(t, right));
+  const refuse = () => {
+    throw new Error('a certificate with a key of no known kind');
+  };
+  await assert.rejects(guard.startTls(connection, 'mx.example.org', { tls: { context, refuse } }), { kind: 'tls_certificate' });
+  assert.equal(connection.socket.destroyed, true);
+});
+
 test('an opinion of the caller’s own refuses what it was shown', async (t) => {
   const port = await upgrading(t, right);
   const seen: (string | undefined)[] = [];

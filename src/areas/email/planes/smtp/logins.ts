@@ -25,6 +25,8 @@ export interface Logins {
 
 const mail: ReadonlySet<Kind> = new Set(['mail']);
 const connectionsOfKey = 20;
+/** Of the thousand that there are: an organization has a hundred keys, and as many addresses as it likes. */
+const connectionsOfOrg = 250;
 /** How long a message waits for its turn before its client is told to come later. */
 const longestTurnMs = 10_000;
 
@@ -32,7 +34,8 @@ const wrongLogin = () => new Reply(535, '5.7.8', 'user name and password are no 
 
 export function makeLogins(app: App, principals: Principals): Logins {
   const attempts = makeAttempts(app);
-  const crowd = makeCrowd({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
+  const byKey = makeCrowd({ each: connectionsOfKey, all: Number.POSITIVE_INFINITY });
+  const byOrg = makeCrowd({ each: connectionsOfOrg, all: Number.POSITIVE_INFINITY });
   const perSecond = app.config.smtp_rate;
   const pace = rateLimit(perSecond * 60, undefined, perSecond);
   const keys = makeKeysInUse(app, principals);
@@ -51,15 +54,21 @@ export function makeLogins(app: App, principals: Principals): Logins {
       const principal = await findPrincipal(connection, secret);
       if (!principal || !mayBeNamed(username, secret, principal)) throw wrongLogin();
       requireEntitled(principal);
-      const leaveCrowd = crowd.enter(principal.id);
-      if (!leaveCrowd)
+      const leaveKey = byKey.enter(principal.id);
+      if (!leaveKey)
         throw new Reply(421, '4.7.0', `this send key has ${connectionsOfKey} connections already; close some, or use another key`);
+      const leaveOrg = byOrg.enter(principal.org.id);
+      if (!leaveOrg) {
+        leaveKey();
+        throw new Reply(421, '4.7.0', `your organization has ${connectionsOfOrg} connections already; close some`);
+      }
       const key = keys.enter(connection, principal, hashKey(secret));
       return {
         principal: key.principal,
         takeTurn: () => takeTurn(() => pace.take(principal.id).allowed),
         leave: () => {
-          leaveCrowd();
+          leaveKey();
+          leaveOrg();
           key.leave(connection);
         },
       };

@@ -75,6 +75,8 @@ test('what a domain enforces by MTA-STS is kept: a good certificate, and only th
   }
   assert.equal((await enforced(t, strange, policy('testing'))).outcome.kind, 'delivered');
   assert.equal((await enforced(t, strange, 'nonsense')).outcome.kind, 'delivered');
+  const endless = Array.from({ length: 50 }, (_, at) => `mx: ${'x'.repeat(600)}${at}.example.org`).join('\n');
+  assert.equal((await enforced(t, strange, `${policy('enforce')}\n${endless}`)).outcome.kind, 'delivered', 'what is too long to remember');
 });
 
 const tlsa = (certificate: Certificate, usage: number, selector: number, matchingType: number) => {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import nodemailer from 'nodemailer';
+import { makeLogins } from '../../planes/smtp/logins.ts';
+import type { SubmissionConnection } from '../../planes/smtp/server.ts';
 import { smtpDoor } from '../doors.ts';
 
 const plain = (secret: string) => `AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`;
 const header = 'From: ada@example.com\r\n\r\n';
 
 test('each bound of the SMTP door holds', async (t) => {
-  const { keys, stored, speak, port } = await smtpDoor(t);
+  const { server, keys, stored, speak, port } = await smtpDoor(t);
   const { secret } = keys.mint();
 
   await t.test('twenty connections for a key, and one more once one has gone', async () => {
@@ -29,6 +31,21 @@ test('each bound of the SMTP door holds', async (t) => {
     await again.say('EHLO x');
     assert.match(await again.say(plain(own)), /^235/);
     for (const { socket } of [...clients, again]) socket.destroy();
+  });
+
+  await t.test('a quarter of all connections for an organization, whatever keys and addresses it has', async () => {
+    const logins = makeLogins(server.app, keys.principals);
+    const comeIn = (password: string, i = 0) => {
+      const _socket = { remoteAddress: `127.0.1.${i % 200}` };
+      return logins.logIn({ _socket, send: () => {} } as unknown as SubmissionConnection, { username: 'apikey', password });
+    };
+    const owned = Array.from({ length: 13 }, () => keys.mint().secret);
+    const visits = await Promise.all(Array.from({ length: 250 }, (_, i) => comeIn(owned[i % 13]!, i)));
+    await assert.rejects(comeIn(owned[12]!), /4\.7\.0 your organization has 250 connections/);
+    (await comeIn(keys.mint({ org: 'org_b' }).secret)).leave();
+    visits.pop()!.leave();
+    (await comeIn(owned[12]!)).leave();
+    for (const visit of visits) visit.leave();
   });
 
   await t.test('a hundred connections from an address', async () => {
