@@ -25,6 +25,7 @@ import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
 export * as posture from './engine/posture.ts';
+export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures } from './store/figures.ts';
 
 export const email = defineArea({
