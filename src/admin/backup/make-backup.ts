@@ -9,6 +9,7 @@ import { bytes, printJson, type Shown } from '../output.ts';
 import type { Session } from '../session.ts';
 import { backup } from './backup.ts';
 import { type Manifest, rowsIn } from './manifest.ts';
+import { withSegments } from './segments.ts';
 
 interface Wanted extends Shown {
   withKey?: true;
@@ -26,7 +27,7 @@ export async function makeBackup({ config, database, db }: Session, directory: s
     areas,
     dataDir: config.data,
     release: version,
-    ...(storage ? { storage } : {}),
+    ...(storage ? { storage: config.storage ? withSegments(storage, config.data) : storage } : {}),
     withKey,
     allowMissing,
   }).finally(() => storage?.close());

@@ -41,10 +41,13 @@ async function fill(client: pg.Client, table: Table, file: TableFile, directory:
   if (rows[0]!.count !== file.rows) throw damaged(directory, `${fullName(table)} came to ${rows[0]!.count} rows instead of ${file.rows}`);
 }
 
-/** Whoever held a job, a task or a queue's row when the backup was made does not hold it here. */
+/** Whoever held a job, a task or a queue's row when the backup was made does not hold it here; nor is it tied to that one's machine, since
+ *  everything that was there is in the storage now. */
 async function releaseLeases(client: pg.Client, tables: readonly Table[]): Promise<void> {
   for (const table of tables) {
     if (!table.columns.includes('lease') || !table.columns.includes('lease_until')) continue;
-    await client.query(`update ${quoted(table)} set lease = null, lease_until = null where lease is not null`);
+    const isTied = table.columns.includes('node');
+    const free = `lease = null, lease_until = null${isTied ? ', node = null' : ''}`;
+    await client.query(`update ${quoted(table)} set ${free} where lease is not null${isTied ? ' or node is not null' : ''}`);
   }
 }

@@ -27,6 +27,7 @@ import { tasks } from './tasks.ts';
 
 export { findMailHostTrouble } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
+export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures } from './store/figures.ts';
 
 export const email = defineArea({

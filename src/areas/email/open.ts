@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { rateLimit } from '../../identity/rate-limit.ts';
 import type { App } from '../../kernel/app.ts';
@@ -14,7 +13,7 @@ import { mailHostOf } from './engine/mail-host.ts';
 import { openOwnMail } from './engine/own-mail.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
-import { keepStoring } from './engine/segments.ts';
+import { keepStoring, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { makeCounters, measure } from './metrics.ts';
 import { resendPlane } from './planes/resend/index.ts';
@@ -38,7 +37,7 @@ const connections = 200;
 const ownConnections = 20;
 
 export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
-  const folder = join(app.config.data, 'mail');
+  const folder = segmentFolder(app.config.data);
   const spool = openSpool(app, folder);
   const storing = keepStoring(app, spool);
   const node = await readNodeId(app.config);
@@ -91,7 +90,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
 
 /** A segment that only this machine reads is closed soon, so that others can go on with what is in it. */
 const openSpool = ({ config, storage }: App, folder: string): Spool =>
-  makeSpool({ storage, folder, prefix: 'mail/segments', mostAgeMs: config.storage ? 60_000 : 3_600_000 });
+  makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? 60_000 : 3_600_000 });
 
 const openSender = (app: App, most: number) =>
   makeSender({

@@ -72,7 +72,7 @@ export function makeSpool(options: SpoolOptions): Spool {
   const begin = async (key: string): Promise<Segment> => {
     const object = await storage.fileOf(key);
     if (!object) await ensureDirectory(folder);
-    const place = object ?? path.join(folder, encodeURIComponent(key));
+    const place = object ?? fileOf(folder, key);
     const file = await fs.open(place, 'wx', 0o600);
     await syncDirectory(path.dirname(place));
     return { key, place, isObject: object !== undefined, file };
@@ -159,8 +159,14 @@ function unwritten(bodies: Buffer[], bytes: number): Buffer[] {
   });
 }
 
+/** The file of a segment that is not an object yet, if this machine has it. */
+export const openUnstored = (folder: string, key: string): Promise<FileHandle | undefined> =>
+  unlessMissing(fs.open(fileOf(folder, key), 'r'));
+
+const fileOf = (folder: string, key: string) => path.join(folder, encodeURIComponent(key));
+
 async function readPlace(storage: Storage, folder: string, { key, offset, bytes }: Place): Promise<Readable | undefined> {
-  const file = await unlessMissing(fs.open(path.join(folder, encodeURIComponent(key)), 'r'));
+  const file = await openUnstored(folder, key);
   if (file) return file.createReadStream({ start: offset, end: offset + bytes - 1 });
   return (await storage.open(key, { offset, length: bytes }))?.stream;
 }

@@ -1,7 +1,12 @@
+import { join } from 'node:path';
 import type { App } from '../../../kernel/app.ts';
 import type { Spool } from '../../../kernel/spool/index.ts';
 import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';
+
+/** Where segments are that are not objects yet, and how their keys begin. */
+export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');
+export const segmentPrefix = 'mail/segments';
 
 const everyMs = 10_000;
 /** A writer closes its segment after a minute: one that nobody touched for so long belongs to nobody who still runs. */
