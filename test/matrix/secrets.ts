@@ -43,8 +43,7 @@ export function secretInputs({ body }: Op): string[] {
   return walk(body, []);
 }
 
-/** Which of these paths a body fills. */
+/** Which of these paths a body fills; of a list, its first. */
 export const filled = (paths: string[], body: unknown) =>
-  paths.filter(
-    (path) => path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], body) !== undefined,
-  );
+  paths.filter((path) => path.split('.').reduce<unknown>((at, name) => firstOf(at)?.[name], body) !== undefined);
+const firstOf = (at: unknown) => (Array.isArray(at) ? at[0] : at) as Record<string, unknown> | undefined;

@@ -79,7 +79,7 @@ export function judgeReply(said: Said): Judgement {
   // RFC 5321 4.5.3.1.10: "too many recipients" in an old spelling. It has never meant that there is no such mailbox.
   if (code === 552 && stage === 'rcpt') return later('QuotaIssues');
   if (said.bySmartHost && (stage === 'auth' || isLogin(said) || relaying.test(text))) return later('BadConfiguration');
-  if (code === 556) return recipients('BadDomain');
+  if (code === 556 && !said.enhanced?.startsWith('5.7.')) return recipients('BadDomain');
   const strong = judgeWords(said);
   if (strong !== undefined) return strong;
   return judgeEnhanced(said) ?? judgePlain(said);
