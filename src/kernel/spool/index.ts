@@ -72,7 +72,10 @@ export function makeSpool(options: SpoolOptions): Spool {
     if (!object) await ensureDirectory(folder);
     const place = object ?? path.join(folder, encodeURIComponent(key));
     const file = await fs.open(place, 'wx', 0o600);
-    await syncDirectory(path.dirname(place));
+    await syncDirectory(path.dirname(place)).catch(async (error) => {
+      await file.close(); // one that is forgotten open ends the process
+      throw error;
+    });
     return { key, place, isObject: object !== undefined, file };
   };
   const finish = () => {
@@ -112,11 +115,13 @@ export function makeSpool(options: SpoolOptions): Spool {
     async store(telling, untouchedSince) {
       if (current && performance.now() - bornAt >= mostAgeMs) finish();
       await new Promise(setImmediate); // what was just finished is among the full ones now
-      for (const { file, isObject, key, place } of full.splice(0)) {
-        await file.close();
-        if (!isObject) await storeFile(storage, key, place, telling);
-      }
-      for (const { key, place } of await abandonedIn(folder, untouchedSince)) await storeFile(storage, key, place, telling);
+      const closed = full.splice(0);
+      await Promise.all(closed.map(({ file }) => file.close()));
+      // One that fails is found again among those that nobody touches, and keeps none of the others here.
+      const waiting = [...closed.filter(({ isObject }) => !isObject), ...(await abandonedIn(folder, untouchedSince))];
+      const failures: unknown[] = [];
+      for (const { key, place } of waiting) await storeFile(storage, key, place, telling).catch((error) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
     },
     async close() {
       const last = await current?.catch(() => undefined);
@@ -170,9 +175,10 @@ async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key:
 /** Cut off at any point, it is done again from the start: an object is replaced by itself. */
 async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
   await seal(key);
-  const file = await unlessMissing(fs.open(place, 'r'));
-  if (!file) return;
-  await storage.put(key, file.createReadStream());
+  const body = (await unlessMissing(fs.open(place, 'r')))?.createReadStream();
+  if (!body) return;
+  // A storage that is away may not have come to read it, and a file that is forgotten open ends the process.
+  await storage.put(key, body).finally(() => body.destroy());
   await stored(key);
   await fs.rm(place, { force: true });
 }

@@ -74,7 +74,9 @@ export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin'> = { reserve
 export async function startQueue(options: QueueOptions): Promise<Queue> {
   const { app, sender } = options;
   await replayJournals(options.folder, (fates) => settleFates(app, fates));
-  const journal = await openJournal(options.folder);
+  const journal = await openJournal(options.folder, (error) =>
+    app.log.warn({ err: error }, 'the journal of mail cannot be written; what is being sent may be sent twice if this process is killed'),
+  );
   const held = makeHoldings(options.mostHeld ?? 2_000);
   const contents = makeContents(options);
   let lost = 0;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
+import { unlessMissing } from '../../../../kernel/storage/disk.ts';
 import type { Fate } from '../../store/queue.ts';
 
 /**
@@ -18,29 +19,64 @@ export interface Journal {
 }
 
 const prefix = 'outcomes-';
-/** A journal of which everything is settled begins anew at this size. */
+/** A file of which everything is settled begins anew at this size; one that never comes to that is followed by another. */
 const emptyAtBytes = 256 * 1024;
 
-export async function openJournal(folder: string): Promise<Journal> {
+interface Part {
+  place: string;
+  file: number;
+  open: number;
+  bytes: number;
+}
+
+export async function openJournal(folder: string, failed: (error: unknown) => void = () => {}): Promise<Journal> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const place = join(folder, `${prefix}${process.pid}-${randomUUID()}`);
-  const file = openSync(place, 'ax', 0o600);
-  let open = 0;
-  let bytes = 0;
+  const begin = (): Part => {
+    const place = join(folder, `${prefix}${process.pid}-${randomUUID()}`);
+    return { place, file: openSync(place, 'ax', 0o600), open: 0, bytes: 0 };
+  };
+  const drop = ({ file, place, open }: Part) => {
+    closeSync(file);
+    if (open === 0) rmSync(place, { force: true });
+  };
+  // Oldest first: outcomes are settled in the order in which they were noted.
+  const parts = [begin()];
+  let isClosed = false;
+  /** Without it a process that is killed may send once more; but an outcome that is not even told is sent once more for sure. */
+  const unlessFailing = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      failed(error);
+    }
+  };
   return {
     note(fate) {
-      open++;
-      bytes += writeSync(file, `${JSON.stringify(fate)}\n`);
+      if (isClosed) return;
+      unlessFailing(() => {
+        if (parts.at(-1)!.bytes >= emptyAtBytes) parts.push(begin());
+      });
+      const last = parts.at(-1)!;
+      last.open++;
+      unlessFailing(() => {
+        // What a full disk cut off must not take the next one along.
+        last.bytes += writeSync(last.file, `\n${JSON.stringify(fate)}\n`);
+      });
     },
     settled(count) {
-      open -= count;
-      if (open > 0 || bytes < emptyAtBytes) return;
-      ftruncateSync(file, 0);
-      bytes = 0;
+      if (isClosed) return;
+      for (let left = count; left > 0 && parts[0]!.open > 0; left--) {
+        parts[0]!.open--;
+        if (parts[0]!.open === 0 && parts.length > 1) unlessFailing(() => drop(parts.shift()!));
+      }
+      const [only] = parts as [Part];
+      if (parts.length > 1 || only.open > 0 || only.bytes < emptyAtBytes) return;
+      unlessFailing(() => ftruncateSync(only.file, 0));
+      only.bytes = 0;
     },
     async close() {
-      closeSync(file);
-      if (open === 0) await rm(place, { force: true });
+      isClosed = true;
+      for (const part of parts) unlessFailing(() => drop(part));
     },
   };
 }
@@ -69,7 +105,10 @@ export async function replayJournals(folder: string, settle: (fates: Fate[]) => 
   for (const name of await readdir(folder).catch(() => [] as string[])) {
     if (!name.startsWith(prefix)) continue;
     const place = join(folder, name);
-    const fates = (await readFile(place, 'utf8')).split('\n').flatMap(readFate);
+    // Another process that starts now may have been here, and removed it.
+    const text = await unlessMissing(readFile(place, 'utf8'));
+    if (text === undefined) continue;
+    const fates = text.split('\n').flatMap(readFate);
     for (let from = 0; from < fates.length; from += 500) await settle(fates.slice(from, from + 500));
     replayed += fates.length;
     const pid = Number(name.slice(prefix.length).split('-')[0]);
