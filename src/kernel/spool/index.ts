@@ -74,7 +74,10 @@ export function makeSpool(options: SpoolOptions): Spool {
     if (!object) await ensureDirectory(folder);
     const place = object ?? fileOf(folder, key);
     const file = await fs.open(place, 'wx', 0o600);
-    await syncDirectory(path.dirname(place));
+    await syncDirectory(path.dirname(place)).catch(async (error) => {
+      await file.close(); // one that is forgotten open ends the process
+      throw error;
+    });
     return { key, place, isObject: object !== undefined, file };
   };
   const finish = () => {
@@ -185,9 +188,10 @@ async function abandonedIn(folder: string, untouchedSince: Date): Promise<{ key:
 /** Cut off at any point, it is done again from the start: an object is replaced by itself. */
 async function storeFile(storage: Storage, key: string, place: string, { seal, stored }: Telling): Promise<void> {
   await seal(key);
-  const file = await unlessMissing(fs.open(place, 'r'));
-  if (!file) return;
-  await storage.put(key, file.createReadStream());
+  const body = (await unlessMissing(fs.open(place, 'r')))?.createReadStream();
+  if (!body) return;
+  // A storage that is away may not have come to read it, and a file that is forgotten open ends the process.
+  await storage.put(key, body).finally(() => body.destroy());
   await stored(key);
   await fs.rm(place, { force: true });
 }

@@ -1,8 +1,22 @@
+import { createHash } from 'node:crypto';
 import { run } from '../../../src/kernel/db/index.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, scopable, unique } from '../recipe.ts';
 
 const domainBody = () => ({ name: `${unique('mail').replace(' ', '-')}.example.com` });
-const domain: Maker = async ({ at }) => scopable((await made201(at.post('/email/domains', domainBody()))).id);
+/** Without going through the API, where making its keys takes a tenth of a second. */
+const domain: Maker = async (kitchen) => scopable(await insertDomain(kitchen, domainBody().name));
+
+async function insertDomain({ qd, at }: Kitchen, name: string): Promise<string> {
+  const id = `dom_${createHash('sha256').update(name).digest('hex').toUpperCase().slice(0, 26)}`;
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into email.domain (org_id, id, name, send_state, receive_state, created_at, rsa_selector, rsa_public, rsa_private, ed_selector, ed_public,
+                                ed_private, next_check_at, state_at)
+      values (${at.orgId}, ${id}, ${name}, 'verified', 'none', kernel.now(), 'r', 'AAAA', '', 'e', 'BBBB', '', '2200-01-01T00:00:00Z', kernel.now())
+          on conflict do nothing`,
+  );
+  return id;
+}
 
 const keyBody = () => ({ name: unique('key') });
 const key: Maker = async ({ at }) => byId((await made201(at.post('/email/keys', keyBody()))).sendKey.id);
@@ -38,12 +52,10 @@ const address = () => ({ address: `${unique('somebody').replace(' ', '-')}@examp
 const suppression: Maker = async ({ at }) => byId((await made201(at.post('/email/suppressions', address()))).id);
 
 /** The domain from which an organization sends here: said to be verified, since nobody publishes records. */
-const sender = ({ at }: Kitchen) => `send-${at.orgSlug}.example.com`;
+const sender = ({ at }: Kitchen) => `${createHash('sha256').update(at.orgId).digest('hex').slice(0, 12)}.example.com`;
 const sendKey = async (kitchen: Kitchen) => {
-  const { at, qd } = kitchen;
-  await at.post('/email/domains', { name: sender(kitchen) });
-  await qd.app.db.write((tx) => run(tx)`update email.domain set send_state = 'verified' where name = ${sender(kitchen)}`);
-  return (await made201(at.post('/email/keys', keyBody()))).secret;
+  await insertDomain(kitchen, sender(kitchen));
+  return (await made201(kitchen.at.post('/email/keys', keyBody()))).secret;
 };
 /** Tomorrow: nothing is sent from here. */
 const letter = (kitchen: Kitchen) => ({

@@ -13,6 +13,8 @@ export interface Outgoing {
   /** How often the other side has said "later". */
   tries: number;
   bytes: number;
+  /** Asked when its turn has come: whether it is still to be sent from here. If not, it `waits`. */
+  isWanted?(): boolean;
   /** The whole message, signed. Asked for once a connection is ready to take it. */
   content(): Promise<Content>;
 }

@@ -78,8 +78,10 @@ export async function* listStored(tx: Tx): AsyncIterable<string> {
   }
 }
 
-export const sealSegment = (tx: Tx, key: string) =>
-  run(tx)`update email.segment set sealed_at = kernel.now() where key = ${key} and sealed_at is null`;
+/** Also one without a row: whoever began it may have been stopped before its first batch, and would make the row when it wakes up. */
+export const sealSegment = (tx: Tx, key: string) => run(tx)`
+  insert into email.segment as s (key, node, created_at, sealed_at) values (${key}, '', kernel.now(), kernel.now())
+      on conflict (key) do update set sealed_at = excluded.sealed_at where s.sealed_at is null`;
 
 /** Every machine reads it now: what it has of unfinished mail may go on anywhere. */
 export const markStored = async (tx: Tx, key: string): Promise<void> => {

@@ -33,14 +33,17 @@ export function makeLine(mostWaiting: number): Line {
       const batch: Entry[] = [];
       let messages = 0;
       let bytes = 0;
-      while (waiting.size > 0 && messages < mostMessages && bytes < mostBytes) {
-        for (const [org, entries] of waiting) {
-          const entry = entries.shift()!;
-          if (entries.length === 0) waiting.delete(org);
-          batch.push(entry);
-          messages += entry.prepared.length;
-          bytes += entry.prepared.reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
-        }
+      while (messages < mostMessages && bytes < mostBytes) {
+        const [first] = waiting;
+        if (first === undefined) break;
+        const [org, entries] = first;
+        const entry = entries.shift()!;
+        // Whoever had a turn stands behind everybody else, in this batch and the next.
+        waiting.delete(org);
+        if (entries.length > 0) waiting.set(org, entries);
+        batch.push(entry);
+        messages += entry.prepared.length;
+        bytes += entry.prepared.reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
       }
       return batch;
     },

@@ -29,15 +29,19 @@ export type Contents = ReturnType<typeof makeContents>;
 /** Makes of a recipient what goes over the wire. A message is signed once, however many recipients are being sent to. */
 export function makeContents(options: ContentsOptions) {
   const { spool, loadSigning, returnPath } = options;
-  const heads = new Map<string, Promise<Buffer>>();
+  /** Of messages that are being sent: to which recipients, and what was signed for them. */
+  const underWay = new Map<string, { recipients: Set<number>; head?: Promise<Buffer> | undefined }>();
 
   const headOf = (item: Born, raw: () => Promise<Buffer>): Promise<Buffer> => {
-    const known = heads.get(item.messageId);
-    if (known) return known;
+    const known = underWay.get(item.messageId);
+    if (known?.head) return known.head;
     const head = makeHead(options, item, raw);
+    if (!known) return head; // its last recipient was refused while it was read
+    known.head = head;
     // One that failed is made again for the next attempt.
-    head.catch(() => heads.delete(item.messageId));
-    heads.set(item.messageId, head);
+    head.catch(() => {
+      known.head = undefined;
+    });
     return head;
   };
   return {
@@ -46,6 +50,9 @@ export function makeContents(options: ContentsOptions) {
       const signing = await loadSigning(item.domainId);
       if (!signing) return undefined;
       const { domain } = signing;
+      const { recipients } = underWay.get(item.messageId) ?? { recipients: new Set<number>() };
+      if (recipients.size === 0) underWay.set(item.messageId, { recipients });
+      recipients.add(item.id);
       return {
         org: item.org,
         messageId: item.messageId,
@@ -59,7 +66,9 @@ export function makeContents(options: ContentsOptions) {
     },
     /** This recipient needs it no more. */
     forget(item: Born) {
-      heads.delete(item.messageId);
+      const known = underWay.get(item.messageId);
+      known?.recipients.delete(item.id);
+      if (known?.recipients.size === 0) underWay.delete(item.messageId);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Born } from './index.ts';
 
-/** What this process works on: a bounded number, of which an organization may have half. */
+/** What this process works on: a bounded number. An organization may have as much of it as is left for the others: one by itself half, two a third
+ *  each. So there is always room for whoever has little, whatever the others' mail waits for. */
 export interface Holdings {
   readonly items: ReadonlyMap<number, Born>;
   /** In all and of each organization, what is only reserved included. */
@@ -26,11 +27,11 @@ const mostBytes = 32 * 2 ** 20;
 export function makeHoldings(most: number): Holdings {
   const items = new Map<number, Born>();
   const byOrg = new Map<string, number>();
-  const perOrg = Math.ceil(most / 2);
   let count = 0;
   let bytes = 0;
   let isClosed = false;
 
+  const shareOf = () => Math.max(1, Math.min(Math.ceil(most / 2), most - count));
   const take = (org: string) => {
     count++;
     byOrg.set(org, (byOrg.get(org) ?? 0) + 1);
@@ -45,7 +46,9 @@ export function makeHoldings(most: number): Holdings {
   return {
     items,
     byOrg,
-    perOrg,
+    get perOrg() {
+      return shareOf();
+    },
     get count() {
       return count;
     },
@@ -53,7 +56,7 @@ export function makeHoldings(most: number): Holdings {
       return isClosed ? 0 : Math.max(0, most - count);
     },
     reserve(org) {
-      if (isClosed || count >= most || (byOrg.get(org) ?? 0) >= perOrg) return false;
+      if (isClosed || count >= most || (byOrg.get(org) ?? 0) >= shareOf()) return false;
       take(org);
       return true;
     },

@@ -30,6 +30,8 @@ export interface Born {
   bodyHash: Buffer;
   /** The message itself, if it just came in. */
   inline?: Buffer;
+  /** Another process has it: what still waits here must not be sent. */
+  isLost?: boolean;
 }
 
 /** Recipients on their way: those that were just accepted, and those that rows wait for. It works on a bounded number, and the rest waits in rows. */
@@ -95,7 +97,13 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     contents.forget(fated.item);
     settler.add(settled ? { ...fated, settled } : fated);
   };
-  const work = async (item: Born) => settle(turn.paused.has(item.org) ? putBack(item) : await attempt(options, contents, item));
+  const isPaused = ({ org }: Born) => turn.paused.has(org);
+  const isWanted = (item: Born) => !item.isLost && !isPaused(item);
+  const work = async (item: Born) => {
+    const fated = isPaused(item) ? putBack(item) : await attempt(options, contents, item, () => isWanted(item));
+    // What waited for its turn when its organization was paused has not been begun either.
+    settle(isPaused(item) && fated.fate.state === 'deferred' && !fated.fate.counts ? putBack(item) : fated);
+  };
   const begin = (born: readonly Born[]) => {
     for (const item of born) {
       const kept = held.add(item);
@@ -141,10 +149,12 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
 }
 
 /** Never rejects: what goes wrong here is a reason to wait. */
-async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born): Promise<Fated> {
+async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born, isWanted: () => boolean): Promise<Fated> {
   try {
     const outgoing = await contents.outgoing(item);
-    return outgoing ? fateOf(item, await sender.send(outgoing), isRelayed) : fail(item, 'the domain that it is from was deleted');
+    return outgoing
+      ? fateOf(item, await sender.send({ ...outgoing, isWanted }), isRelayed)
+      : fail(item, 'the domain that it is from was deleted');
   } catch (error) {
     app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
     return fateOf(

@@ -3,12 +3,17 @@ import { renewRecipients } from '../../store/queue.ts';
 import type { Born } from './index.ts';
 import { leaseSeconds, renewEveryMs } from './lease.ts';
 
-/** Keeps the leases of everything that is worked on here. One that was lost is noticed when its outcome is written down. */
+/** Keeps the leases of everything that is worked on here. One that was lost is not begun any more; if it was, it is noticed when its outcome is
+ *  written down. */
 export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
   let isRenewing = false;
   const renewAll = async () => {
-    const leased = [...items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
-    if (leased.length > 0) await app.db.write((tx) => renewRecipients(tx, leased));
+    const held = [...items.values()];
+    const leased = held.map(({ id, lease }) => ({ id, lease, leaseSeconds }));
+    const verdicts = leased.length > 0 ? await app.db.write((tx) => renewRecipients(tx, leased)) : [];
+    held.forEach((item, n) => {
+      if (verdicts[n] === 'lost') item.isLost = true;
+    });
   };
   const now = () => {
     if (isRenewing) return;

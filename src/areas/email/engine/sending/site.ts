@@ -112,7 +112,10 @@ export class Site implements SlotUser {
 
   /** Gives work to sessions, and opens more of them while there is more work. */
   serve() {
-    while (this.#idle.length > 0 && this.#turns.size > 0) void this.#run(this.#idle.pop()!, this.#turns.next()!);
+    for (let held: Held | undefined; this.#idle.length > 0; void this.#run(this.#idle.pop()!, held)) {
+      held = this.#nextHeld();
+      if (held === undefined) break;
+    }
     while (this.#turns.size > this.#opening && this.connections < this.pace && !this.#isStopped && this.#mayOpen()) {
       const slot = this.#needs.slots.take(this, !this.#isProven, this.#turns.orgs);
       if (slot === undefined) return;
@@ -215,11 +218,19 @@ export class Site implements SlotUser {
     const { limits, slots, clock, idleMs } = this.#needs;
     const isUsedUp = line.session.sent >= limits.messagesPerConnection || this.active > this.pace || this.#isStopped;
     if (isUsedUp || slots.wantsBack(this)) return this.#retire(line);
-    const held = this.#turns.next();
+    const held = this.#nextHeld();
     if (held !== undefined) return void this.#run(line, held);
     slots.rest(line.slot);
     this.#idle.push(line);
     line.cancelIdle = clock.after(idleMs, () => this.#retire(line));
+  }
+
+  #nextHeld(): Held | undefined {
+    for (let held = this.#turns.next(); held !== undefined; held = this.#turns.next()) {
+      if (held.item.isWanted?.() !== false) return held;
+      held.settle(this.#wait(0, { stage: 'here', response: 'it was taken back before its turn came' }));
+    }
+    return undefined;
   }
 
   /** Gets no more work, and is gone once the other side has closed it too. */
