@@ -270,3 +270,24 @@ export async function randomKills(t: TestContext, { servers, rounds, roundMs }: 
   assert.ok(found.accepted >= 20 * rounds);
   return found;
 }
+
+/** Servers that kill themselves before or after a statement: each step of accepting, sending and writing down. */
+export async function killsAtPoints(t: TestContext, points: readonly string[]) {
+  const dieAt = import.meta.resolve('../../../../test/harness/die-at.ts');
+  const { load, servers, kill, revive, conclude } = await campaign(t, { servers: 1, nodeFlags: [`--import=${dieAt}`] });
+  let died = 0;
+  for (const point of points) {
+    await kill(0);
+    await revive({ QD_DIE_AT: `email:${point}` });
+    load.start();
+    const isDead = async () => servers[0] === undefined;
+    await eventually(isDead, { withinMs: 15_000 }).then(
+      () => died++,
+      () => {},
+    );
+  }
+  await kill(0);
+  const found = await conclude();
+  t.diagnostic(`${died} of ${points.length} points: ${JSON.stringify(found)}`);
+  assert.ok(died >= points.length / 2, `only ${died} servers came to the point where they should die`);
+}
