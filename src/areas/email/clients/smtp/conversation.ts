@@ -87,6 +87,7 @@ export class Conversation {
   /** Gives the step that is waited for its time, from now. */
   arm(stage: Stage | 'block') {
     clearTimeout(this.#timer);
+    if (this.#failure !== undefined) return;
     const ms = this.#patience(stage);
     this.#timer = setTimeout(() => {
       const doing = stage === 'block' ? 'stopped taking the message' : `did not answer (${stage}) within ${Math.ceil(ms / 1000)} s`;
