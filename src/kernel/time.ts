@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import Type from 'typebox';
 import { row, run, type Tx } from './db/index.ts';
 
@@ -7,3 +8,30 @@ export const now = async (tx: Tx): Promise<string> => (await row(tx, Type.Object
 /** Tests move time by an offset that every process sees; caches that remember deadlines must be dropped after it. */
 export const moveClock = (tx: Tx, seconds: number) =>
   run(tx)`update kernel.clock set clock_offset = clock_offset + make_interval(secs => ${seconds})`;
+
+const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** The first ten letters of an id's ULID: its time. */
+export function idTime(ms: number): string {
+  let left = Math.max(0, Math.floor(ms));
+  let text = '';
+  for (let i = 0; i < 10; i++) {
+    text = letters[left % 32] + text;
+    left = Math.floor(left / 32);
+  }
+  return text;
+}
+
+/**
+ * Ids as `kernel.new_id` makes them, of a time that `kernel.now()` gave: for batches, in which the function's 50 µs for each would be most of
+ * what the database does.
+ */
+export function makeIds(type: string, now: string, count: number): string[] {
+  const time = idTime(Date.parse(now));
+  const random = randomBytes(16 * count);
+  return Array.from({ length: count }, (_, n) => {
+    let text = `${type}_${time}`;
+    for (let i = 0; i < 16; i++) text += letters[random[16 * n + i]! & 31];
+    return text;
+  });
+}

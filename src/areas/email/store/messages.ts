@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db/index.ts';
-import { idTime } from '../../../kernel/ids.ts';
 import { isVisible, type Sql, sql, type Visible } from '../../../kernel/sql.ts';
+import { idTime } from '../../../kernel/time.ts';
 
 const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 

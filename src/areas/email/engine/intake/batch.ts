@@ -1,8 +1,8 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { makeIds } from '../../../../kernel/ids.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/intake.ts';
 import { type Born, type Queue, queueChannel } from '../queue/index.ts';
