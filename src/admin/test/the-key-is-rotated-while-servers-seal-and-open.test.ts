@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { quarterdeck } from '../../../test/harness/index.ts';
+import { areas } from '../../areas/index.ts';
 import { rows, run } from '../../kernel/db/index.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { keyIdOf, makeSecrets, readKeys } from '../../kernel/secrets.ts';
@@ -49,7 +50,7 @@ test('while the key is rotated nobody fails to open what anybody sealed', async 
     db: dbOn(t, server.connection),
     connection: server.connection,
     dataDir: server.dataDir,
-    sealed: [{ table: 'depot.box', column: 'secret', id: 'id' }],
+    sealed: [...areas.flatMap((area) => area.sealed ?? []), { table: 'depot.box', column: 'secret', id: 'id' }],
     settle: () => sleep(3_000),
     say: () => {},
   };
