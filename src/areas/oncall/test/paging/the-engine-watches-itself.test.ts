@@ -25,7 +25,8 @@ test('lag and response times are measured, and a heartbeat goes out while pages 
   const watcher = await watching(t);
   const qd = await ward(t, { env: { QUARTERDECK_HEARTBEAT_URL: watcher.url, QUARTERDECK_METRICS_TOKEN: 'scrape' } });
   const { owner, smtp } = qd;
-  await eventually(async () => watcher.beats === 1);
+  await qd.perform(heartbeat);
+  assert.equal(watcher.beats, 1);
   const metric = async (name: string) => {
     const text = await (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
     const line = text.split('\n').find((l) => l.startsWith(`quarterdeck_oncall_${name}`) && !l.startsWith('#'));
