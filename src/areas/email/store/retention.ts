@@ -31,11 +31,12 @@ export const findOldObjects = async (tx: Tx, limit: number): Promise<string[]> =
 export const forgetObjects = (tx: Tx, keys: readonly string[]) => run(tx)`
   update email.message set body_key = null where body_key = any(${keys}::text[]) and body_key like 'mail/large/%' and created_at < kernel.now() - interval '30 days'`;
 
-/** Finished messages past their 90 days, with everything that hangs on them. Returns how many. */
+/** Finished messages past their 90 days, with everything that hangs on them. Returns how many. The product's own are not this queue's to finish:
+ *  whoever sent one may have given it up. */
 export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run(tx)`
   with old as (
     select id from email.message
-     where created_at < kernel.now() - interval '90 days' and state <> all(${unfinished}::text[]) order by id limit ${limit} for update skip locked),
+     where created_at < kernel.now() - interval '90 days' and (door = 'relay' or state <> all(${unfinished}::text[])) order by id limit ${limit} for update skip locked),
   events as (delete from email.event e using old where e.message_id = old.id),
   recipients as (delete from email.recipient r using old where r.message_id = old.id)
   delete from email.message m using old where m.id = old.id`;
