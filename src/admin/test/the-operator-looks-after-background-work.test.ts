@@ -33,6 +33,8 @@ test('dead jobs are shown, revived for the running worker, or dropped', async (t
   assert.equal(await admin('jobs', 'retry', '--all'), '1 job waits for a worker again');
   assert.match(await admin('jobs', 'list', '--due'), /kernel\.send-mail +a +due /);
   assert.equal(await admin('jobs', 'list'), 'no job was given up');
+  assert.match(await admin('tasks', 'list'), /^NAME +STATE +LAST OK[\s\S]*\nkernel\.tidy-jobs +next /);
+  await sqlOn(server.connection, 'delete from kernel.task');
   assert.equal(await admin('tasks', 'list'), 'no worker has run here yet');
 
   const audited = await sqlOn(server.connection, `select org_id, action, target from kernel.audit where action like 'jobs.%' order by id`);
