@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeDns } from '../../../../test/fakes/dns.ts';
@@ -42,8 +40,6 @@ export interface Campaign {
   revive(env?: Record<string, string>): Promise<void>;
   kill(which: number, alsoDatabase?: boolean): Promise<void>;
   servers: (ServerProcess | undefined)[];
-  /** Outcomes that killed servers had noted, and that the database may not have had. */
-  noted: Set<string>;
   /** Until nothing is under way any more; then what became of each message must hold. */
   conclude(): Promise<{ letters: number; accepted: number; unanswered: number; refused: number; copies: number; doubles: number }>;
 }
@@ -97,7 +93,6 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
   await eventually(async () => (await owner.get(`/email/domains/${domain.id}`)).body.sendState === 'verified');
   const { body: made } = await owner.post('/email/keys', { name: 'load' });
 
-  const noted = new Set<string>();
   const load = loadOn({
     secret: made.secret,
     doors: Array.from({ length: count }, (_, n) => ({
@@ -109,13 +104,11 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
     load,
     revive,
     servers,
-    noted,
     async kill(which, alsoDatabase = false) {
       const database = alsoDatabase && !external ? await postgresOf(dataDir) : undefined;
       if (database) process.kill(database, 'SIGKILL');
       await servers[which]?.killed();
       servers[which] = undefined;
-      for (const id of await readNoted(dataDir)) noted.add(id);
     },
     async conclude() {
       await load.stop();
@@ -158,14 +151,6 @@ async function watchfulSink(t: TestContext) {
     return 0;
   };
   return { sink, copies };
-}
-
-/** What the journals of a data directory hold, by recipient and lease. */
-async function readNoted(dataDir: string): Promise<string[]> {
-  const folder = join(dataDir, 'mail');
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('outcomes-'));
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')));
-  return texts.flatMap((text) => text.split('\n')).flatMap((line) => /^\{"id":(\d+),/.exec(line)?.[1] ?? []);
 }
 
 /** Leases of the dead lapse, and what was greylisted comes again. The clock moves only while nothing is on its way. */
