@@ -5,6 +5,7 @@ import { caller } from '../../../../test/harness/request.ts';
 /** One message that was handed in, whatever was answered. */
 export interface Letter {
   token: string;
+  door: 'smtp' | 'http';
   to: string[];
   /** `unanswered`: the answer was lost with the server, or said that it does not know. */
   answer: 'accepted' | 'refused' | 'unanswered';
@@ -33,22 +34,22 @@ export function loadOn({ secret, doors }: LoadOptions): Load {
   let going = false;
   let running: Promise<unknown> | undefined;
 
-  const write = (): Letter => {
+  const write = (door: Letter['door']): Letter => {
     const n = made++;
     const token = `m${n}`;
     const kinds = [['a'], ['a', 'b'], ['gone'], ['a', 'gone'], ['grey'], ['a', 'a2', 'a3']];
     const to = kinds[n % kinds.length]!.map((kind) => `${kind}-${token}@far.example`);
-    const letter: Letter = { token, to, answer: 'unanswered' };
+    const letter: Letter = { token, door, to, answer: 'unanswered' };
     letters.push(letter);
     return letter;
   };
   const speak = async (door: LoadOptions['doors'][number], n: number) => {
     const words = await converse(door.smtp);
     await words.say('EHLO client.example');
-    if (!(await words.say(`AUTH PLAIN ${Buffer.from(`\0key\0${secret}`).toString('base64')}`)).startsWith('235')) return words.end();
+    if (!(await words.say(`AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`)).startsWith('235')) return words.end();
     for (let i = 0; going && !words.isOver(); i++) {
       // Every seventh is from a domain that is not ours; every ninth is large enough not to go through memory.
-      const letter = write();
+      const letter = write('smtp');
       const from = i % 7 === 6 ? 'ada@elsewhere.example' : 'ada@example.com';
       const begun = await words.say(`MAIL FROM:<${from}>`);
       if (!begun.startsWith('250')) {
@@ -68,7 +69,7 @@ export function loadOn({ secret, doors }: LoadOptions): Load {
   };
   const post = async (n: number) => {
     for (let i = 0; going; i++) {
-      const many = i % 4 === 3 ? [write(), write(), write()] : [write()];
+      const many = i % 4 === 3 ? [write('http'), write('http'), write('http')] : [write('http')];
       const isForeign = i % 7 === 6;
       const bodies = many.map(({ token, to }) => ({
         from: isForeign ? 'ada@elsewhere.example' : 'ada@example.com',
