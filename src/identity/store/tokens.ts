@@ -51,9 +51,9 @@ export interface NewToken {
 export const insertToken = async (tx: Tx, t: NewToken) =>
   (await row(tx, MadeRow)`
     insert into identity.token (org_id, id, user_id, name, start, hash, scope, ceilings, minters, created_at, expires_at)
-    values (${t.org}, kernel.new_id('tok'), ${t.user}, ${t.name}, ${t.start}, ${t.hash}, ${JSON.stringify(t.scope)}, ${JSON.stringify(t.ceilings)},
-            ${t.line?.minters ?? []}, kernel.now(),
-            least(kernel.now() + make_interval(secs => ${t.expiresIn}), ${t.line?.endsAt ?? null}::timestamptz))
+    select ${t.org}, kernel.new_id('tok'), ${t.user}, ${t.name}, ${t.start}, ${t.hash}, ${JSON.stringify(t.scope)}::jsonb, ${JSON.stringify(t.ceilings)}::jsonb,
+           ${t.line?.minters ?? []}::text[], clock.now, least(clock.now + make_interval(secs => ${t.expiresIn}), ${t.line?.endsAt ?? null}::timestamptz)
+      from (select kernel.now() as now offset 0) clock -- one look at the clock: else it may last a millisecond longer than asked
     returning id, name, expires_at`)!;
 
 /** The same token under a new key, for as long again. What it minted keeps its own end. */
