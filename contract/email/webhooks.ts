@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { DateTime, Id, input, named, nextCursor, oneOf, op, page } from '../common.ts';
 
-const emailEventTypes = [
+export const emailEventTypes = [
   'email.sent',
   'email.delivered',
   'email.delivery_delayed',
@@ -24,6 +24,7 @@ const EmailWebhook = named(
     url: Type.String(),
     eventTypes: Type.Array(Type.String()),
     disabled: Type.Boolean(),
+    disabledReason: Type.Optional(Type.String({ description: 'Why, while it is disabled: by hand, or what it answered' })),
     createdAt: DateTime,
   }),
 );

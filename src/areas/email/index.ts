@@ -7,8 +7,10 @@ import { checkDomain } from './operations/check-domain.ts';
 import { createDomain } from './operations/create-domain.ts';
 import { createSendKey } from './operations/create-send-key.ts';
 import { createSuppression } from './operations/create-suppression.ts';
+import { createWebhook } from './operations/create-webhook.ts';
 import { deleteDomain } from './operations/delete-domain.ts';
 import { deleteSuppression } from './operations/delete-suppression.ts';
+import { deleteWebhook } from './operations/delete-webhook.ts';
 import { getDomain } from './operations/get-domain.ts';
 import { getDomainDns } from './operations/get-domain-dns.ts';
 import { getEmailSettings } from './operations/get-email-settings.ts';
@@ -18,9 +20,14 @@ import { listDomains } from './operations/list-domains.ts';
 import { listMessages } from './operations/list-messages.ts';
 import { listSendKeys } from './operations/list-send-keys.ts';
 import { listSuppressions } from './operations/list-suppressions.ts';
+import { listWebhookDeliveries } from './operations/list-webhook-deliveries.ts';
+import { listWebhooks } from './operations/list-webhooks.ts';
+import { redeliverWebhook } from './operations/redeliver-webhook.ts';
 import { revokeSendKey } from './operations/revoke-send-key.ts';
+import { rotateWebhookSecret } from './operations/rotate-webhook-secret.ts';
 import { sendEmail } from './operations/send-email.ts';
 import { sendEmailBatch } from './operations/send-email-batch.ts';
+import { updateWebhook } from './operations/update-webhook.ts';
 import { namedDomains } from './store/domains.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
@@ -52,6 +59,13 @@ export const email = defineArea({
     sendEmail,
     sendEmailBatch,
     cancelMessage,
+    listWebhooks,
+    createWebhook,
+    updateWebhook,
+    deleteWebhook,
+    rotateWebhookSecret,
+    listWebhookDeliveries,
+    redeliverWebhook,
   ],
   migrations: { schema: 'email', folder: new URL('./migrations/', import.meta.url) },
   resources: [{ service: 'email', permission: 'email.domain.read', list: namedDomains }],
@@ -59,6 +73,7 @@ export const email = defineArea({
   sealed: [
     { table: 'email.domain', column: 'rsa_private', id: 'id' },
     { table: 'email.domain', column: 'ed_private', id: 'id' },
+    { table: 'email.webhook', column: 'secret', id: 'id' },
     { table: 'email.return_path_key', column: 'sealed', id: '(one::text)' },
   ],
   jobs,

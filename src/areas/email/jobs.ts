@@ -1,3 +1,5 @@
 import { failMailOfDomain } from './engine/domains/fail-mail.ts';
+import { deliverWebhook } from './engine/webhooks/deliver.ts';
+import { failDeliveries } from './engine/webhooks/disable.ts';
 
-export const jobs = [failMailOfDomain];
+export const jobs = [failMailOfDomain, deliverWebhook, failDeliveries];

@@ -15,6 +15,7 @@ import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { openReturnPaths } from './engine/return-path.ts';
 import { keepStoring, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
+import { type Deliverer, makeDeliverer } from './engine/webhooks/deliver.ts';
 import { makeCounters, measure } from './metrics.ts';
 import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
@@ -28,6 +29,8 @@ export interface OpenEmail extends HandIn {
   /** Of send keys, by their ids. */
   lastUsed: LastUsed;
   spool: Spool;
+  /** What tells endpoints of events. */
+  deliverer: Deliverer;
   /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
   smtp: { ports: number[] };
 }
@@ -73,8 +76,9 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
     return door;
   };
 
+  const deliverer = makeDeliverer(app, (outcome) => counters.deliveries.inc({ outcome }));
   return {
-    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, smtp },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp },
     planes: [resendPlane({ app, principals, ...handIn })],
     runs: { worker: startSending, smtp: startTaking },
     metrics: (registry) => measure(registry, app.db, counters, () => running),

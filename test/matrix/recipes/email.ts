@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { run } from '../../../src/kernel/db/index.ts';
+import { sql } from '../../../src/kernel/sql.ts';
 import { byId, type Kitchen, type Maker, made201, type Recipes, scopable, unique } from '../recipe.ts';
 
 const domainBody = () => ({ name: `${unique('mail').replace(' ', '-')}.example.com` });
@@ -67,6 +68,24 @@ const letter = (kitchen: Kitchen) => ({
   scheduledAt: new Date(Date.now() + 86_400_000).toISOString(),
 });
 
+const webhookBody = () => ({ url: 'https://hooks.example.com/mail', eventTypes: ['email.bounced', 'suppression.created'] });
+const webhook: Maker = async ({ at }) => byId((await made201(at.post('/email/webhooks', webhookBody()))).webhook.id);
+
+/** One that failed: nobody is called here. */
+const delivery: Maker = async (kitchen) => {
+  const { id: endpoint } = (await webhook(kitchen)).params;
+  const id = await kitchen.qd.app.db.write(async (tx) => {
+    await run(tx)`
+      with made as (insert into email.webhook_event (org_id, id, type, payload, created_at)
+                    values (${kitchen.at.orgId}, kernel.new_id('evt'), 'email.bounced', '{}', kernel.now()) returning id)
+      insert into email.delivery (org_id, endpoint_id, event_id, event_type, state, created_at, done_at)
+      select ${kitchen.at.orgId}, ${endpoint}, id, 'email.bounced', 'failed', kernel.now(), kernel.now() from made`;
+    const { rows } = await tx.query(sql`select max(id) as id from email.delivery where endpoint_id = ${endpoint}`);
+    return (rows[0] as { id: number }).id;
+  });
+  return { params: { id: String(id) } };
+};
+
 export const email: Recipes = {
   listDomains: { lists: domain },
   createDomain: { body: domainBody },
@@ -93,4 +112,11 @@ export const email: Recipes = {
   sendEmail: { body: letter, key: sendKey },
   sendEmailBatch: { body: (kitchen) => ({ messages: [letter(kitchen)] }), key: sendKey },
   cancelMessage: { make: scheduled, key: sendKey },
+  listWebhooks: { lists: webhook },
+  createWebhook: { body: webhookBody },
+  updateWebhook: { make: webhook, body: () => ({ eventTypes: ['email.failed'] }) },
+  deleteWebhook: { make: webhook },
+  rotateWebhookSecret: { make: webhook },
+  listWebhookDeliveries: { lists: delivery },
+  redeliverWebhook: { make: delivery },
 };

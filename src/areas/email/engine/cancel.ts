@@ -6,6 +6,8 @@ import { canceled } from '../rules/canceled.ts';
 import { failMessages, failRecipients } from '../store/domain-mail.ts';
 import { lockSent, type SentRow } from '../store/sent.ts';
 import { accessOf } from './may-send.ts';
+import { failuresOf } from './webhooks/outcomes.ts';
+import { tellEndpoints } from './webhooks/tell.ts';
 
 /** Cancels a message that waits for its time. Nothing of it has been sent: a recipient is claimed only when its time has come. */
 export async function cancelMessage(tx: Tx, principal: Principal, id: string, requestId?: string): Promise<SentRow> {
@@ -14,8 +16,9 @@ export async function cancelMessage(tx: Tx, principal: Principal, id: string, re
   if (message.last_error === canceled) return message;
   if (message.state !== 'queued' || !message.is_ahead)
     conflict('the message does not wait for its time any more; only one that is scheduled can be canceled');
-  await failRecipients(tx, org, [id], canceled);
+  const failed = await failRecipients(tx, org, [id], canceled);
   await failMessages(tx, org, [id], canceled);
+  await tellEndpoints(tx, failuresOf(org, failed, canceled));
   const { name } = accessOf(principal);
   const actor = { org, user: { id: principal.id, email: `send key ${name}` }, principal, ...(requestId ? { requestId } : {}) };
   await audit(tx, actor, 'email.message.cancel', message);

@@ -3,6 +3,7 @@ import { mayRemoveStored } from '../../../kernel/backup-lock.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';
+import { deleteOldDeliveries, deleteOldEvents } from '../store/webhook-events.ts';
 
 const portion = 100;
 /** An object without a row may belong to a message that is being accepted; after so long it does not. */
@@ -25,6 +26,8 @@ export async function removeOld(app: App, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await removeStored(store.findOldSegments, store.deleteSegments)) === portion);
   while (!signal.aborted && (await removeStored(store.findOldObjects, store.forgetObjects)) === portion);
   while (!signal.aborted && (await db.write((tx) => store.deleteOldMessages(tx, 10 * portion))) === 10 * portion);
+  while (!signal.aborted && (await db.write((tx) => deleteOldDeliveries(tx, 10 * portion))) === 10 * portion);
+  while (!signal.aborted && (await db.write((tx) => deleteOldEvents(tx, 10 * portion))) === 10 * portion);
   await db.write(store.deleteOldNotes);
 }
 

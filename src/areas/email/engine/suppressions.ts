@@ -2,6 +2,8 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { foldAddress } from '../rules/envelope.ts';
 import * as store from '../store/suppressions.ts';
+import { suppressionView } from '../views/suppression.ts';
+import { tellEndpoints } from './webhooks/tell.ts';
 
 /** By hand; those that bounce or complain are bounded by what is sent. */
 const mostByHand = 100_000;
@@ -10,9 +12,14 @@ const mostByHand = 100_000;
 export async function suppress(tx: Tx, org: string, address: string) {
   if (await store.hasSuppressions(tx, org, mostByHand))
     conflict(`the organization has ${mostByHand} suppressed addresses, which is the most that can be added by hand; remove some first`);
-  return store.insertSuppression(tx, org, foldAddress(address), 'manual');
+  const made = await store.insertSuppression(tx, org, foldAddress(address), 'manual');
+  if (made.isNew) await tellEndpoints(tx, [{ org, type: 'suppression.created', data: { suppression: suppressionView(made) } }]);
+  return made;
 }
 
 /** The address gets mail again, until it bounces hard once more. */
-export const unsuppress = async (tx: Tx, org: string, id: string): Promise<store.SuppressionRow> =>
-  (await store.removeSuppression(tx, org, id)) ?? notFound('suppression');
+export async function unsuppress(tx: Tx, org: string, id: string): Promise<store.SuppressionRow> {
+  const removed = (await store.removeSuppression(tx, org, id)) ?? notFound('suppression');
+  await tellEndpoints(tx, [{ org, type: 'suppression.deleted', data: { suppression: suppressionView(removed) } }]);
+  return removed;
+}

@@ -12,11 +12,14 @@ export const lockUnfinished = async (tx: Tx, org: string, domainId: string, most
        order by id limit ${most} for update`
   ).map(({ id }) => id);
 
+const FailedRow = Type.Object({ message_id: Type.String(), address: Type.String() });
+
 /** Whoever holds one of them finds its lease gone. */
-export const failRecipients = (tx: Tx, org: string, messageIds: readonly string[], why: string) => run(tx)`
+export const failRecipients = (tx: Tx, org: string, messageIds: readonly string[], why: string) => rows(tx, FailedRow)`
   update email.recipient set state = 'failed', state_at = c.now, last_error = ${why}, done_at = c.now, lease = null, lease_until = null
     from (select kernel.now() as now offset 0) c
-   where org_id = ${org} and message_id = any(${messageIds}::text[]) and done_at is null`;
+   where org_id = ${org} and message_id = any(${messageIds}::text[]) and done_at is null
+  returning message_id, address`;
 
 /** Once all of their recipients are done: the worst that became of one of them. */
 export const failMessages = (tx: Tx, org: string, messageIds: readonly string[], why: string) => run(tx)`

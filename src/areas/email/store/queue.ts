@@ -93,7 +93,27 @@ export interface Fate {
   detail: Record<string, unknown> | null;
 }
 
-const SettledRow = Type.Object({ id: Type.Integer(), fate: Type.String(), suppressed: Type.Boolean() });
+const SettledRow = Type.Object({
+  id: Type.Integer(),
+  org_id: Type.String(),
+  message_id: Type.String(),
+  address: Type.String(),
+  fate: Type.String(),
+  bounce_type: Type.Union([Type.String(), Type.Null()]),
+  /** Nothing of its message was handed over before. */
+  is_first: Type.Boolean(),
+  /** It is late, and its sender was not told lately. */
+  is_late: Type.Boolean(),
+  at: Type.String(),
+  next_at: Type.String(),
+  /** Of the suppression that this one led to. */
+  suppression_id: Type.Union([Type.String(), Type.Null()]),
+});
+export type SettledRow = Static<typeof SettledRow>;
+
+/** So often a sender is told that a recipient's mail is late; what comes back in less than half a minute is not. */
+const toldLateEvery = sql`interval '4 hours'`;
+const lateSeconds = 30;
 
 /** Hours after which what is still not taken by the other side comes back. */
 const givenUpAfter = sql`interval '72 hours'`;
@@ -102,7 +122,7 @@ const givenUpAfter = sql`interval '72 hours'`;
  * Writes down what became of these, as far as they are still ours, with their events, suppressions, and the state of their messages.
  * The messages are locked first, in order: two recipients of one that are settled at once cannot both take the other for unfinished.
  */
-export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<Static<typeof SettledRow>[]> {
+export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<SettledRow[]> {
   const messages = [...new Set(fates.map((f) => f.message_id))];
   const [, settled] = await Promise.all([
     run(tx)`select id from email.message where id = any(${messages}::text[]) order by id for update`,
@@ -114,6 +134,8 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
            fate as materialized (
              select t.id, t.after_seconds, t.counts, t.error, t.detail, r.org_id, r.message_id, r.address, r.folded, m.domain_id,
                     t.handed and m.sent_at is null as is_first,
+                    t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${lateSeconds})
+                      and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
                     g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
                from told t
                join email.recipient r on r.id = t.id and r.lease = t.lease and r.done_at is null
@@ -123,7 +145,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
            settled as (
              update email.recipient r
                 set state = f.fate, state_at = clock.now, last_error = case when f.fate in ('delivered', 'sent') then null else coalesce(f.error, r.last_error) end, lease = null, lease_until = null,
-                    tries = r.tries + case when f.counts then 1 else 0 end,
+                    tries = r.tries + case when f.counts then 1 else 0 end, delay_told_at = case when f.is_late then clock.now else r.delay_told_at end,
                     run_at = case when f.fate in ('deferred', 'queued') then clock.now + make_interval(secs => f.after_seconds) else r.run_at end,
                     done_at = case when f.fate not in ('deferred', 'queued') then clock.now end
                from fate f, clock where r.id = f.id),
@@ -139,8 +161,10 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
              insert into email.suppression (org_id, id, address, reason, created_at)
              select distinct on (org_id, folded) org_id, kernel.new_id('sup'), folded, 'bounce', clock.now
                from fate, clock where fate = 'bounced' and bounce_type = 'hard' order by org_id, folded
-                 on conflict do nothing returning org_id, address)
-      select f.id, f.fate, exists (select from suppressed s where s.org_id = f.org_id and s.address = f.folded) as suppressed from fate f`,
+                 on conflict do nothing returning org_id, address, id)
+      select f.id, f.org_id, f.message_id, f.address, f.fate, f.bounce_type, f.is_first, f.is_late,
+             clock.now as at, clock.now + make_interval(secs => f.after_seconds) as next_at, s.id as suppression_id
+        from fate f cross join clock left join suppressed s on s.org_id = f.org_id and s.address = f.folded`,
     summarize(tx, messages),
   ]);
   return settled;

@@ -9,6 +9,7 @@ import { afterAsking, afterCheck, findingOf, type SendStanding } from '../../rul
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domain-checks.ts';
 import type { DomainRow } from '../../store/domains.ts';
+import { tellEndpoints } from '../webhooks/tell.ts';
 import { lookUpRecords } from './look-up.ts';
 
 /** The task that looks, by its name. */
@@ -35,7 +36,7 @@ async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, 
   const after = await app.db.write(async (tx) => {
     const standing = afterCheck(standingOf(domain), finding, secondsOf(await now(tx)));
     if (!(await store.settleCheck(tx, domain, standing))) return undefined;
-    if (standing.state !== domain.send_state) await app.caches.drop(tx, topics.domain(domain.id));
+    if (standing.state !== domain.send_state) await tellChange(tx, app, domain, standing.state);
     return standing;
   });
   if (after && after.state !== domain.send_state)
@@ -44,6 +45,14 @@ async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, 
       'a domain changed its state',
     );
 }
+
+/** To whoever remembers the domain, and to endpoints. */
+async function tellChange(tx: Tx, { caches }: App, domain: Changed, sendState: SendStanding['state']): Promise<void> {
+  const { org_id: org, id: domainId, name, send_state: previousSendState } = domain;
+  await caches.drop(tx, topics.domain(domainId));
+  await tellEndpoints(tx, [{ org, type: 'domain.updated', data: { domainId, name, sendState, previousSendState } }]);
+}
+type Changed = Pick<DomainRow, 'org_id' | 'id' | 'name' | 'send_state'>;
 
 const secondsOf = (time: string) => Date.parse(time) / 1_000;
 const standingOf = (row: Pick<DomainRow, 'send_state' | 'state_at' | 'misses' | 'missing_since'>): SendStanding => ({
@@ -58,6 +67,6 @@ export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<
   const before = standingOf(domain);
   const standing = afterAsking(before, secondsOf(await now(tx)));
   await store.hurryCheck(tx, domain.org_id, domain.id, standing);
-  if (standing.state !== before.state) await app.caches.drop(tx, topics.domain(domain.id));
+  if (standing.state !== before.state) await tellChange(tx, app, domain, standing.state);
   wake(tx, checksDue);
 }

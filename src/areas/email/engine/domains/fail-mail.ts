@@ -2,6 +2,8 @@ import Type from 'typebox';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { job } from '../../../../kernel/jobs/index.ts';
 import * as store from '../../store/domain-mail.ts';
+import { failuresOf } from '../webhooks/outcomes.ts';
+import { tellEndpoints } from '../webhooks/tell.ts';
 
 const portion = 200;
 export const domainDeleted = 'the domain was deleted';
@@ -10,8 +12,9 @@ export const domainDeleted = 'the domain was deleted';
 export async function failPortion(tx: Tx, org: string, domainId: string, why: string): Promise<number> {
   const messages = await store.lockUnfinished(tx, org, domainId, portion);
   if (!messages.length) return 0;
-  await store.failRecipients(tx, org, messages, why);
+  const failed = await store.failRecipients(tx, org, messages, why);
   await store.failMessages(tx, org, messages, why);
+  await tellEndpoints(tx, failuresOf(org, failed, why));
   return messages.length;
 }
 

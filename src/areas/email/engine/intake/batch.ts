@@ -8,6 +8,7 @@ import * as store from '../../store/intake.ts';
 import { type Born, type Queue, queueChannel } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import type { Handed, Submission } from '../submission.ts';
+import { tellEndpoints } from '../webhooks/tell.ts';
 import type { Answer } from './index.ts';
 import { judge, type Verdict } from './judge.ts';
 import type { Prepared } from './prepare.ts';
@@ -287,5 +288,13 @@ async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], {
     accepted.size ? store.countAccepted(tx, at, accepted) : 0,
     made.length ? store.keepMade(tx, made) : 0,
   ]);
+  await tellEndpoints(tx, recipients.filter(({ state }) => state === 'suppressed').map(tellSuppressed));
   return born;
 }
+
+const tellSuppressed = ({ org_id, message_id, address }: store.NewRecipient) => ({
+  org: org_id,
+  type: 'email.suppressed' as const,
+  messageId: message_id,
+  data: { recipient: address },
+});

@@ -3,6 +3,8 @@ import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
+import { happeningsOf } from '../webhooks/outcomes.ts';
+import { tellEndpoints } from '../webhooks/tell.ts';
 import type { Fated } from './fate.ts';
 
 /** What is gathered for this long costs the database half of what each by itself would. */
@@ -64,7 +66,7 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
 /** One that the database cannot take must not keep the others from being written; what it says besides its fate is given up. */
 export async function settleFates(app: App, fates: Fate[]): ReturnType<typeof settleRecipients> {
   try {
-    return await app.db.write((tx) => settleRecipients(tx, fates));
+    return await settleAndTell(app, fates);
   } catch (error) {
     const [only] = fates;
     if (!isAboutData(error) || only === undefined) throw error;
@@ -74,6 +76,14 @@ export async function settleFates(app: App, fates: Fate[]): ReturnType<typeof se
     }
     app.log.warn({ err: error, message: only.message_id }, 'what the other side said cannot be kept in the log');
     const bare = { ...only, error: only.error && 'what the other side said cannot be shown', detail: null };
-    return app.db.write((tx) => settleRecipients(tx, [bare]));
+    return settleAndTell(app, [bare]);
   }
 }
+
+/** What endpoints hear of it is written in the same transaction. */
+const settleAndTell = (app: App, fates: Fate[]) =>
+  app.db.write(async (tx) => {
+    const settled = await settleRecipients(tx, fates);
+    await tellEndpoints(tx, happeningsOf(settled, fates));
+    return settled;
+  });

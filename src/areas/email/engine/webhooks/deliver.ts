@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import Type from 'typebox';
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { job, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { postEvent, type Reply } from '../../clients/webhook.ts';
+import type { OpenEmail } from '../../open.ts';
+import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
+import * as store from '../../store/deliveries.ts';
+import { noteFailing, noteWorking } from '../../store/webhooks.ts';
+import { disableForFailing } from './disable.ts';
+import { gatherCalls } from './gather.ts';
+import { makePace, type Pace } from './pace.ts';
+
+/** What deliveries share in this process. */
+export interface Deliverer {
+  pace: Pace;
+  begin(asked: { id: number; run: string }): Promise<store.BegunRow | undefined>;
+  settle(heard: Heard): Promise<store.SettledDelivery | undefined>;
+  counted(outcome: 'delivered' | 'retried' | 'failed' | 'postponed'): void;
+}
+
+type Heard = store.Heard & { endpointId: string };
+
+export const makeDeliverer = ({ db }: Pick<App, 'db'>, counted: Deliverer['counted']): Deliverer => ({
+  pace: makePace(),
+  begin: gatherCalls(async (asked) => {
+    const begun = new Map((await db.write((tx) => store.beginDeliveries(tx, asked))).map((b) => [b.run, b]));
+    return asked.map(({ run }) => begun.get(run));
+  }),
+  settle: gatherCalls(async (heard: Heard[]) => {
+    const settled = new Map((await db.write((tx) => settleAttempts(tx, heard))).map((s) => [s.id, s]));
+    return heard.map(({ id }) => settled.get(id));
+  }),
+  counted,
+});
+
+/** What came of attempts, and what follows for their endpoints: an ordinary batch is one statement. */
+async function settleAttempts(tx: Tx, heard: Heard[]): Promise<store.SettledDelivery[]> {
+  const settled = await store.settleDeliveries(tx, heard);
+  const works = new Set(settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id));
+  const mended = settled.filter((s) => works.has(s.endpoint_id) && s.failing_days !== null);
+  const failing = settled.filter((s) => !works.has(s.endpoint_id));
+  const fresh = failing.filter((s) => s.failing_days === null);
+  if (mended.length) await noteWorking(tx, [...new Set(mended.map((s) => s.endpoint_id))]);
+  if (fresh.length) await noteFailing(tx, [...new Set(fresh.map((s) => s.endpoint_id))]);
+  const gone = new Set(heard.filter(({ status }) => status === 410).map(({ endpointId }) => endpointId));
+  const over = new Map<string, { org: string; reason: string }>();
+  for (const { endpoint_id, org_id, failing_days } of settled) {
+    if (gone.has(endpoint_id)) over.set(endpoint_id, { org: org_id, reason: 'it answered 410 Gone' });
+    else if (!works.has(endpoint_id) && (failing_days ?? 0) >= mostFailingDays)
+      over.set(endpoint_id, { org: org_id, reason: `nothing but failures for ${mostFailingDays} days` });
+  }
+  for (const [id, { org, reason }] of [...over].sort()) await disableForFailing(tx, org, id, reason);
+  return settled;
+}
+
+/**
+ * Tells one endpoint of one event, once; a failure comes back in its time. Run twice, it tells twice under one `webhook-id`: the row is
+ * `delivering` while the request is under way, and whoever finds it so makes that attempt again.
+ */
+export const deliverWebhook = job(
+  'email.deliver-webhook',
+  {
+    ...{ lane: 'webhook', leaseSeconds: 60, deadlineSeconds: 60 },
+    // Attempts are counted in the row; here also counts every time that it waited for its endpoint, and every process that vanished.
+    maxAttempts: 100_000,
+    payload: Type.Object({ id: Type.Integer(), endpointId: Type.String() }),
+  },
+  async ({ app, payload: { id, endpointId }, signal }, { deliverer }: Pick<OpenEmail, 'deliverer'>) => {
+    const place = await deliverer.pace.take(endpointId);
+    if ('inSeconds' in place) {
+      deliverer.counted('postponed');
+      throw new RetryIn(place.inSeconds, 'its endpoint is slow, and has as many deliveries as it takes at once');
+    }
+    try {
+      await attemptDelivery(app, deliverer, id, signal);
+    } finally {
+      place.end();
+    }
+  },
+);
+
+async function attemptDelivery(app: App, deliverer: Deliverer, id: number, signal: AbortSignal): Promise<void> {
+  const begun = await deliverer.begin({ id, run: randomUUID() });
+  if (!begun) return;
+  if (begun.why_not !== null) return deliverer.counted('failed');
+  const reply = await postEvent(
+    app.guard,
+    {
+      url: begun.url!,
+      secret: app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`),
+      eventId: begun.event_id,
+      at: begun.now,
+      payload: begun.payload!,
+    },
+    signal,
+  );
+  const wait = waitAfter(reply, begun);
+  const { status = null, error = null } = reply;
+  const settled = await deliverer.settle({
+    ...{ id, run: begun.run, endpointId: begun.endpoint_id, status, error },
+    is_last: wait === undefined,
+  });
+  if (settled?.state !== 'pending') return settled && deliverer.counted(settled.state);
+  deliverer.counted('retried');
+  throw new RetryIn(wait!, error!);
+}
+
+/** Undefined: not again. */
+function waitAfter({ status, retryAfter }: Reply, { attempts, now }: store.BegunRow): number | undefined {
+  return status === 410 ? undefined : delayAfterAttempt(attempts, Math.random(), readRetryAfter(retryAfter, now));
+}

@@ -1,0 +1,142 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+const DeliveryRow = Type.Object({
+  id: Type.Integer(),
+  endpoint_id: Type.String(),
+  event_type: Type.String(),
+  message_id: Type.Union([Type.String(), Type.Null()]),
+  state: Type.Enum(['pending', 'delivering', 'delivered', 'failed'] as const),
+  attempts: Type.Integer(),
+  last_status: Type.Union([Type.Integer(), Type.Null()]),
+  last_error: Type.Union([Type.String(), Type.Null()]),
+  created_at: Type.String(),
+  done_at: Type.Union([Type.String(), Type.Null()]),
+});
+export type DeliveryRow = Static<typeof DeliveryRow>;
+
+export interface DeliveryFilters {
+  messageId?: string;
+  endpointId?: string;
+}
+
+export const listDeliveryRows = (
+  tx: Tx,
+  org: string,
+  { messageId, endpointId }: DeliveryFilters,
+  { before, limit }: { before: number | null; limit: number },
+): Promise<DeliveryRow[]> => rows(tx, DeliveryRow)`
+  select id, endpoint_id, event_type, message_id, state, attempts, last_status, last_error, created_at, done_at
+    from email.delivery
+   where org_id = ${org} and created_at > kernel.now() - interval '30 days'
+     and ${messageId === undefined ? sql`true` : sql`message_id = ${messageId}`}
+     and ${endpointId === undefined ? sql`true` : sql`endpoint_id = ${endpointId}`}
+     and ${before === null ? sql`true` : sql`id < ${before}`}
+   order by id desc limit ${limit}`;
+
+export const hasDelivery = async (tx: Tx, org: string, id: number): Promise<boolean> =>
+  (await row(tx, Type.Object({ known: Type.Boolean() }))`
+    select exists (select from email.delivery where org_id = ${org} and id = ${id} and created_at > kernel.now() - interval '30 days') as known`)!
+    .known;
+
+const BegunRow = Type.Object({
+  id: Type.Integer(),
+  run: Type.String(),
+  attempts: Type.Integer(),
+  event_id: Type.String(),
+  endpoint_id: Type.String(),
+  /** Seconds, for the signature. */
+  now: Type.Integer(),
+  url: Type.Union([Type.String(), Type.Null()]),
+  secret: Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]),
+  payload: Type.Union([Type.String(), Type.Null()]),
+  /** It is over: it will not be delivered any more. */
+  why_not: Type.Union([Type.String(), Type.Null()]),
+});
+export type BegunRow = Static<typeof BegunRow>;
+
+/**
+ * Attempts that begin, with all that they need; those that are done already are not among them. One whose endpoint is disabled or gone
+ * fails here. One that is found `delivering` belongs to a process that vanished: that attempt is made again, not another one counted.
+ */
+export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, BegunRow)`
+  with clock as materialized (select kernel.now() as now),
+       found as materialized (
+         select d.id, a.run, d.event_id, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
+                case when w.id is null then 'the endpoint was deleted'
+                     when w.disabled_at is not null then 'the endpoint is disabled: ' || coalesce(w.disabled_reason, 'by hand')
+                     when e.id is null then 'what it was to tell is past its time' end as why_not
+           from unnest(${asked.map((a) => a.id)}::bigint[], ${asked.map((a) => a.run)}::uuid[]) as a(id, run)
+           join email.delivery d on d.id = a.id and d.done_at is null
+           left join email.webhook w on w.id = d.endpoint_id
+           left join email.webhook_event e on e.id = d.event_id
+          order by d.id for update of d),
+       begun as (
+         update email.delivery d
+            set state = case when f.why_not is null then 'delivering' else 'failed' end, run = f.run,
+                attempts = case when f.why_not is null then f.attempts else d.attempts end,
+                last_error = coalesce(f.why_not, d.last_error), done_at = case when f.why_not is not null then clock.now end
+           from found f, clock where d.id = f.id)
+  select f.*, extract(epoch from clock.now)::int as now from found f, clock`;
+
+/** What came of one attempt. */
+export interface Heard {
+  id: number;
+  run: string;
+  status: number | null;
+  /** Null: it is delivered. */
+  error: string | null;
+  /** It is not tried again. */
+  is_last: boolean;
+}
+
+const SettledRow = Type.Object({
+  id: Type.Integer(),
+  org_id: Type.String(),
+  endpoint_id: Type.String(),
+  state: Type.Enum(['pending', 'delivered', 'failed'] as const),
+  /** Days for which the endpoint has failed; null: it has not. */
+  failing_days: Type.Union([Type.Number(), Type.Null()]),
+});
+export type SettledDelivery = Static<typeof SettledRow>;
+
+/** Writes down what came of these attempts, as far as they are still the ones under way. */
+export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
+  with clock as materialized (select kernel.now() as now),
+       mine as materialized (
+         select d.id, d.org_id, d.endpoint_id, t.status, t.error,
+                extract(epoch from clock.now - w.failing_since)::float8 / 86400 as failing_days,
+                case when t.error is null then 'delivered'
+                     when t.is_last or w.id is null or w.disabled_at is not null then 'failed' else 'pending' end as state
+           from json_to_recordset(${JSON.stringify(heard)}::json) as t(id bigint, run uuid, status int, error text, is_last boolean)
+           join email.delivery d on d.id = t.id and d.run = t.run and d.done_at is null
+           left join email.webhook w on w.id = d.endpoint_id
+          cross join clock
+          order by d.id for update of d),
+       settled as (
+         update email.delivery d
+            set state = m.state, run = null, last_status = coalesce(m.status, d.last_status), last_error = m.error,
+                done_at = case when m.state <> 'pending' then clock.now end
+           from mine m, clock where d.id = m.id)
+  select id, org_id, endpoint_id, state, failing_days from mine`;
+
+/** Up to which delivery an endpoint has any. */
+export const lastDelivery = async (tx: Tx, org: string, endpointId: string): Promise<number> =>
+  (await row(tx, Type.Object({ id: Type.Integer() }))`
+    select coalesce(max(id), 0) as id from email.delivery where org_id = ${org} and endpoint_id = ${endpointId}`)!.id;
+
+/** Some of what waits for an endpoint; an attempt under way ends by itself. Returns how many. */
+export const failWaiting = (tx: Tx, org: string, endpointId: string, upTo: number, why: string, limit: number): Promise<number> => run(tx)`
+  update email.delivery d set state = 'failed', last_error = ${why}, done_at = c.now
+    from (select id from email.delivery
+           where org_id = ${org} and endpoint_id = ${endpointId} and done_at is null and state = 'pending' and id <= ${upTo}
+           order by id limit ${limit} for update skip locked) w,
+         (select kernel.now() as now offset 0) c
+   where d.id = w.id`;
+
+const CountRow = Type.Object({ state: Type.String(), deliveries: Type.Integer() });
+
+/** What waits to be delivered, by state. */
+export const deliveryFigures = (tx: Tx) => rows(tx, CountRow)`
+  select state, count(*)::int as deliveries from email.delivery where done_at is null group by state`;
