@@ -545,6 +545,60 @@ export interface EmailApi {
 
   /** Deliver to an address again. The next hard bounce adds it again. */
   deleteSuppression: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Recent deliveries. Newest first. */
+  listWebhookDeliveries: Paged<(input?: {
+    /** Only about this message */
+    messageId?: string;
+    /** Only to this endpoint */
+    endpointId?: string;
+    /** At most this many; 100 by default */
+    limit?: number;
+    /** From the previous answer; opaque */
+    cursor?: string;
+  }, options?: CallOptions) => Promise<{
+    deliveries: EmailDelivery[];
+    /** Present when more follow: pass it back as the query parameter */
+    cursor?: string;
+  }>>;
+
+  /** Deliver again. Queues a new delivery of the same payload, to the endpoint’s present address and signed with its present secret. */
+  redeliverWebhook: (id: number, options?: CallOptions) => Promise<{
+    id: number;
+  }>;
+
+  /** List webhook endpoints */
+  listWebhooks: (options?: CallOptions) => Promise<{
+    webhooks: EmailWebhook[];
+  }>;
+
+  /** Create a webhook endpoint. Payloads are signed as Standard Webhooks 1.0 says. The signing secret is returned only here and on rotation. */
+  createWebhook: (input: {
+    /** http or https; addresses in private ranges are refused */
+    url: string;
+    eventTypes: ('email.sent' | 'email.delivered' | 'email.delivery_delayed' | 'email.bounced' | 'email.complained' | 'email.failed' | 'email.suppressed' | 'email.received' | 'domain.updated' | 'suppression.created' | 'suppression.deleted' | 'sending.paused' | 'sending.resumed')[];
+  }, options?: CallOptions) => Promise<{
+    webhook: EmailWebhook;
+    /** `whsec_…`, for verifying signatures by Standard Webhooks 1.0 */
+    signingSecret: string;
+  }>;
+
+  /** Change, disable or enable a webhook endpoint. Disabling fails the deliveries that still wait; redeliver them afterwards if they matter. */
+  updateWebhook: (id: string, input?: {
+    /** http or https; addresses in private ranges are refused */
+    url?: string;
+    eventTypes?: ('email.sent' | 'email.delivered' | 'email.delivery_delayed' | 'email.bounced' | 'email.complained' | 'email.failed' | 'email.suppressed' | 'email.received' | 'domain.updated' | 'suppression.created' | 'suppression.deleted' | 'sending.paused' | 'sending.resumed')[];
+    disabled?: boolean;
+  }, options?: CallOptions) => Promise<EmailWebhook>;
+
+  /** Delete a webhook endpoint */
+  deleteWebhook: (id: string, options?: CallOptions) => Promise<void>;
+
+  /** Rotate a signing secret. The old one stops signing immediately. */
+  rotateWebhookSecret: (id: string, options?: CallOptions) => Promise<{
+    /** `whsec_…`, for verifying signatures by Standard Webhooks 1.0 */
+    signingSecret: string;
+  }>;
 }
 
 /** Incidents, schedules, escalation policies, alert sources and who is paged how */
@@ -1103,6 +1157,23 @@ export type EmailAccepted = {
   messageId: string;
 };
 
+export type EmailDelivery = {
+  id: number;
+  endpointId: string;
+  eventType: string;
+  messageId?: string;
+  state: 'pending' | 'delivering' | 'delivered' | 'failed';
+  /** Of at most 10, over about three days */
+  attempts: number;
+  /** The HTTP status of the last attempt that got one */
+  lastStatus?: number;
+  lastError?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  deliveredAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
 export type EmailDnsObservation = {
   capability: 'send' | 'receive';
   type: string;
@@ -1240,6 +1311,17 @@ export type EmailSuppression = {
   id: string;
   address: string;
   reason: 'bounce' | 'complaint' | 'manual' | (string & {});
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
+export type EmailWebhook = {
+  id: string;
+  url: string;
+  eventTypes: string[];
+  disabled: boolean;
+  /** Why, while it is disabled: by hand, or what it answered */
+  disabledReason?: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 };

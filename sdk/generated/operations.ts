@@ -22,6 +22,13 @@ export const operations: Record<string, Record<string, Operation>> = {
     listSuppressions: { method: 'GET', path: '/email/suppressions', query: ['limit', 'cursor'], paged: true },
     createSuppression: { method: 'POST', path: '/email/suppressions', body: 'object', idempotent: true },
     deleteSuppression: { method: 'DELETE', path: '/email/suppressions/{id}' },
+    listWebhookDeliveries: { method: 'GET', path: '/email/webhook-deliveries', query: ['messageId', 'endpointId', 'limit', 'cursor'], paged: true },
+    redeliverWebhook: { method: 'POST', path: '/email/webhook-deliveries/{id}/redeliver', idempotent: true },
+    listWebhooks: { method: 'GET', path: '/email/webhooks' },
+    createWebhook: { method: 'POST', path: '/email/webhooks', body: 'object', idempotent: true },
+    updateWebhook: { method: 'PATCH', path: '/email/webhooks/{id}', body: 'object' },
+    deleteWebhook: { method: 'DELETE', path: '/email/webhooks/{id}' },
+    rotateWebhookSecret: { method: 'POST', path: '/email/webhooks/{id}/rotate-secret', idempotent: true },
   },
   iam: {
     getIamCatalog: { method: 'GET', path: '/iam/catalog' },

@@ -84,11 +84,7 @@ async function readBeginning({ body }: GuardResponse): Promise<string> {
   return Buffer.concat(chunks).subarray(0, mostAnswerBytes).toString();
 }
 
-/** What PostgreSQL can keep: no NUL and no half of a pair; other control characters would only disturb whoever reads it. */
+/** Control characters would only disturb whoever reads it, and PostgreSQL keeps no NUL; the ends of lines stay. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const cleanText = (text: string) =>
-  text
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ')
-    .trim()
-    .slice(0, mostAnswerBytes)
-    .toWellFormed();
+const unreadable = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const cleanText = (text: string) => text.replaceAll(unreadable, ' ').trim().slice(0, mostAnswerBytes).toWellFormed();

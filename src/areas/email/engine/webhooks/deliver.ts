@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { job, RetryIn } from '../../../../kernel/jobs/index.ts';
 import { postEvent, type Reply } from '../../clients/webhook.ts';
-import type { OpenEmail } from '../../open.ts';
 import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
 import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
@@ -67,7 +66,7 @@ export const deliverWebhook = job(
     maxAttempts: 100_000,
     payload: Type.Object({ id: Type.Integer(), endpointId: Type.String() }),
   },
-  async ({ app, payload: { id, endpointId }, signal }, { deliverer }: Pick<OpenEmail, 'deliverer'>) => {
+  async ({ app, payload: { id, endpointId }, signal }, { deliverer }: { deliverer: Deliverer }) => {
     const place = await deliverer.pace.take(endpointId);
     if ('inSeconds' in place) {
       deliverer.counted('postponed');
@@ -109,5 +108,5 @@ async function attemptDelivery(app: App, deliverer: Deliverer, id: number, signa
 
 /** Undefined: not again. */
 function waitAfter({ status, retryAfter }: Reply, { attempts, now }: store.BegunRow): number | undefined {
-  return status === 410 ? undefined : delayAfterAttempt(attempts, Math.random(), readRetryAfter(retryAfter, now));
+  return status === 410 ? undefined : delayAfterAttempt(attempts, randomInt(2 ** 20) / 2 ** 20, readRetryAfter(retryAfter, now));
 }

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 /** How many deliveries an endpoint is given at once: few until it is known, more while it is quick, and next to none while it hangs. */
 const first = 4;
 const most = 16;
@@ -34,7 +36,7 @@ export interface PaceOptions {
  * Deliveries of one organization share the lane's slots. An endpoint that hangs would take them all from the organization's others,
  * so what finds no place there within a second goes back to the queue, for its own turn later.
  */
-export function makePace({ clock = () => performance.now(), random = Math.random }: PaceOptions = {}): Pace {
+export function makePace({ clock = () => performance.now(), random = () => randomInt(2 ** 20) / 2 ** 20 }: PaceOptions = {}): Pace {
   const endpoints = new Map<string, Known>();
 
   const find = (id: string): Known => {
