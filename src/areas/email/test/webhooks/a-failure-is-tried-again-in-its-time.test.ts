@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { sql } from '../../../../kernel/sql.ts';
-import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressSomebody, untilDelivery } from './listening.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { deliveriesOf, endpointAt, isSigned, listening, ofLoopback, suppressSomebody, untilDelivery, untilNext } from './listening.ts';
 
 const minute = 60;
 const hour = 60 * minute;
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
-
-/** Seconds until the job runs next, once its last run is on record. */
-async function untilNext({ app }: Quarterdeck): Promise<number> {
-  for (let tries = 0; tries < 400; tries++) {
-    const { rows } = await app.db.read((tx) =>
-      tx.query(sql`select extract(epoch from run_at - kernel.now())::float8 as s from kernel.job where kind = 'email.deliver-webhook' and lease is null`),
-    );
-    if (rows.length) return (rows[0] as { s: number }).s;
-    await sleep(25);
-  }
-  throw new Error('the job does not come back');
-}
 
 test('a failure is tried again in its time, ten times, with the same bytes under the same id', { timeout: 120_000 }, async (t) => {
   const qd = await quarterdeck(t, { env: ofLoopback });

@@ -14,7 +14,14 @@ test('endpoints are made, changed and deleted, and addresses that must not be ca
   assert.match(made.body.webhook.id, /^whk_/);
   assert.deepEqual((await owner.get('/email/webhooks')).body, { webhooks: [made.body.webhook] });
 
-  for (const url of ['http://10.0.0.1/', 'http://169.254.169.254/latest', 'https://[::1]/', 'ftp://example.com/', 'http://0/', 'not a url']) {
+  for (const url of [
+    'http://10.0.0.1/',
+    'http://169.254.169.254/latest',
+    'https://[::1]/',
+    'ftp://example.com/',
+    'http://0/',
+    'not a url',
+  ]) {
     assert.equal((await make(url)).status, 400, url);
     assert.equal((await owner.patch(`/email/webhooks/${made.body.webhook.id}`, { url })).status, 400, url);
   }

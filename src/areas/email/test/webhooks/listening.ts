@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Quarterdeck, Someone } from '../../../../../test/harness/index.ts';
+import { sql } from '../../../../kernel/sql.ts';
 
 export interface Told {
   path: string;
@@ -109,10 +110,22 @@ export async function untilDelivery(who: Someone, wanted: (delivery: DeliveryVie
   }
 }
 
+/** Seconds until the job of a delivery runs next, once its last run is on record. */
+export async function untilNext({ app }: Quarterdeck): Promise<number> {
+  for (let tries = 0; tries < 400; tries++) {
+    const { rows } = await app.db.read((tx) =>
+      tx.query(
+        sql`select extract(epoch from run_at - kernel.now())::float8 as s from kernel.job where kind = 'email.deliver-webhook' and lease is null`,
+      ),
+    );
+    if (rows.length) return (rows[0] as { s: number }).s;
+    await sleep(25);
+  }
+  throw new Error('the job does not come back');
+}
+
 export const ofLoopback = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8' };
 
 /** Something to be told of, without mail. */
 export const suppressSomebody = (who: Someone, address = `somebody-${Math.floor(performance.now() * 1000)}@far.example`) =>
   who.post('/email/suppressions', { address });
-
-export type Server = Pick<Quarterdeck, 'owner' | 'clock'>;
