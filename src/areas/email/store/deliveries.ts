@@ -135,6 +135,12 @@ export const failWaiting = (tx: Tx, org: string, endpointId: string, upTo: numbe
          (select kernel.now() as now offset 0) c
    where d.id = w.id`;
 
+/** Whether anything up to there is not done: an attempt under way. */
+export const hasWaiting = async (tx: Tx, org: string, endpointId: string, upTo: number): Promise<boolean> =>
+  (await row(tx, Type.Object({ waits: Type.Boolean() }))`
+    select exists (select from email.delivery where org_id = ${org} and endpoint_id = ${endpointId} and done_at is null and id <= ${upTo}) as waits`)!
+    .waits;
+
 const CountRow = Type.Object({ state: Type.String(), deliveries: Type.Integer() });
 
 /** What waits to be delivered, by state. */

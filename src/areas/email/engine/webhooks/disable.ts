@@ -1,11 +1,13 @@
 import Type from 'typebox';
 import { audit, operator } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueue, job } from '../../../../kernel/jobs/index.ts';
+import { enqueue, job, RetryIn } from '../../../../kernel/jobs/index.ts';
 import * as deliveries from '../../store/deliveries.ts';
 import { disableWebhook } from '../../store/webhooks.ts';
 
 const portion = 500;
+/** By then an attempt that was under way has ended. */
+const attemptSeconds = 20;
 
 /** What waits for an endpoint that is not told any more, with the reason. Safe to run twice: what failed is found no more. */
 export const failDeliveries = job(
@@ -16,6 +18,8 @@ export const failDeliveries = job(
       signal.throwIfAborted();
       failed = await db.write((tx) => deliveries.failWaiting(tx, org, endpointId, upTo, why, portion));
     }
+    if (await db.read((tx) => deliveries.hasWaiting(tx, org, endpointId, upTo)))
+      throw new RetryIn(attemptSeconds, 'an attempt is under way; it is looked at again once that has ended');
   },
 );
 
