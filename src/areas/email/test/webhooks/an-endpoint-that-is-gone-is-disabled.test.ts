@@ -12,7 +12,7 @@ test('an endpoint that is gone is disabled, what waits for it fails with the rea
   const shown = async () => (await owner.get('/email/webhooks')).body.webhooks[0];
 
   // One waits for its next attempt while the other hears 410.
-  endpoint.answer = (response) => response.writeHead(503).end('later');
+  endpoint.answer = (response) => response.writeHead(503, { 'retry-after': '3600' }).end('later');
   await suppressSomebody(owner);
   await untilDelivery(owner, (d) => d.attempts === 1 && d.state === 'pending');
   endpoint.answer = (response) => response.writeHead(410).end();
