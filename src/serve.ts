@@ -195,8 +195,8 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   };
 }
 
-/** Of the connections, an organization may have half. */
-const shareOf = (connections: number) => Math.max(1, Math.floor(connections / 2));
+/** Of the connections, an organization may have two thirds. */
+const shareOf = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
 
 /** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };

@@ -103,7 +103,7 @@ const settings = {
   metrics_token: setting('', text, 'the bearer token that reads /metrics on the main port; none: closed there', { secret: true }),
   database_url: setting('', text, 'an existing PostgreSQL; without it, the embedded one runs', { secret: true }),
   database_direct_url: setting('', text, 'the same database past a pooler, for LISTEN', { secret: true }),
-  database_pool: setting(8, integer(2, 200), 'connections kept for requests and background work'),
+  database_pool: setting(12, integer(2, 200), 'connections kept for requests and background work'),
   body_memory: setting(128, integer(32, 65_536), 'MiB of request bodies in memory at once; an organization may fill half of it'),
   dns_servers: setting<string[]>([], list, 'host:port list used for every lookup the product makes; none: the system’s'),
   allow_private_cidrs: setting(

@@ -36,6 +36,7 @@ export interface LaneLoop {
 }
 
 const lookEveryMs = 1_000;
+const gatherMs = 15;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
 // Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
@@ -54,10 +55,15 @@ interface LaneState extends LaneOptions {
   runningOf: Map<string, number>;
   /** No slot was free at the last look, or none for somebody: the next one that becomes free is worth a look. */
   full: boolean;
+  /** How many have ended since the last claim, and until when more are waited for. */
+  ended: number;
+  gathering: NodeJS.Timeout | undefined;
   /** The last claim took all it might, so there may be more: until it does not, organizations are served in turn. */
   behind: boolean;
   /** Where the next turn begins: after this organization; '' for the first. */
   afterOrg: string;
+  /** This walk through the organizations began with the first and has left nobody out so far. */
+  asksAll: boolean;
   /** Claims whose answer never came: what they took is under a lease that only we know. */
   unanswered: { lease: string; since: number }[];
   sawAllAt: number;
@@ -76,8 +82,11 @@ export function startLane(options: LaneOptions): LaneLoop {
     stopping: false,
     away: false,
     full: false,
+    ended: 0,
+    gathering: undefined,
     behind: false,
     afterOrg: '',
+    asksAll: true,
     unanswered: [],
     sawAllAt: -Infinity,
     sawUpTo: new Map(),
@@ -129,15 +138,25 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, isFair);
   const isFull = claimed.length === limit;
-  const goesOnAfter = isFull ? orgs[Math.max(...claimed.map((job) => job.place)) - 1] : orgs.length === mostOrgs ? orgs.at(-1) : undefined;
-  // A walk that neither began with the first organization nor took all it might has not asked everybody yet.
-  lane.behind = isFull || (isFair && (lane.afterOrg !== '' || goesOnAfter !== undefined));
-  lane.afterOrg = (isFair && goesOnAfter) || '';
+  lane.behind = isFair ? passTurn(lane, claimed, isFull, orgs) : isFull;
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);
   const left = roomIn(lane);
   lane.full = left.free === 0 || left.room <= 0;
   return lane.stopping || lane.behind ? 0 : nextMs;
+}
+
+/**
+ * Whose turn comes next, and whether to go on at once: as long as there was as much as asked for, and then until everybody has been
+ * asked once more. Not all are asked at once, and whoever came before this walk's beginning has not been asked by it.
+ */
+function passTurn(lane: LaneState, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
+  const reached = isFull ? Math.max(...claimed.map((job) => job.place)) : orgs.length;
+  const isEnd = reached === orgs.length && orgs.length < mostOrgs;
+  const askedAll = lane.asksAll && isEnd && !isFull;
+  lane.afterOrg = isEnd ? '' : orgs[reached - 1]!;
+  lane.asksAll = isEnd || (lane.asksAll && !isFull);
+  return !askedAll;
 }
 
 /** Free slots, and how many of them everybody may have. */
@@ -184,7 +203,8 @@ const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked
   return lane.db.read(async (tx) => {
     const orgs = isFair ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
     const [nextMs, claimed] = await Promise.all([
-      nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
+      // Whoever is behind looks again at once, whatever falls due.
+      lane.behind ? 0 : nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
       isFair
         ? claimJobsFairly(tx, { ...wanted, orgs, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
         : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : { withinSeconds: latelySeconds } }),
@@ -192,6 +212,20 @@ const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked
     return { nextMs, claimed, orgs };
   });
 };
+
+/** Those that end within a moment are replaced by one claim, since a claim costs the database as much as many a job does. */
+function replaceSoon(lane: LaneState): void {
+  lane.ended++;
+  lane.gathering ??= setTimeout(replaceNow, gatherMs, lane);
+  if (lane.ended === Math.ceil(lane.perOrg / 4)) setImmediate(replaceNow, lane);
+}
+
+function replaceNow(lane: LaneState): void {
+  clearTimeout(lane.gathering);
+  lane.gathering = undefined;
+  lane.ended = 0;
+  lane.rest.nudge();
+}
 
 function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {
   const org = orgKeyOf(job);
@@ -201,8 +235,7 @@ function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {
     const left = lane.runningOf.get(org)! - 1;
     if (left > 0) lane.runningOf.set(org, left);
     else lane.runningOf.delete(org);
-    // Those that end in the same turn of the event loop are replaced by one claim.
-    if (lane.full) setImmediate(lane.rest.nudge);
+    if (lane.full) replaceSoon(lane);
   });
   lane.running.add(run);
 }

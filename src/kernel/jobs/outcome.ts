@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { GiveUp, type JobOptions, RetryAt, RetryIn, Stopping } from './declare.ts';
 
 /** What becomes of a job after a run. */
@@ -36,13 +37,16 @@ const bounded = (seconds: number | undefined) => (Number.isFinite(seconds) ? Mat
 const isTime = (text: string) =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
 
+/** Whatever was thrown, even what cannot be made a string. */
+const inspectThrown = (thrown: unknown) => (typeof thrown === 'object' ? inspect(thrown, { depth: 1 }) : String(thrown));
+
 /** One line of at most 500 characters that PostgreSQL can keep: no NUL, no half of a surrogate pair. */
 export function sentenceOf(error: unknown): string {
   const cause =
     error instanceof Error && error.cause instanceof Error && !error.message.includes(error.cause.message)
       ? `: ${error.cause.message}`
       : '';
-  const text = error instanceof Error ? `${error.message || error.name}${cause}` : String(error);
+  const text = error instanceof Error ? `${error.message || error.name}${cause}` : inspectThrown(error);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   const line = text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ').trim() || 'it failed without saying why';
   return (line.length > 500 ? `${line.slice(0, 499)}…` : line).toWellFormed();

@@ -31,7 +31,7 @@ export function openConnections({ connection, strict, log, waker, watch, refusal
   // Every lane looks at the same moment, each for a millisecond or two: one connection serves them all, unless one of them hangs.
   const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
-  const paging = open(8, { perOrg: 5 });
+  const paging = open(12, { perOrg: 8 });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

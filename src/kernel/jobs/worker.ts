@@ -38,7 +38,7 @@ export interface Worker {
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
-export const defaultSlots: Record<Lane, number> = { page: 16, mail: 32, webhook: 32, default: 32 };
+export const defaultSlots: Record<Lane, number> = { page: 24, mail: 32, webhook: 32, default: 32 };
 
 /** Three quarters, so that somebody whose jobs all wait for one slow server leaves a quarter to the others. */
 const shareOfSlots = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));

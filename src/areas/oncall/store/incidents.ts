@@ -76,10 +76,11 @@ export const incidentById = (tx: Tx, org: string, id: string) => row(tx, Inciden
 export const lockIncident = (tx: Tx, org: string, id: string) => row(tx, IncidentRow)`
   select ${columns} from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
-const WalkRow = Type.Object({ ...IncidentRow.properties, now: Type.String() });
-/** The same, with what time it is. */
+const WalkRow = Type.Object({ ...IncidentRow.properties, now: Type.String(), has_pages: Type.Boolean() });
+/** The same, with what time it is, and whether anybody was paged about it yet. */
 export const lockWalk = (tx: Tx, org: string, id: string) => row(tx, WalkRow)`
-  select ${columns}, kernel.now() as now from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
+  select ${columns}, kernel.now() as now, exists (select from oncall.page p where p.org_id = ${org} and p.incident_id = ${id}) as has_pages
+    from oncall.incident where org_id = ${org} and id = ${id} for no key update`;
 
 const LockedRow = Type.Object({ id: Type.String(), status: IncidentRow.properties.status });
 /** In the order of their ids, so that two who lock several wait for each other instead of deadlocking. */

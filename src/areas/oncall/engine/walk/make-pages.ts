@@ -22,6 +22,8 @@ export interface Occasion {
   requestId: string | undefined;
   /** The page before it failed, so it is made whatever the limits say. */
   regardless?: true;
+  /** Nobody was paged about the incident before: nothing of it can have been held back either. */
+  isFirst?: true;
 }
 
 /** What a person did not get, because it would have been too much in a minute. */
@@ -49,11 +51,11 @@ export async function makePages(
       now,
       wanted.map((w) => w.delaySeconds),
     ),
-    limits.isPaged(tx, org, whose),
+    occasion.isFirst ? false : limits.isPaged(tx, org, whose),
     freeCodes(tx, org, member.id, rules),
   ]);
   const { made, held } = occasion.regardless ? { made: wanted, held: new Map() } : limitPages(wanted, near, !isPaged);
-  const told = made.length ? await limits.takeHeldBack(tx, org, whose) : 0;
+  const told = made.length && !occasion.isFirst ? await limits.takeHeldBack(tx, org, whose) : 0;
   const { made: inserted, unwritten } = await insertPages(
     tx,
     org,

@@ -7,17 +7,17 @@ import { note } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
 import { tellAcknowledger, walkAgain } from './again.ts';
 import { findUnreached, followNextRule } from './hand-on.ts';
-import { type Held, makePages, tellHeld } from './make-pages.ts';
+import { type Held, makePages, type Occasion, tellHeld } from './make-pages.ts';
 import { responderOf } from './responder.ts';
 
-type WalkRow = incidents.IncidentRow & { now: string };
+type WalkRow = incidents.IncidentRow & { now: string; has_pages: boolean };
 
 /** Fires what is due of one incident's walk, hands on what reached nobody, and says when it goes on. */
 export const walkOn: WalkOn = async (tx, org, id, requestId) => {
   const incident = await incidents.lockWalk(tx, org, id);
   if (incident?.status === 'acknowledged') return lookAfterAcknowledged(tx, org, incident);
   if (incident?.status !== 'open' || !incident.policy) return;
-  const unreached = incident.step_given_up ? undefined : await findUnreached(tx, org, incident);
+  const unreached = incident.step_given_up || !incident.has_pages ? undefined : await findUnreached(tx, org, incident);
   const follows = unreached !== undefined && (await followNextRule(tx, org, incident, unreached));
   if (unreached?.isForGood && !follows) await goWalk(tx, org, incident, await standingAgain(tx, org, incident), requestId);
   else if (incident.walk_state === 'walking') await goWalk(tx, org, incident, standing(incident), requestId);
@@ -31,10 +31,12 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
   let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up, userId: incident.step_user };
   let walk = from;
   const held: Held[] = [];
+  let isFirst = !incident.has_pages;
   const moveOn = stepByStep(policy);
   while (walk.next && walk.at <= at) {
     moveOn(walk);
-    const { userId, then } = await fire(tx, org, incident, policy, walk, now, requestId, held);
+    const { userId, then } = await fire(tx, org, incident, policy, walk, { now, requestId, ...(isFirst ? { isFirst } : {}) }, held);
+    isFirst &&= userId === null;
     fired = { ...walk.next, givenUp: userId === null, userId };
     walk = then;
   }
@@ -116,14 +118,13 @@ async function fire(
   incident: incidents.IncidentRow,
   policy: Policy,
   walk: Walk,
-  now: string,
-  requestId: string | undefined,
+  { now, requestId, isFirst }: Pick<Occasion, 'now' | 'requestId' | 'isFirst'>,
   held: Held[],
 ): Promise<{ userId: string | null; then: Walk }> {
   const { pass, step } = walk.next!;
   const { target } = policy.steps[step]!;
   const { words: late, data: lateData } = tellLate(walk, Date.parse(now));
-  const tried = new Set(await pagedIn(tx, org, { incident_id: incident.id, round: incident.round, pass, step }));
+  const tried = new Set(isFirst ? [] : await pagedIn(tx, org, { incident_id: incident.id, round: incident.round, pass, step }));
   const goOn = (reached: boolean) => {
     const then = advance(policy, walk, reached, Date.parse(now));
     const nextAt = new Date(then.at).toISOString();
@@ -138,7 +139,7 @@ async function fire(
       return { userId: null, then };
     }
     const { member, label, because } = reached;
-    const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId };
+    const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId, ...(isFirst ? { isFirst } : {}) };
     const { inserted, lines, held: back } = await makePages(tx, org, occasion, reached);
     held.push(...back);
     const isPaged = inserted > 0 || back.length > 0;

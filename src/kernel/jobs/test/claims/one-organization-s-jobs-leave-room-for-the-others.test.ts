@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { enqueue, enqueueMany, job } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
 
@@ -36,7 +37,7 @@ test('behind ten thousand jobs of one organization, the others take their turns'
 });
 
 test('of more organizations than one claim visits, each has its turn', async (t) => {
-  const { app, worker, count } = await workbench(t);
+  const { app, worker, count, sql } = await workbench(t);
   const work = job('work', {}, async () => {});
   const later = job('later', {}, async () => {});
   // The first hundred and fifty by name have only what is not due yet, so a walk over them finds nothing to do.
@@ -45,6 +46,12 @@ test('of more organizations than one claim visits, each has its turn', async (t)
   await app.db.write((tx) => enqueueMany(tx, work, [...many(200, 'org_y'), ...many(200, 'org_z')]));
   worker([work, later], { lanes: { default: 4 } });
   await eventually('everything that is due ran', async () => (await count()) === 150);
+  // Everybody was asked, and nothing is due: nobody asks again and again. By the database's own count of looks into the table.
+  const looks = async () => Number((await sql(`select idx_scan from pg_stat_user_tables where relname = 'job'`))[0]!['idx_scan']);
+  await sleep(1_500); // what sessions have counted is told once a second
+  const before = await looks();
+  await sleep(1_500);
+  assert.ok((await looks()) - before < 2_000, `${(await looks()) - before} looks in a second and a half`);
 });
 
 test('whoever is behind others in the alphabet, or has waited less, has as many turns as they', async (t) => {
