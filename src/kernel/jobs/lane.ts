@@ -3,7 +3,7 @@ import type { Db } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { mostOrgs } from './lease.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
-import { type ClaimedJob, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, orgKeyOf } from './store.ts';
+import { type ClaimedJob, type ClaimFrom, claimJobs, claimJobsFairly, jobOrgsAfter, nextDueIn, orgKeyOf } from './store.ts';
 
 export interface LaneOptions {
   lane: string;
@@ -69,6 +69,8 @@ interface LaneState extends LaneOptions {
   sawAllAt: number;
   /** The last job of each organization in a batch that is far behind: the next claim goes on after it. */
   sawUpTo: Map<string, ClaimedJob>;
+  /** The same for a claim that asks everybody at once; undefined near the present. */
+  goOn: ClaimFrom | undefined;
 }
 
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
@@ -90,6 +92,7 @@ export function startLane(options: LaneOptions): LaneLoop {
     unanswered: [],
     sawAllAt: -Infinity,
     sawUpTo: new Map(),
+    goOn: undefined,
   };
   const ended = lookUntilStopped(lane);
   return {
@@ -174,7 +177,11 @@ async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promis
     const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
     if (looksAtAll) lane.sawAllAt = since;
-    lane.sawUpTo = new Map(claimed.filter((job) => claimed.length === limit && job.late_ms > backlogMs).map((job) => [orgKeyOf(job), job]));
+    const late = claimed.length === limit ? claimed.filter((job) => job.late_ms > backlogMs) : [];
+    lane.sawUpTo = new Map(late.map((job) => [orgKeyOf(job), job]));
+    // By turns somebody's may be left because they have their share already: that says nothing about what is still there.
+    if (isFair) lane.goOn = late.length || lane.goOn ? { oldest: true } : undefined;
+    else lane.goOn = late.length ? { after: late.at(-1)! } : undefined;
     return { claimed, nextMs, orgs };
   } catch (error) {
     lane.unanswered.push({ lease, since });
@@ -207,7 +214,7 @@ const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked
       lane.behind ? 0 : nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
       isFair
         ? claimJobsFairly(tx, { ...wanted, orgs, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
-        : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : { withinSeconds: latelySeconds } }),
+        : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : (lane.goOn ?? { withinSeconds: latelySeconds }) }),
     ]);
     return { nextMs, claimed, orgs };
   });

@@ -80,3 +80,12 @@ test('while one has its whole share and a hundred have nothing due, the one afte
   await app.db.write((tx) => enqueue(tx, work, { key: 'last', org: 'org_zz' }));
   await eventually('the last one ran', () => done.includes('org_zz'));
 });
+
+test('what has waited for long is taken one after the other, not a share of the slots each second', async (t) => {
+  const { app, worker, advance, count } = await workbench(t);
+  const work = job('work', {}, () => sleep(5));
+  await app.db.write((tx) => enqueueMany(tx, work, many(150, 'org_a')));
+  await advance(60);
+  worker([work], { lanes: { default: 4 } }); // three of them for one organization
+  await eventually('all ran', async () => (await count()) === 0);
+});
