@@ -124,3 +124,12 @@ export const unreached = any(
 export const filtered = any(
   /refus|reject|denied|declin|not accepted|filter|disclaim|due to (?:extended )?(?:inactivity|a permission)|because the recipient|user (?:reject|refus)|bounced?/,
 );
+
+export const greylisted = any(
+  /gr[ea]y-?list|first time|postgrey|please (?:try|retry) (?:again )?(?:later|in)|try again (?:later|in)|come back/,
+);
+
+/** They ask for less of it, or for more time between two. */
+export const hurried = any(
+  /rate[- ]?limit|too (?:many|much)|too fast|throttl|temporarily (?:deferred|rejected|blocked|rate)|\[tss?\d\d\]|unusual (?:rate|traffic)|exceeded (?:the )?(?:rate|number|max)|slow down|reached (?:the )?limit|concurren|server busy|4\.7\.28|\b(?:rp-00[1-3]|s7\d\d|as7\d\d)\b/,
+);

@@ -13,7 +13,7 @@ export interface Reported {
   /** As the report names it; absent where it names nobody. */
   address?: string;
   original?: string;
-  action: 'failed' | 'delayed' | 'delivered';
+  action: 'failed' | 'delayed' | 'delivered' | 'relayed';
   bounceType: BounceType;
   class: ReplyClass;
   code?: number;
@@ -97,7 +97,8 @@ function milderOf(common: string): Judgement | undefined {
 
 const actionOf = (action: string | undefined): Reported['action'] => {
   if (action === 'delayed') return 'delayed';
-  return action === 'delivered' || action === 'relayed' || action === 'expanded' ? 'delivered' : 'failed';
+  if (action === 'relayed' || action === 'expanded') return 'relayed';
+  return action === 'delivered' ? 'delivered' : 'failed';
 };
 
 function judgeSection({ address, text }: Section, common: string, subject: string): Reported {
