@@ -70,16 +70,20 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.moved.test(text)) return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
+  if (code === 525) return later('InactiveMailbox');
+  if (said.tooQuick.test(text)) return later('RateLimited');
+  if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
   if (said.deniedRecipient.test(text) && !isLater(refusal) && !isAtData(stage)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
+  if (said.takesNoMail.test(text) && !isLater(refusal)) return recipients('BadDomain');
   if (isAtConnect(stage) || isLater(refusal) || refusal.enhanced?.startsWith('5.7.')) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
-  if (isUnknown) return judgeUnknown(refusal);
-  if (said.takesNoMail.test(text) || code === 521 || code === 556) return recipients('BadDomain');
+  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
+  if (code === 521 || code === 556) return recipients('BadDomain');
   if (said.unknownHost.test(text)) return recipients('BadDomain');
   return undefined;
 }
@@ -88,9 +92,9 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
  * "User unknown" is meant so at RCPT, with a code that says so, and by whoever says it of their own users, without a reply of another
  * server. After the message was seen, filters say it too; and of a reply of which nobody knows what it answered, nobody knows that either.
  */
-function judgeUnknown({ stage, code, enhanced }: Refusal): Judgement {
-  if (stage === 'rcpt' || /^5\.1\.(?:1|2|3|6|10)$/.test(enhanced ?? '') || (code === undefined && !isAtData(stage)))
-    return recipients('InvalidRecipient');
+function judgeUnknown({ stage, code, enhanced }: Refusal, isReply: boolean): Judgement {
+  const isTheirOwn = code === undefined && stage === '' && !isReply;
+  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
   return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
 }
 

@@ -19,7 +19,7 @@ export const normalize = (text: string): string =>
 export const full = any(
   /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|voll\b|piena|llen[ao]|pleine|too large|almost)/,
   /over ?-?quota|quota (?:is )?(?:exceeded|violation|full|reached)|exceed[^.;]{0,50}(?:quota|storage|mailbox|disk)|out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)|no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)|disc quota/,
-  /full mailbox|mailbox_full|mailfolder is full|folder is full|user has too many messages|too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted|space available in|容量|いっぱい|переполнен|已满|quota depasse|depassement de quota|cuota excedida/,
+  /full mailbox|mailbox_full|mailfolder is full|folder is full|user has too many messages|too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted|space available in|容量|いっぱい|переполнен|已满|space has been used up|too much mail data|no space left|quota depasse|depassement de quota|cuota excedida/,
 );
 
 export const tooLarge = any(
@@ -29,8 +29,11 @@ export const tooLarge = any(
 
 export const suspended = any(
   /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte)\b[^.;]{0,60}(?:disabled|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
-  /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)|not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)|no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user|user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)|has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|利用停止/,
+  /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)|not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)|no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user|user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)|has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv|is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
 );
+
+/** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
+export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
@@ -58,6 +61,14 @@ export const brokenThere = any(
 export const givenUp = any(
   /retry time ?out|retry time not reached|retry timeout exceeded|(?:message|delivery|mail|queue|life ?time|time)[^.;]{0,30} expired|expired (?:in|after|message|from)|too old|in the queue (?:too long|for)|in queue (?:too long|for)|not (?:been )?(?:able to be )?delivered (?:for|in|after|within|since)|undelivered (?:for|after)|gave up|giving up after|delivery (?:time|attempts?)[^.;]{0,20}(?:exceeded|timed|expired)|timed? ?-?out|has been (?:delayed|queued|undeliverable for)|for (?:more than|over|at least|the last) \d+ (?:hours?|days?)|could not be delivered (?:for|within|in) \d+/,
 );
+
+/** The mailbox is there, and its owner chose not to have this. */
+export const notWanted = any(
+  /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)|refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by|only accepting mail from|blocked by the recipient|user reject|has restricted/,
+);
+
+/** Too much of it for one mailbox, just now. */
+export const tooQuick = any(/receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl|message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/);
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
@@ -93,7 +104,7 @@ export const unknownUser = any(
     `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht gefunden|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unrout(?:e)?able|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt )*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt )*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
   /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
   /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
@@ -102,17 +113,17 @@ export const unknownUser = any(
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)|is not (?:an active|a known|a user|at this)|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
   /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_|recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)|badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)|(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)|none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)|(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown|does not like recipient|there is no one at/,
-  /存在しません|存在しない|あて先不明|宛先不明|(?:адрес|пользовател|ящик|абонент)\S*[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя|(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)|nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|neexistuje|nem létezik|mevcut değil|bulunamadı/,
+  /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)|(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя|(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)|(?:użytkownik|skrzynka|adres|uživatel|schránka|gebruiker|användare|adressen|brugeren|felhasználó|kullanıcı)[^.;]{0,30}(?:nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|neexistuje|nem létezik|bulunamadı)/,
 );
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination )?(?:host|domain|mail host|system address)\b|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mx record|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|unrout(?:e)?able (?:mail )?domain|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination )?(?:host|domain|mail host|system address)\b|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|unrout(?:e)?able (?:mail )?(?:domain|address)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown|unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
 );
 
 /** The host takes no mail at all. */
 export const takesNoMail = any(
-  /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)|null ?mx|smtp protocol returned a permanent error|mail is not accepted here|no mail accepted|does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
+  /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)|null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted|does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record|no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
 
 /** Nobody was reached in time, or what is between us is broken. */

@@ -10,7 +10,7 @@ const bare = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 
 /** Whoever shows a session names its commands as they come: what was refused is the last of them. */
 const named =
-  /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body)|\b(rcpt[ _]to|rcpt)\b|\b(mail[ _]from)\b|(?:>>> ?|in reply to |after (?:pipelined )?|\[|command:? ?|smtp command\s{1,3})(data)\b|(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(initial (?:smtp )?greeting|connection greeting)\b/gi;
+  /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body)|\b(rcpt[ _]to|(?<=>>> ?|after |to |\[)rcpt)\b|\b(mail[ _]from)\b|(?:>>> ?|in reply to |after (?:pipelined )?|\[|command:? ?|smtp command\s{1,3})(data)\b|(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(initial (?:smtp )?greeting|connection greeting)\b/gi;
 const stageOf = ['', 'dot', 'rcpt', 'mail', 'data', 'connect', 'connect'];
 
 export function readCodes(text: string): Codes {

@@ -1,4 +1,5 @@
 import { addField, type Fields, fieldOf, readFields } from './fields.ts';
+import { cleanText } from './judge.ts';
 import { type Mail, textOf } from './mime.ts';
 import { addressIn } from './status.ts';
 
@@ -26,16 +27,21 @@ export function readComplaint({ parts, fields }: Mail): Complaint | undefined {
     name === 'original-rcpt-to' || name === 'removal-recipient' ? (addressIn(value) ?? []) : [],
   );
   const to = addressIn(fieldOf(original, 'to'));
-  const value = (name: string) => fieldOf(told, name)?.slice(0, 300);
+  const value = (name: string) => {
+    const written = fieldOf(told, name);
+    return written === undefined ? undefined : cleanText(written, 300);
+  };
   const userAgent = value('user-agent');
   const source = value('reporting-mta') ?? value('source-ip');
-  const messageId = fieldOf(original, 'message-id')?.slice(0, 500);
+  const messageId = fieldOf(original, 'message-id');
   return {
     feedbackType: /^[\w-]{1,40}/.exec(value('feedback-type') ?? '')?.[0].toLowerCase() ?? 'abuse',
     ...(userAgent === undefined ? {} : { userAgent }),
     ...(source === undefined ? {} : { source }),
-    addresses: [...new Set(addresses.length || to === undefined ? addresses : [to])].slice(0, mostAddresses),
-    ...(messageId === undefined ? {} : { messageId }),
+    addresses: [...new Set(addresses.length || to === undefined ? addresses : [to])]
+      .slice(0, mostAddresses)
+      .map((address) => cleanText(address, 320)),
+    ...(messageId === undefined ? {} : { messageId: cleanText(messageId, 500) }),
   };
 }
 

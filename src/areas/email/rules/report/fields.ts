@@ -29,7 +29,8 @@ export function readFields(text: string): { fields: Fields; rest: string } {
 /** False: the line is neither a field nor goes on with one. */
 export function addField(fields: Fields, line: string): boolean {
   const last = fields.at(-1);
-  if (line.startsWith(' ') || line.startsWith('\t')) {
+  // A parameter on a line of its own belongs to the field before it, however it was folded.
+  if (line.startsWith(' ') || line.startsWith('\t') || (last?.[1].endsWith(';') && /^[\w-]{1,40}=/.test(line))) {
     if (!last) return false;
     if (last[1].length < mostValue) last[1] += ` ${line.trim()}`.slice(0, mostValue);
     return true;

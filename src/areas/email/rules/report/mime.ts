@@ -87,7 +87,7 @@ function readType(value: string | undefined): { type: string; parameters: Map<st
           .replace(/^"([^"]*)".*$/s, '$1'),
       );
   }
-  return { type: first.trim().toLowerCase() || 'text/plain', parameters };
+  return { type: first.trim().toLowerCase().split(/\s/)[0] || 'text/plain', parameters };
 }
 
 /** The words of a part, as far as they are read. */

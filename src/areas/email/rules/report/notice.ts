@@ -67,3 +67,11 @@ export function readSections(text: string, sender: string | undefined): { common
   current.push(...shown);
   return { common: common.join('\n'), sections: [...sections].map(([address, lines]) => ({ address, text: lines.join('\n') })) };
 }
+
+const later =
+  /\bwarning\b[^\n]{0,60}(?:delay|could not|not (?:yet )?(?:been )?(?:sent|delivered))|(?:has|have|is|been|message|delivery)[^\n.]{0,20} delayed|delivery (?:status notification \(delay\)|temporarily)|only a temporary failure report|(?:will|would) (?:continue|keep|be)[^\n.]{0,20}(?:try|retri)|you do not need to re-?send|no action is required (?:on|by)|still (?:being )?(?:trying|retried)|not yet been delivered/i;
+const never = /permanent|giv(?:en|ing) up|will not (?:be|continue|retry|try)|no further|has failed|could not be delivered to one or more/i;
+
+/** Whether it only says that a message is late, and that somebody goes on trying. */
+export const isDelayed = (notice: string, subject: string): boolean =>
+  later.test(`${subject}\n${notice.slice(0, 4_000)}`) && !never.test(notice.slice(0, 4_000));
