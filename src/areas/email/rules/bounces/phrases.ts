@@ -5,16 +5,34 @@
  */
 const any = (...patterns: RegExp[]): RegExp => new RegExp(patterns.map(({ source }) => `(?:${source})`).join('|'));
 
+/** So much of a text is judged: replies are shorter, and what comes later in a notice is advice. */
+const mostJudged = 3_000;
+
 /** The words of a stranger as the patterns expect them. Addresses are left out: a mailbox may be called `spam` or `user.unknown`. */
 export const normalize = (text: string): string =>
-  text
-    .slice(0, 8_000)
-    .toLowerCase()
+  stripAddresses(text.slice(0, 2 * mostJudged).toLowerCase())
     .replace(/[’‘`´]/g, "'")
-    .replace(/[^\s<>"'(),;:@[\]]{1,120}@[^\s<>"'(),;:[\]]{1,255}/g, '@')
     .replace(/https?:\/\/[^\s<>"')]{1,500}/g, ' ')
     .replace(/(?<=\w)\.(?=\w)/g, '_')
-    .replace(/\s+/g, ' ');
+    .replace(/\s+/g, ' ')
+    .slice(0, mostJudged);
+
+const besideAddress = /[\s<>"'(),;:[\]]/;
+
+/** An `@` for each address. By hand, since a pattern would begin anew at every letter. */
+function stripAddresses(text: string): string {
+  const kept: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', from)) {
+    let begin = at;
+    while (begin > from && !besideAddress.test(text[begin - 1]!)) begin--;
+    let end = at + 1;
+    while (end < text.length && !besideAddress.test(text[end]!)) end++;
+    kept.push(text.slice(from, begin), '@');
+    from = end;
+  }
+  return kept.join('') + text.slice(from);
+}
 
 export const full = any(
   /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|voll\b|piena|llen[ao]|pleine|too large|almost)/,
@@ -68,7 +86,9 @@ export const notWanted = any(
 );
 
 /** Too much of it for one mailbox, just now. */
-export const tooQuick = any(/receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl|message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/);
+export const tooQuick = any(
+  /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl|message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/,
+);
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
@@ -83,7 +103,7 @@ export const blocked = any(
 );
 
 export const badSender = any(
-  /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))|(?:invalid|unknown|bad|illegal|unresolvable|forged|fake|unverified|nonexistent) (?:envelope )?(?:sender|return path|return address|from address|mail from)|mail from[^.;]{0,40}(?:rejected|refused|denied|not allowed|not accept|invalid|does not exist|unknown)|domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)|sender'?s? (?:address|domain|e-?mail)[^.;]{0,30}(?:not|invalid|unknown|reject)|bad sender|badmailfrom|envelope sender|(?:null|empty|blank) (?:envelope )?sender|<> (?:invalid|sender|not)|sender is (?:not|on|in)|the sender (?:was|has been|is|address|email)|you (?:are not|aren't|may not have|don't have|do not have) (?:permission|allowed|authori[sz]ed|permitted|the permission)|not (?:authori[sz]ed|permitted|allowed) to (?:send|post|mail)|permission to post|unable to (?:route|verify) (?:reply to )?(?:the )?(?:sender|reply)|your (?:email )?address (?:is|was|has been)? ?(?:not|rejected|blocked|denied)|rejected your message|refused (?:mail from|your)|from (?:domain|address|header|field)|only (?:members|subscribers|authenticated|registered)|members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated|sender denied/,
+  /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))|(?:invalid|unknown|bad|illegal|unresolvable|forged|fake|unverified|nonexistent) (?:envelope )?(?:sender|return path|return address|from address|mail from)|mail from[^.;]{0,40}(?:rejected|refused|denied|not allowed|not accept|invalid|does not exist|unknown)|domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)|sender'?s? (?:address|domain|e-?mail)[^.;]{0,30}(?:not|invalid|unknown|reject)|bad sender|badmailfrom|envelope sender|(?:null|empty|blank) (?:envelope )?sender|<> (?:invalid|sender|not)|sender is (?:not|on|in)|the sender (?:was|has been|is|address|email)|you (?:are not|aren't|may not have|don't have|do not have) (?:permission|allowed|authori[sz]ed|permitted|the permission)|not (?:authori[sz]ed|permitted|allowed) to (?:send|post|mail)|permission to post|unable to (?:route|verify) (?:reply to )?(?:the )?(?:sender|reply)|your (?:email )?address (?:is|was|has been)? ?(?:not|rejected|blocked|denied)|rejected your message|refused (?:mail from|your)|from (?:domain|address|header|field)|only (?:members|subscribers|authenticated|registered)|members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated|sender denied|\bbatv\b|backscatter/,
 );
 
 export const spam = any(
@@ -108,22 +128,22 @@ export const unknownUser = any(
   ),
   /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
   /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
-  /not (?:our|a) (?:customer|user|subscriber)|no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by that name|by this name|\bhere\b|with that name|of that name|found|at this|available|registered)|nobody (?:here )?(?:by|with) that name|no valid recipients|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
+  /not (?:our|a) (?:customer|user|subscriber)|no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by that name|by this name|\bhere\b|with that name|of that name|found|at this|available|registered)|nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)|(?:could ?n(?:o|')t|can ?n(?:o|')?t|cannot|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)|is not (?:an active|a known|a user|at this)|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
   /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_|recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)|badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
-  /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)|(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)|none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)|(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown|does not like recipient|there is no one at/,
+  /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)|(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)|none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)|(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown|does not like recipient|there is no one at|spectator does not exist|can't accept user|rejected recipients|(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)|no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(|$)/,
   /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)|(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя|(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)|(?:użytkownik|skrzynka|adres|uživatel|schránka|gebruiker|användare|adressen|brugeren|felhasználó|kullanıcı)[^.;]{0,30}(?:nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|neexistuje|nem létezik|bulunamadı)/,
 );
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination )?(?:host|domain|mail host|system address)\b|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|unrout(?:e)?able (?:mail )?(?:domain|address)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown|unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|unrout(?:e)?able address|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown|unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
 );
 
 /** The host takes no mail at all. */
 export const takesNoMail = any(
-  /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)|null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted|does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record|no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
+  /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))|null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted|does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record|no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
 
 /** Nobody was reached in time, or what is between us is broken. */
