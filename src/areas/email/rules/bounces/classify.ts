@@ -79,6 +79,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.blocked.test(text)) return ours('SpamBlock');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
+  if (said.malformed.test(text)) return contents('ContentRejected');
   if (said.takesNoMail.test(text) && !isLater(refusal)) return recipients('BadDomain');
   if (isAtConnect(stage) || isLater(refusal) || refusal.enhanced?.startsWith('5.7.')) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');

@@ -92,13 +92,13 @@ export const tooQuick = any(
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
-  /recipient address rejected: access denied|requested action not taken: mailbox unavailable|this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
+  /unrout(?:e)?able address|recipient address rejected: access denied|requested action not taken: mailbox unavailable|this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
-  /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list|deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host)|banned|unsolicited|is (?:currently |not )?listed|listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement|uceprotect|njabl|ordb/,
-  /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)|blocked (?:by|using|for|because|due|from)|(?:connection|connections|client|access|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))|we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)|too many (?:bad|invalid|unknown) (?:commands|recipients)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr|helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)|sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted|you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)|rejecting (?:mail|connection)|go away|esmtp not accepting connections|no access from mail server|temporarily deferred due to user complaints/,
+  /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list|deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host)|banned|unsolicited|is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement|uceprotect|njabl|ordb/,
+  /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)|blocked (?:by|using|for|because|due|from)|(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))|we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)|too many (?:bad|invalid|unknown) (?:commands|recipients)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr|helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)|sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted|you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)|rejecting (?:mail|connection)|go away|esmtp not accepting connections|no access from mail server|temporarily deferred due to user complaints/,
   /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|reverse|ip)|unable to (?:resolve|verify) (?:your )?(?:host|ip|address of sending)|can't determine purported|could not be resolved|client host rejected|fix reverse/,
 );
 
@@ -107,7 +107,12 @@ export const badSender = any(
 );
 
 export const spam = any(
-  /\bspam|\bphish|junk|\bvirus|malware|suspicious|trojan|\bworm\b|infected|\bbulk mail|considered (?:unsolicited|uce)|\buce\b|\bube\b|unsolicited|looks like|spamassassin|spam score|content (?:filter|rejected|is not)|message (?:was )?(?:filtered|scanned)|rejected by (?:the )?(?:content|filter|message|anti|header|local)|disallowed (?:content|attachment)|(?:executable|attachment|attached file|file type|extension)[^.;]{0,40}(?:not allowed|blocked|prohibited|rejected|banned|forbidden|dangerous)|dangerous|harmful|prohibited content|html[^.;]{0,20}not accept|improper use of 8-bit|malformed|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]+ )?header|header[^.;]{0,30}(?:missing|invalid|error|too|not valid)|mime[^.;]{0,20}(?:error|invalid|bad)|transaction failed[^.;]{0,10}: ?(?:duplicate|missing|address header|expected)|bare (?:lf|cr|linefeed)|8-?bit data|null (?:byte|char)|not rfc ?\d* ?compliant|not compliant|rfc ?[25]?[83]22|url[^.;]{0,20}(?:block|black|listed)/,
+  /\bspam|\bphish|junk|\bvirus|malware|suspicious|trojan|\bworm\b|infected|\bbulk mail|considered (?:unsolicited|uce)|\buce\b|\bube\b|unsolicited|looks like|spamassassin|spam score|content (?:filter|rejected|is not)|message (?:was )?(?:filtered|scanned)|rejected by (?:the )?(?:content|filter|message|anti|header|local)|disallowed (?:content|attachment)|(?:executable|attachment|attached file|file type|extension)[^.;]{0,40}(?:not allowed|blocked|prohibited|rejected|banned|forbidden|dangerous)|dangerous|harmful|prohibited content|url[^.;]{0,20}(?:block|black|listed)/,
+);
+
+/** About how the message is written, whatever it says. */
+export const malformed = any(
+  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header|header[^.;]{0,30}(?:missing|invalid|error|too|not valid)|mime[^.;]{0,20}(?:error|invalid|bad)|transaction failed[^.;]{0,10}: ?(?:duplicate|missing|address header|expected)|bare (?:lf|cr|linefeed)|8-?bit data|null (?:byte|char)|not rfc ?\d{0,4} ?compliant|not compliant|rfc ?[25]?[83]22/,
 );
 
 export const policy = any(
@@ -119,7 +124,7 @@ const box =
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unknown|unknown[ -]?user|unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
+  /user ?-?unknown|unknown[ -]?user|unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
     `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht gefunden|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
@@ -138,7 +143,7 @@ export const unknownUser = any(
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|unrout(?:e)?able address|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown|unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)|\bunknown (?:host|domain|mail system)|no such (?:domain|host)|(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain|could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known|no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown|unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain|could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
 );
 
 /** The host takes no mail at all. */
