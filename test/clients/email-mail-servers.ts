@@ -265,6 +265,6 @@ action keep maildir "${folder}/mail" virtual <users>
 action late mda "exit 67" virtual <users>
 action back relay host "smtp://127.0.0.1:${reportsTo}"
 match from any for rcpt-to late@far.example action late
-match from local for any action back
 match from any for domain far.example action keep
+match from local for any action back
 `;

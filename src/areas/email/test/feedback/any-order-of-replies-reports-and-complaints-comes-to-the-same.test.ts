@@ -148,7 +148,7 @@ async function play(qd: Quarterdeck, played: Step[]) {
   };
   for (const step of played) await act(step);
   return app.db.read(async (tx) => {
-    const one = async (query: ReturnType<typeof sql>) => (await tx.query(query)).rows[0] as Record<string, never>;
+    const one = async (query: ReturnType<typeof sql>) => (await tx.query(query)).rows[0] as Record<string, unknown>;
     const recipient = await one(sql`select state, lease from email.recipient where id = ${id}`);
     const events = await tx.query(sql`select kind from email.event where message_id = ${messageId} order by id`);
     const message = await one(sql`select state from email.message where id = ${messageId}`);
