@@ -69,9 +69,9 @@ const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === tru
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
 function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
-  const { stage, code } = refusal;
+  const { stage, code, enhanced } = refusal;
   const isUnknown = said.unknownUser.test(text);
-  if (said.full.test(text)) return later('QuotaIssues');
+  if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
   if (said.moved.test(text)) return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
