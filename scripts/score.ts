@@ -34,6 +34,7 @@ function score(folder: string) {
 }
 
 const mutationsEach = 60;
+const slowMs = 20;
 
 function mutateAll(folder: string) {
   const mails = readdirSync(join(folder, 'mails')).filter((name) => name.endsWith('.eml'));
@@ -45,13 +46,17 @@ function mutateAll(folder: string) {
   for (const [n, content] of contents.entries()) {
     for (let i = 0; i < mutationsEach; i++) {
       const damaged = mutate(content, contents[Math.floor(random() * contents.length)]!, random);
-      const began = performance.now();
-      try {
-        readReport(damaged);
-      } catch {
-        result.threw++;
+      let took = Number.POSITIVE_INFINITY;
+      // What looks slow is read again: on a busy machine another program may have been in between.
+      for (let tries = 0; tries < 3 && took > slowMs; tries++) {
+        const began = performance.now();
+        try {
+          readReport(damaged);
+        } catch {
+          result.threw++;
+        }
+        took = Math.min(took, performance.now() - began);
       }
-      const took = performance.now() - began;
       result.mutations++;
       if (took > result.slowestMs) Object.assign(result, { slowestMs: Math.round(took * 10) / 10, slowest: mails[n] });
     }
