@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/harness/free-port.ts';
+import { measureBounces, withoutSisimai } from './email/bounces.ts';
 import { startOurs } from './email/ours.ts';
 import { startPostfix, startSink } from './email/peers.ts';
 import { measureWebhooks } from './email/webhooks.ts';
@@ -24,12 +25,12 @@ const isWanted = (part: string) => wanted.length === 0 || wanted.includes(part);
 const median = (of: number[]) => [...of].sort((a, b) => a - b)[Math.floor(of.length / 2)]!;
 const spread = (of: number[]) => `${Math.round(Math.min(...of))}–${Math.round(Math.max(...of))}`;
 
-function compare(what: string, ours: number[], theirs: number[], target: number) {
+function compare(what: string, ours: number[], theirs: number[], target: number, peer = 'postfix') {
   const ratio = median(ours.map((rate, i) => rate / theirs[i]!));
   const isMet = ratio >= target;
   const side = (name: string, of: number[]) => `${name} ${Math.round(median(of))}/s (${spread(of)})`;
   console.log(
-    `${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side('postfix', theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`,
+    `${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side(peer, theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`,
   );
   if (!isMet) process.exitCode = 1;
 }
@@ -99,14 +100,22 @@ async function measureWhole() {
   compare('end to end, RSA and ed25519 signed, recorded', rates.ours, rates.theirs, 1.3);
 }
 
+/** How quickly reports of failure are read. */
+function compareBounces() {
+  if (withoutSisimai()) return console.log('bounces: skipped, since Debian’s libsisimai-perl is not installed');
+  const { ours, theirs, mails } = measureBounces(rounds);
+  compare(`reports read and classified, ${mails} mails`, ours, theirs, 2, 'libsisimai');
+}
+
 try {
-  execFileSync('which', ['smtp-sink', 'postfix']);
+  if (isWanted('accept') || isWanted('whole')) execFileSync('which', ['smtp-sink', 'postfix']);
   console.log(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
   );
   if (isWanted('accept')) await measureAccept();
   if (isWanted('whole')) await measureWhole();
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
+  if (isWanted('bounces')) compareBounces();
 } finally {
   for (const end of ends.reverse()) await end();
 }

@@ -1305,6 +1305,8 @@ export type EmailSettings = {
   complaintPausePct?: number;
   /** Recipients accepted since midnight UTC */
   acceptedToday?: number;
+  /** Why sending comes near to being paused; absent while it does not */
+  warning?: string;
 };
 
 export type EmailSuppression = {
