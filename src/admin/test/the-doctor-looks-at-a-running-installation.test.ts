@@ -45,6 +45,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
     QUARTERDECK_DNS_SERVERS: dns.address,
     QUARTERDECK_MAIL_HOST: 'mail.example.com',
     QUARTERDECK_SMTP_SUBMISSION: '127.0.0.1:0',
+    QUARTERDECK_SMTP_INBOUND: '127.0.0.1:0',
     QUARTERDECK_SMTPS: '127.0.0.1:0',
     QUARTERDECK_SMTP_RELAY: `smtp://${await listening(t, smtp('235 ok'))}`,
   };
