@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { deleteOldHours } from './posture.ts';
 
 // What is kept is shown for its time; what is removed here is past it already. A message that is not finished is never touched.
 
@@ -48,6 +49,7 @@ export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run
 export const deleteOldNotes = async (tx: Tx): Promise<void> => {
   await Promise.all([
     run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
+    deleteOldHours(tx),
     run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
   ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { asksForLess, judgeReply, type Said } from '../../rules/reply.ts';
+import { asksForLess, judgeReply, type Said } from '../../rules/bounces/reply.ts';
 
 const read = (line: string, stage: string, bySmartHost = false): Said => {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
