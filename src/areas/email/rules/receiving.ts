@@ -62,3 +62,49 @@ export function writeTrace(envelope: Envelope, { mailHost, id, at }: { mailHost:
 
 /** Nothing that a stranger says may end a line or open a comment. */
 const clean = (text: string): string => text.replaceAll(/[^!-'*-~]/g, '').slice(0, 320);
+
+/** Where fields begin and end, in order: a line that begins with a space belongs to the one before it. */
+function* fieldsOf(header: Buffer): Generator<{ name: string; start: number; end: number }> {
+  for (let start = 0; start < header.length; ) {
+    let end = header.indexOf('\r\n', start, 'latin1');
+    while (end >= 0 && (header[end + 2] === 0x20 || header[end + 2] === 0x09)) end = header.indexOf('\r\n', end + 2, 'latin1');
+    const stop = end < 0 ? header.length : end + 2;
+    const colon = header.indexOf(0x3a, start);
+    const name = colon < 0 || colon >= stop ? '' : header.toString('latin1', start, colon).trim().toLowerCase();
+    yield { name, start, end: stop };
+    start = stop;
+  }
+}
+
+/** A header with these fields alone, each cut short: what a reader of any quality gets through at once. */
+export function pickFields(header: Buffer, names: ReadonlySet<string>, longest: number): Buffer {
+  const picked: Buffer[] = [];
+  const seen = new Set<string>();
+  for (const { name, start, end } of fieldsOf(header)) {
+    if (!names.has(name) || seen.has(name)) continue; // of two, the first is the one that most readers show
+    seen.add(name);
+    const isCut = end - start > longest;
+    picked.push(header.subarray(start, isCut ? start + longest : end), Buffer.from(isCut ? '\r\n' : ''));
+  }
+  return Buffer.concat([...picked, Buffer.from('\r\n')]);
+}
+
+/** The message with its first signatures alone: each costs a question to the DNS and a computation, and nobody needs a hundred. */
+export function capSignatures(raw: Buffer, headerBytes: number, most: number): Buffer {
+  const extra = [...fieldsOf(raw.subarray(0, headerBytes))].filter(({ name }) => name === 'dkim-signature').slice(most);
+  if (extra.length === 0) return raw;
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (const { start, end } of extra) {
+    kept.push(raw.subarray(from, start));
+    from = end;
+  }
+  return Buffer.concat([...kept, raw.subarray(from)]);
+}
+
+/** Lines of a message, counted no further than `most`. */
+export function countLines(raw: Buffer, most: number): number {
+  let lines = 0;
+  for (let at = raw.indexOf(0x0a); at >= 0 && lines <= most; at = raw.indexOf(0x0a, at + 1)) lines++;
+  return lines;
+}

@@ -46,7 +46,10 @@ export const insertReceived = (tx: Tx, at: string, messages: readonly NewReceive
     from json_to_recordset(${JSON.stringify(messages)}::json) as m(
          org_id text, id text, domain_id text, endpoint_id text, sender text, recipients text[], body_key text, body_offset bigint, body_bytes bigint)`;
 
-export const insertAddresses = (tx: Tx, addresses: readonly { org_id: string; folded: string; message_id: string }[]): Promise<number> => run(tx)`
+export const insertAddresses = (
+  tx: Tx,
+  addresses: readonly { org_id: string; folded: string; message_id: string }[],
+): Promise<number> => run(tx)`
   insert into email.received_address (org_id, folded, message_id)
   select a.org, a.folded, a.id
     from unnest(${addresses.map((a) => a.org_id)}::text[], ${addresses.map((a) => a.folded)}::text[], ${addresses.map((a) => a.message_id)}::text[]) as a(org, folded, id)

@@ -6,12 +6,12 @@ import type { Report } from '../../rules/report/index.ts';
 export type Reading =
   | {
       kind: 'mail';
-      raw: Uint8Array<ArrayBuffer>;
+      raw: Uint8Array;
       /** From whom it came, for SPF. */
       from: { ip: string; helo: string; sender: string };
       mailHost: string;
     }
-  | { kind: 'report'; raw: Uint8Array<ArrayBuffer> };
+  | { kind: 'report'; raw: Uint8Array };
 
 export type ToThread =
   | { type: 'read'; id: number; reading: Reading }
@@ -19,6 +19,8 @@ export type ToThread =
   | { type: 'ping'; id: number };
 
 export type FromThread =
+  /** As far as it came: what is known if it never ends. */
+  | { type: 'part'; id: number; part: Partial<ReadMail> }
   | { type: 'done'; id: number; result: ReadResult }
   | { type: 'failed'; id: number; why: string }
   | { type: 'dns'; id: number; reading: number; name: string; rrtype: string }
@@ -39,6 +41,8 @@ export interface ReadMail {
   /** Something was left out: longer, or more of it, than is told. */
   isTruncated: boolean;
   authentication: Authentication;
+  /** Why not all of it could be read. */
+  problem: string | null;
 }
 
 export interface Attachment {
@@ -56,8 +60,16 @@ export interface Authentication {
   arc: { result: string };
 }
 
+/** Of a message of which nothing could be read. */
+export const unreadMail = (problem: string, known: Partial<ReadMail> = {}): ReadMail => ({
+  ...{ from: '', to: [], cc: [], subject: null, headers: {}, text: null, html: null, attachments: [], isTruncated: true },
+  authentication: unknownAuthentication(),
+  ...known,
+  problem,
+});
+
 /** Nobody could tell. */
-export const unknownAuthentication = (): Authentication => ({
+const unknownAuthentication = (): Authentication => ({
   spf: { result: 'temperror' },
   dkim: [],
   dmarc: { result: 'temperror' },

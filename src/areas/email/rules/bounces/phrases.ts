@@ -68,7 +68,9 @@ export const notWanted = any(
 );
 
 /** Too much of it for one mailbox, just now. */
-export const tooQuick = any(/receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl|message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/);
+export const tooQuick = any(
+  /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl|message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/,
+);
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
