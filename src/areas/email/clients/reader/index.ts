@@ -36,6 +36,8 @@ export interface ReaderOptions {
 /** Read by one thread at a time; while one waits for the DNS, others go on. */
 const perThread = 8;
 const memory = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/** Until it has loaded what it reads with, on however busy a machine. */
+const startMs = 30_000;
 const program = new URL(`./thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 const tooLong = 'reading it took too long';
@@ -53,8 +55,10 @@ interface Task {
 interface Thread {
   worker: Worker;
   tasks: Map<number, { task: Task; since: number }>;
-  /** When it last said anything after it was asked. */
-  heardAt: number;
+  /** When it last said anything; undefined while it starts. */
+  heardAt: number | undefined;
+  startedAt: number;
+  readyAt: number;
   idleSince: number;
   isOver: boolean;
 }
@@ -74,7 +78,15 @@ export function makeReader(options: ReaderOptions): Reader {
   const start = (): Thread => {
     const worker = new Worker(program, { resourceLimits: memory, env: {}, execArgv: [] });
     const now = performance.now();
-    const thread: Thread = { worker, tasks: new Map(), heardAt: now, idleSince: now, isOver: false };
+    const thread: Thread = {
+      worker,
+      tasks: new Map(),
+      heardAt: undefined,
+      startedAt: now,
+      readyAt: now + startMs,
+      idleSince: now,
+      isOver: false,
+    };
     worker.unref();
     worker.on('message', (message: FromThread) => hear(thread, message));
     worker.on('error', (error: NodeJS.ErrnoException) => end(thread, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch : vanished));
@@ -86,7 +98,7 @@ export function makeReader(options: ReaderOptions): Reader {
   const give = (thread: Thread, task: Task) => {
     const id = ++ids;
     const now = performance.now();
-    if (thread.tasks.size === 0) thread.heardAt = now;
+    if (thread.tasks.size === 0 && thread.heardAt !== undefined) thread.heardAt = now;
     thread.tasks.set(id, { task, since: now });
     // A copy: it may have to be read again.
     const raw = new Uint8Array(task.reading.raw);
@@ -104,6 +116,7 @@ export function makeReader(options: ReaderOptions): Reader {
   };
 
   const hear = (thread: Thread, message: FromThread) => {
+    if (thread.heardAt === undefined) thread.readyAt = performance.now();
     thread.heardAt = performance.now();
     if (message.type === 'pong') return;
     if (message.type === 'dns') return void answer(thread, message);
@@ -143,6 +156,8 @@ export function makeReader(options: ReaderOptions): Reader {
     if (!isStopped) hand();
   };
 
+  const isStuck = ({ heardAt, startedAt }: Thread, now: number) =>
+    heardAt === undefined ? now - startedAt > startMs : now - heardAt > stuckMs;
   const isApart = (org: string) => (apart.get(org) ?? 0) > performance.now();
 
   /** Whoever waits, to whoever has room. */
@@ -170,10 +185,10 @@ export function makeReader(options: ReaderOptions): Reader {
         timer = undefined;
         const now = performance.now();
         for (const thread of threads) {
-          const isLate = [...thread.tasks.values()].some(({ since }) => now - since > messageMs);
+          const isLate = [...thread.tasks.values()].some(({ since }) => now - Math.max(since, thread.readyAt) > messageMs);
           if (thread.tasks.size === 0) {
             if (now - thread.idleSince > idleMs) end(thread, 'nobody needs it');
-          } else if (now - thread.heardAt > stuckMs || isLate) end(thread, tooLong);
+          } else if (isStuck(thread, now) || isLate) end(thread, tooLong);
           else thread.worker.postMessage({ type: 'ping', id: 0 } satisfies ToThread);
         }
         if (threads.size > 0) watch();

@@ -10,7 +10,7 @@ import type { DestinationBook } from '../../engine/receiving/book.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
 import { MxConnection } from './server.ts';
-import { makeVisits } from './visits.ts';
+import { makeVisits, type VisitTimes, visitTimes } from './visits.ts';
 
 export interface MxDoor {
   app: App;
@@ -18,6 +18,8 @@ export interface MxDoor {
   reception: Reception;
   /** The name by which we greet. */
   mailHost: string;
+  /** For tests: how patient we are. */
+  times?: Partial<VisitTimes>;
 }
 
 export interface OpenMxDoor {
@@ -57,6 +59,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
     }),
     pace: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
     errors: rateLimit(most.errorsOfAddress),
+    times: { ...visitTimes, ...door.times },
   });
   const handOver = <T>(work: () => Promise<T>, answer: Answer) => handOverTo(log, 'mx', work, answer);
   const of = (session: SMTPServerSession): MxConnection => server.connectionOf(session);

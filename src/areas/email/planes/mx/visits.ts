@@ -19,14 +19,17 @@ export interface Visiting extends Receiving {
   pace: RateLimit;
   /** What was refused to an address. */
   errors: RateLimit;
+  times: VisitTimes;
 }
 
-const times = {
+export interface VisitTimes {
   /** The whole of one message. */
-  messageMs: 10 * 60_000,
+  messageMs: number;
   /** The whole of a connection, whatever it is good for. */
-  visitMs: 60 * 60_000,
-};
+  visitMs: number;
+}
+
+export const visitTimes: VisitTimes = { messageMs: 10 * 60_000, visitMs: 60 * 60_000 };
 /** Refusals that one connection may hear. */
 const mostErrors = 20;
 /** What is read of a message that was refused, before its connection is cut. */
@@ -66,7 +69,7 @@ export function makeVisits(visiting: Visiting) {
     begin: async (connection: MxConnection) => {
       const place = visiting.placeOf(connection._socket);
       if (visiting.errors.left(place) < 1) throw new Reply(421, '4.7.0', 'too much was refused to you; come again later');
-      const timer = cutAfter(connection, times.visitMs, 'this has taken long enough; come again');
+      const timer = cutAfter(connection, visiting.times.visitMs, 'this has taken long enough; come again');
       visits.set(connection, { place, errors: 0, timer, mailFrom: '', to: new Map() });
     },
     beginMessage: (connection: MxConnection, { address, args }: SMTPServerAddress) =>
@@ -80,7 +83,7 @@ export function makeVisits(visiting: Visiting) {
     addRecipient: (connection: MxConnection, { address }: SMTPServerAddress) =>
       counting(connection, (visit) => addRecipient(visiting, visit, address)),
     takeMessage: (connection: MxConnection, stream: SMTPServerDataStream) => {
-      const deadline = cutAfter(connection, times.messageMs, 'the message did not arrive in time');
+      const deadline = cutAfter(connection, visiting.times.messageMs, 'the message did not arrive in time');
       return counting(connection, (visit) => takeMessage(visiting, connection, visit, stream)).finally(() => {
         clearTimeout(deadline);
         drainRest(connection, stream, drainedBytes);
