@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { SMTPServerAddress, SMTPServerDataStream } from 'smtp-server';
 import type { RateLimit } from '../../../../identity/rate-limit.ts';
+import { addressOfPeer } from '../../../../kernel/http/peer.ts';
 import { type ByteBudget, onBehalf } from '../../../../kernel/shares/index.ts';
 import { cutAfter, drainRest, Reply } from '../../../../kernel/smtp/index.ts';
 import type { Destination, DestinationBook } from '../../engine/receiving/book.ts';
@@ -117,7 +118,7 @@ async function takeMessage(visiting: Visiting, connection: MxConnection, visit: 
   const { session, tlsOptions } = connection;
   const tls = tlsOptions ? showable(`${tlsOptions.version ?? ''} ${tlsOptions.name ?? ''}`, 100) : null;
   const envelope = {
-    ...{ mailFrom: visit.mailFrom, remoteIp: connection.remoteAddress, tls },
+    ...{ mailFrom: visit.mailFrom, remoteIp: addressOfPeer(connection._socket), tls },
     helo: showable(String(session.hostNameAppearsAs || ''), 255),
   };
   const held = visiting.held.open({ org, address: visit.place });
