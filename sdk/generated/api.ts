@@ -1337,6 +1337,8 @@ export type EmailSettings = {
   complaintPausePct?: number;
   /** Recipients accepted since midnight UTC */
   acceptedToday?: number;
+  /** Why sending comes near to being paused; absent while it does not */
+  warning?: string;
 };
 
 export type EmailSuppression = {

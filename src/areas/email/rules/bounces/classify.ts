@@ -53,19 +53,25 @@ const nobodyKnows = judge('infrastructure', 'Uncategorized', 'undetermined');
 /** What a final refusal means: the same words mean the same thing, whether they were said to us or stand in a report. */
 export function classify(refusal: Refusal): Judgement {
   const text = said.normalize(refusal.text);
-  return judgeWords(text, refusal) ?? judgeEnhanced(text, refusal) ?? judgeWeakWords(text, refusal) ?? nobodyKnows;
+  const judged = judgeWords(text, refusal) ?? judgeEnhanced(text, refusal) ?? judgeWeakWords(text, refusal) ?? nobodyKnows;
+  // Whoever was not asked about the recipient yet, or says "later", has said nothing of them that stays.
+  const isTooEarly = isAtConnect(refusal.stage) || isLater(refusal);
+  return judged.bounceType === 'hard' && isTooEarly ? (isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated')) : judged;
 }
+
 const isAtData = (stage: string) => stage === 'data' || stage === 'dot';
 
 const isAtConnect = (stage: string) => stage === 'connect' || stage === 'ehlo' || stage === 'starttls' || stage === 'auth';
 
 const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (code !== undefined && code < 500);
 
+const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
+
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
 function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
-  const { stage, code } = refusal;
+  const { stage, code, enhanced } = refusal;
   const isUnknown = said.unknownUser.test(text);
-  if (said.full.test(text)) return later('QuotaIssues');
+  if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
   if (said.moved.test(text)) return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
@@ -74,13 +80,16 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.tooQuick.test(text)) return later('RateLimited');
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
-  if (said.deniedRecipient.test(text) && !isLater(refusal) && !isAtData(stage)) return recipients('InvalidRecipient');
+  if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b/.test(text) && !isPolicy(refusal))
+    return recipients('InvalidRecipient');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
-  if (said.takesNoMail.test(text) && !isLater(refusal)) return recipients('BadDomain');
-  if (isAtConnect(stage) || isLater(refusal) || refusal.enhanced?.startsWith('5.7.')) return undefined;
+  if (said.malformed.test(text)) return contents('ContentRejected');
+  if (said.takesNoMail.test(text)) return recipients('BadDomain');
+  if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
   if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
   if (code === 521 || code === 556) return recipients('BadDomain');

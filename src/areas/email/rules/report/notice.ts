@@ -6,7 +6,9 @@ export interface Section {
   text: string;
 }
 
-const mostSections = 50;
+const mostSections = 20;
+/** Lines that one recipient is worth. */
+const mostLines = 60;
 /** Lines of a header that a returned message begins with. */
 const header =
   /^(?:>?[ \t]?)(?:return-path|received|from|to|cc|date|subject|message-id|reply-to|sender|mime-version|content-type|content-transfer-encoding|dkim-signature|user-agent|x-[\w-]{1,60}|arc-[\w-]{1,40}|list-[\w-]{1,40}):/i;
@@ -48,7 +50,7 @@ export function readSections(text: string, sender: string | undefined): { common
   for (const line of text.split('\n', 4_000)) {
     if (transcript.test(line)) {
       if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
-      shown.push(line);
+      if (shown.length < mostLines) shown.push(line);
       continue;
     }
     const address = addressIn(begins.exec(line.slice(0, 400))?.[1]);
@@ -59,10 +61,10 @@ export function readSections(text: string, sender: string | undefined): { common
       shown = [];
     } else if (/^\d{3}[ -]/.test(line) && current !== common) {
       // Of a host that was tried, or of somebody else.
-      shown.push(line);
+      if (shown.length < mostLines) shown.push(line);
       continue;
     }
-    current.push(line);
+    if (current.length < mostLines) current.push(line);
   }
   current.push(...shown);
   return { common: common.join('\n'), sections: [...sections].map(([address, lines]) => ({ address, text: lines.join('\n') })) };

@@ -12,7 +12,7 @@ export interface StatusGroup {
   remoteMta?: string;
 }
 
-const mostRecipients = 50;
+const mostRecipients = 20;
 const isRecipients = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient']);
 
 /** The groups about recipients, in a part of their own or in the text of whoever knows the fields and not the format. */
