@@ -65,7 +65,7 @@ export async function startOurs(
     /** Everything that arrives at the domain goes to this endpoint from here on. */
     async receive(url: string) {
       const { body } = await owner.post('/email/webhooks', { url, eventTypes: ['email.received'] });
-      await owner.post(`/email/domains/${domain.id}/receive`, {});
+      await owner.post(`/email/domains/${domain.id}/receive`);
       await owner.post('/email/routes', { domainId: domain.id, pattern: '*', endpointId: body.webhook.id });
     },
     /** How many messages were read, judged and told so far. */
