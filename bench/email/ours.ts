@@ -9,11 +9,17 @@ import { startServer } from '../../test/harness/process.ts';
 
 const metricsToken = 'bench';
 
+interface Wanted {
+  sinkPort: number;
+  roles: string;
+  keys: number;
+  nodeFlags?: string[];
+  /** Everything that arrives at the domain goes to an endpoint. */
+  receives?: boolean;
+}
+
 /** The whole program, with a verified domain and as many send keys as there are sessions; `roles` is what runs while it is measured. */
-export async function startOurs(
-  context: TestContext,
-  { sinkPort, roles, keys, nodeFlags = [] }: { sinkPort: number; roles: string; keys: number; nodeFlags?: string[] },
-) {
+export async function startOurs(context: TestContext, { sinkPort, roles, keys, nodeFlags = [], receives = false }: Wanted) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
   await chmod(dir, 0o755);
   const dns = await fakeDns(context, {
@@ -54,6 +60,12 @@ export async function startOurs(
     const { body } = await owner.post('/email/keys', { name: `bench ${i}` });
     logins.push(body.sendKey.keyId, body.secret);
   }
+  if (receives) {
+    const { body } = await owner.post('/email/webhooks', { url: 'http://127.0.0.1:9/', eventTypes: ['email.received'] });
+    await owner.post(`/email/domains/${domain.id}/receive`);
+    await owner.post('/email/routes', { domainId: domain.id, pattern: '*', endpointId: body.webhook.id });
+    Object.assign(dns.manner, { ttl: 300, absentTtl: 300 }); // as the world has it: what was asked for once is remembered
+  }
   if (roles !== 'api,worker,smtp') {
     await end();
     ({ server, end } = begin(roles));
@@ -62,12 +74,6 @@ export async function startOurs(
   return {
     port: submission,
     inbound,
-    /** Everything that arrives at the domain goes to this endpoint from here on. */
-    async receive(url: string) {
-      const { body } = await owner.post('/email/webhooks', { url, eventTypes: ['email.received'] });
-      await owner.post(`/email/domains/${domain.id}/receive`);
-      await owner.post('/email/routes', { domainId: domain.id, pattern: '*', endpointId: body.webhook.id });
-    },
     /** How many messages were read, judged and told so far. */
     async told(): Promise<number> {
       const answer = await fetch(`${await server.ready}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });

@@ -36,7 +36,7 @@ import { namedDomains } from './store/domains.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
-export { findMailHostTrouble } from './engine/mail-host.ts';
+export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures } from './store/figures.ts';

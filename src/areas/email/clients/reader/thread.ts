@@ -26,6 +26,8 @@ const limits = {
   text: 20_000,
   attachments: 100,
   field: 8_192,
+  /** Nothing of this size takes long: it is read in one go. */
+  small: 32_768,
   /** JSON bytes of a list of addresses. */
   addresses: 2_500,
 };
@@ -40,18 +42,35 @@ const waiting = new Map<number, { resolve(records: Records): void; reject(error:
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
+const ask = (reading: number, name: string, rrtype: string) =>
+  new Promise<Records>((resolve, reject) => {
+    const id = ++asked;
+    waiting.set(id, { resolve, reject });
+    tell({ type: 'dns', id, reading, name, rrtype });
+  });
+
+/** Messages that come together ask the same: an answer is good for a moment. What failed is asked again. */
+const moment = { ms: 10_000, most: 500 };
+const lately = new Map<string, { answer: Promise<Records>; until: number }>();
+function askOnce(reading: number, name: string, rrtype: string): Promise<Records> {
+  const key = `${rrtype} ${name}`;
+  const known = lately.get(key);
+  if (known && known.until > performance.now()) return known.answer;
+  if (lately.size >= moment.most) lately.clear();
+  const answer = ask(reading, name, rrtype);
+  lately.set(key, { answer, until: performance.now() + moment.ms });
+  answer.catch(({ code }: { code: string }) => {
+    if (code !== 'ENOTFOUND' && code !== 'ENODATA') lately.delete(key);
+  });
+  return answer;
+}
+
 function makeResolver(reading: number) {
   let lookups = 0;
-  return (name: string, rrtype: string) =>
-    new Promise<Records>((resolve, reject) => {
-      if (++lookups > limits.lookups) {
-        reject(failure('ESERVFAIL'));
-        return;
-      }
-      const id = ++asked;
-      waiting.set(id, { resolve, reject });
-      tell({ type: 'dns', id, reading, name, rrtype });
-    });
+  return async (name: string, rrtype: string): Promise<Records> => {
+    if (++lookups > limits.lookups) throw failure('ESERVFAIL');
+    return askOnce(reading, name, rrtype);
+  };
 }
 
 port.on('message', (message: ToThread) => {
@@ -73,19 +92,25 @@ async function read(id: number, reading: Reading): Promise<void> {
   const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
   const end = endOfHeader(raw);
   const headerBytes = end < 0 ? raw.length : end;
+  const judge = () => judgeSender(id, reading, capSignatures(raw, headerBytes, limits.signatures));
+  const tellAll = (mail: ReadMail) => tell({ type: 'done', id, result: { kind: 'mail', mail } });
+  if (raw.length <= limits.small) {
+    const whole = await parseWhole(raw).catch(() => undefined);
+    if (whole) return tellAll({ ...describeHead(whole), ...describeBody(whole), authentication: await judge() });
+  }
   // In the order of what costs least: what is known by then is told, should the rest never end.
-  const head = await readHead(raw.subarray(0, headerBytes));
+  const head = describeHead(await PostalMime.parse(pickFields(raw.subarray(0, headerBytes), shownFields, limits.field)));
   tell({ type: 'part', id, part: head });
-  const authentication = await judgeSender(id, reading, capSignatures(raw, headerBytes, limits.signatures));
+  const authentication = await judge();
   tell({ type: 'part', id, part: { ...head, authentication } });
-  const mail = { ...unreadMail(''), ...head, authentication, ...(await readBody(raw)) };
-  tell({ type: 'done', id, result: { kind: 'mail', mail } });
+  tellAll({ ...head, authentication, ...(await readBody(raw)) });
 }
+
+type Head = Pick<ReadMail, 'from' | 'to' | 'cc' | 'subject' | 'headers'>;
 
 const shownFields = new Set(['from', 'to', 'cc', 'subject', 'message-id', 'in-reply-to', 'references', 'date']);
 
-async function readHead(header: Buffer): Promise<Partial<ReadMail>> {
-  const mail = await PostalMime.parse(pickFields(header, shownFields, limits.field));
+function describeHead(mail: Email): Head {
   const named = { messageId: mail.messageId, inReplyTo: mail.inReplyTo, references: mail.references, date: mail.date };
   const headers = Object.entries(named).flatMap(([name, value]) => (value ? [[name, showable(value, 500)]] : []));
   return {
@@ -133,19 +158,26 @@ function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): 
         ...(selector ? { selector: showable(selector, 100) } : {}),
         aligned: Boolean(status.aligned),
       })),
-    dmarc: dmarc ? { result: dmarc.status.result, ...domainOf(dmarc.domain), ...(dmarc.p ? { policy: dmarc.p } : {}) } : { result: 'none' },
+    dmarc: dmarc
+      ? { result: dmarc.status.result, ...domainOf(dmarc.domain), ...(dmarc.p ? { policy: showable(dmarc.p, 20) } : {}) }
+      : { result: 'none' },
     arc: { result: arc ? arc.status.result : 'none' },
   };
 }
 
 type Body = Pick<ReadMail, 'text' | 'html' | 'attachments' | 'isTruncated' | 'problem'>;
 
+const parseWhole = (raw: Buffer): Promise<Email> =>
+  PostalMime.parse(raw, {
+    ...{ maxNestingDepth: limits.nesting, maxHeadersSize: limits.partHeaders, maxRfc822NestingDepth: 0 },
+    forceRfc822Attachments: true,
+  });
+
 async function readBody(raw: Buffer): Promise<Body> {
   const nothing = { text: null, html: null, attachments: [], isTruncated: true };
   if (countLines(raw, limits.lines) > limits.lines) return { ...nothing, problem: `it has more than ${limits.lines} lines` };
   try {
-    const options = { maxNestingDepth: limits.nesting, maxHeadersSize: limits.partHeaders, maxRfc822NestingDepth: 0 };
-    return describeBody(await PostalMime.parse(raw, { ...options, forceRfc822Attachments: true }));
+    return describeBody(await parseWhole(raw));
   } catch (error) {
     return { ...nothing, problem: showable(error instanceof Error ? error.message : 'it is no MIME', 200) };
   }

@@ -47,6 +47,8 @@ export interface ReceptionOptions {
 
 /** What a row costs beside its bytes: a flood of tiny messages is one too. */
 const overheadBytes = 1_024;
+/** Whoever has no room left for mail still hears what became of theirs. */
+const reportShare = 1.25;
 /** So long an organization without room is not asked about again. */
 const fullMs = 30_000;
 
@@ -127,15 +129,16 @@ async function writeBatch(options: Batch, batch: readonly Arriving[]): Promise<T
 
 const sizeOf = ({ content }: Arriving) => (Buffer.isBuffer(content) ? content.length : content.bytes);
 
-/** In the order in which they came: the room that one takes the next one does not have. Reports are little, and are never refused. */
+/** In the order in which they came: the room that one takes the next one does not have. Reports have some room beyond it. */
 function judge({ app, noteFull }: Batch, batch: readonly Arriving[], stored: Map<string, number>): (Refusal | undefined)[] {
   const quota = app.config.email_inbound_quota_bytes;
   return batch.map((arriving) => {
     const bytes = sizeOf(arriving) + overheadBytes;
-    const mine = arriving.to.flatMap(({ destination }) => (destination.kind === 'route' ? destination.org : []));
-    const over = mine.find((org) => stored.get(org)! + bytes > quota);
+    const mine = arriving.to.map(({ destination }) => destination.org);
+    const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
+    const over = mine.find((org) => stored.get(org)! + bytes > (isReport ? reportShare * quota : quota));
     if (over !== undefined) {
-      noteFull(over);
+      if (!isReport) noteFull(over);
       return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
     }
     for (const org of mine) stored.set(org, stored.get(org)! + bytes);
@@ -195,7 +198,7 @@ function makeRows(taken: readonly Arriving[], placeOf: ReadonlyMap<Arriving, Pla
 async function insertRows(tx: Tx, at: string, { messages, addresses, arrivals }: Rows): Promise<void> {
   if (arrivals.length === 0) return;
   const counted = new Map<string, { org: string; messages: number; bytes: number }>();
-  for (const { org_id: org, body_bytes } of messages) {
+  for (const { org_id: org, body_bytes } of arrivals) {
     const before = counted.get(org) ?? { org, messages: 0, bytes: 0 };
     counted.set(org, { org, messages: before.messages + 1, bytes: before.bytes + body_bytes + overheadBytes });
   }

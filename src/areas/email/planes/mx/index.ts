@@ -35,7 +35,8 @@ const most = {
   /** Gathered in memory at once, in all, for an organization, and of an address. */
   bytes: { all: 32 * 2 ** 20, org: 16 * 2 ** 20, address: 8 * 2 ** 20 },
 };
-const largeShares = { slots: 8, perOrg: 4, waitMs: 150_000 };
+const largeShares = { slots: 16, perOrg: 8, waitMs: 150_000 };
+const largeOfAddress = 2;
 const times = {
   /** Without a byte from the other side: RFC 5321, 4.5.3.2.7. */
   idleMs: 5 * 60_000,
@@ -53,6 +54,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
     ...door,
     placeOf,
     large: makeTurnstile({ ...largeShares, refused: app.refusals.of('large mail that arrives') }),
+    largeOf: makeCrowd({ each: largeOfAddress, all: Number.POSITIVE_INFINITY }),
     held: makeByteBudget({
       total: most.bytes.all,
       most: { org: most.bytes.org, credential: 0, address: most.bytes.address },

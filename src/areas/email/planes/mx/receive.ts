@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { SMTPServerDataStream } from 'smtp-server';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import type { HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
+import type { Crowd, HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
 import { Reply } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
@@ -17,6 +17,8 @@ export interface Receiving {
   mailHost: string;
   /** Large messages that come in at once; the others wait where they are, and their senders with them. */
   large: Turnstile;
+  /** Of one address, so many of them: whoever sends them byte by byte must not have all places. */
+  largeOf: Crowd;
 }
 
 /** Larger ones are handed on while they come in. */
@@ -28,11 +30,11 @@ const tooLarge = (most: number) => new Reply(552, '5.3.4', `the message is large
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
   receiving: Receiving,
-  { envelope, to, session }: Omit<Arriving, 'content'> & { session: string },
+  { envelope, to, session, place }: Omit<Arriving, 'content'> & { session: string; place: string },
   held: HeldBytes,
   stream: SMTPServerDataStream,
 ): Promise<string> {
-  const { reception, mailHost, large } = receiving;
+  const { reception, mailHost, large, largeOf } = receiving;
   const isReport = to.some(({ destination }) => destination.kind === 'report');
   const most = isReport ? arrivalLimits.reportBytes : arrivalLimits.bytes;
   const pieces = checkPieces(stream, most);
@@ -45,8 +47,16 @@ export async function receiveMessage(
     let content: Arriving['content'] = Buffer.concat([trace, ...gathered.pieces]);
     if (!gathered.isAll) {
       const rest = Readable.from(chain([content], pieces), { objectMode: false, highWaterMark: 65_536 });
-      content = await large.pass(to[0]!.destination.org, () => reception.store(rest)).finally(() => rest.destroy());
-      object = content.key;
+      const leave = largeOf.enter(place);
+      if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
+      const stored = await large
+        .pass(to[0]!.destination.org, () => reception.store(rest))
+        .finally(() => {
+          leave();
+          rest.destroy();
+        });
+      object = stored.key;
+      content = stored;
     }
     const id = await reception.take({ envelope, to, content });
     isTaken = true;

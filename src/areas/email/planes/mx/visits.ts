@@ -26,11 +26,11 @@ export interface Visiting extends Receiving {
 export interface VisitTimes {
   /** The whole of one message. */
   messageMs: number;
-  /** The whole of a connection, whatever it is good for. */
+  /** A connection, from its beginning or the last message that was taken. */
   visitMs: number;
 }
 
-export const visitTimes: VisitTimes = { messageMs: 10 * 60_000, visitMs: 60 * 60_000 };
+export const visitTimes: VisitTimes = { messageMs: 10 * 60_000, visitMs: 15 * 60_000 };
 /** Refusals that one connection may hear. */
 const mostErrors = 20;
 /** What is read of a message that was refused, before its connection is cut. */
@@ -70,7 +70,7 @@ export function makeVisits(visiting: Visiting) {
     begin: async (connection: MxConnection) => {
       const place = visiting.placeOf(connection._socket);
       if (visiting.errors.left(place) < 1) throw new Reply(421, '4.7.0', 'too much was refused to you; come again later');
-      const timer = cutAfter(connection, visiting.times.visitMs, 'this has taken long enough; come again');
+      const timer = cutVisit(visiting, connection);
       visits.set(connection, { place, errors: 0, timer, mailFrom: '', to: new Map() });
     },
     beginMessage: (connection: MxConnection, { address, args }: SMTPServerAddress) =>
@@ -93,6 +93,9 @@ export function makeVisits(visiting: Visiting) {
     end: (connection: MxConnection) => clearTimeout(visits.get(connection)?.timer),
   };
 }
+
+const cutVisit = ({ times }: Visiting, connection: MxConnection) =>
+  cutAfter(connection, times.visitMs, 'this has taken long enough; come again');
 
 /** Whether we take mail for this address, and where it goes: decided now, so that nobody must send a report back later. */
 async function addRecipient({ book, reception }: Visiting, visit: Visit, written: string): Promise<void> {
@@ -125,10 +128,12 @@ async function takeMessage(visiting: Visiting, connection: MxConnection, visit: 
   try {
     const id = await onBehalf(
       { org, act: 'mail that arrives' },
-      () => receiveMessage(visiting, { envelope, to, session: session.id }, held, stream),
+      () => receiveMessage(visiting, { envelope, to, session: session.id, place: visit.place }, held, stream),
       visiting.app.watch,
     );
     connection.startAnew();
+    clearTimeout(visit.timer);
+    visit.timer = cutVisit(visiting, connection);
     return `2.0.0 Ok: ${id}`;
   } finally {
     held.end();
