@@ -30,10 +30,13 @@ export interface Readings {
   stop(): Promise<void>;
 }
 
-/** Read at once, of one organization half of it. */
-const mostHeld = 32;
-/** Of those that are large, so many have their bytes in memory. */
-const largeBytes = 1024 * 1024;
+/** Under our lease at once, of one organization half of it. */
+const mostHeld = 128;
+/** Of those that are larger than this, so many have their bytes in memory, and of one organization half of them. */
+const sizes = [
+  { above: 1024 * 1024, slots: 2 },
+  { above: 65_536, slots: 16 },
+];
 /** So often it is taken up; after that it is told with what is known without reading it: whatever reads it does not survive it. */
 const mostAttempts = 5;
 /** Until its bytes are looked for again. */
@@ -46,7 +49,10 @@ export function startReadings(options: ReadingOptions): Readings {
   const reader = makeReader({ resolve: makeResolve(app.dns), ...options.reader });
   const held = new Map<number, store.ArrivalRow>();
   const byOrg = new Map<string, number>();
-  const large = makeTurnstile({ slots: 2, perOrg: 1, mostWaiting: mostHeld, waitMs: 600_000 });
+  const turnstiles = sizes.map(({ above, slots }) => ({
+    above,
+    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: mostHeld, waitMs: 600_000 }),
+  }));
   const freeze = gatherCalls((read: ReadArrival[]) => freezeEach(options, read));
   let isStopping = false;
   let afterOrg = '';
@@ -59,7 +65,8 @@ export function startReadings(options: ReadingOptions): Readings {
   const work = async (arrival: store.ArrivalRow) => {
     try {
       const read = () => readArrival(options, reader, arrival);
-      const result = arrival.body_bytes > largeBytes ? await large.pass(arrival.org_id, read) : await read();
+      const crowded = turnstiles.find(({ above }) => arrival.body_bytes > above);
+      const result = crowded ? await crowded.turns.pass(arrival.org_id, read) : await read();
       if (isStopping) return;
       if (result) await freeze({ arrival, result });
       else await app.db.write((tx) => store.putBack(tx, arrival, againSeconds));
