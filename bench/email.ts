@@ -1,6 +1,6 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
- * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks`. Needs Debian's postfix.
+ * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound bounces`. Needs Debian's postfix.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -44,9 +44,11 @@ const ends: (() => unknown)[] = [];
 const context = { after: (act: () => unknown) => ends.push(act) } as unknown as TestContext;
 
 /** Milliseconds until everything was taken in. */
-const load = async (port: number, logins: string[] = []) => {
+const load = async (port: number, logins: string[] = [], to = 'somebody@far.example') => {
   const program = join(import.meta.dirname, 'email', 'load.ts');
-  const { stdout } = await run(process.execPath, [program, String(port), String(sessions), String(messages), String(bytes), ...logins]);
+  const { stdout } = await run(process.execPath, [program, String(port), String(sessions), String(messages), String(bytes), ...logins], {
+    env: { ...process.env, QUARTERDECK_BENCH_TO: to },
+  });
   return Number(stdout);
 };
 
@@ -67,6 +69,33 @@ async function measureAccept() {
     rates.ours.push(own);
   }
   compare('accepted, with fsync (sending is another process)', rates.ours, rates.theirs, 3);
+}
+
+/** Mail for us, on disk, read and judged by SPF, DKIM, DMARC and ARC, and frozen for its endpoint; postfix takes it and looks at nothing. */
+async function measureInbound() {
+  const [postfixPort, sinkPort] = [await freePort(), await freePort()];
+  const postfix = await startPostfix(postfixPort, sinkPort);
+  ends.push(() => postfix.stop());
+  await postfix.hold();
+  // Nobody is told here: the role `worker` is another process's.
+  const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: 0, receives: true });
+  ends.push(() => ours.stop());
+  const rates = { taken: [] as number[], told: [] as number[], theirs: [] as number[] };
+  for (let round = 0; round <= rounds; round++) {
+    const theirs = messages / ((await load(postfixPort)) / 1000);
+    await postfix.empty();
+    const before = await ours.told();
+    const began = performance.now();
+    const taken = messages / ((await load(ours.inbound, [], 'somebody@example.com')) / 1000);
+    while ((await ours.told()) < before + messages) await sleep(200);
+    const told = messages / ((performance.now() - began) / 1000);
+    if (round === 0) continue;
+    rates.theirs.push(theirs);
+    rates.taken.push(taken);
+    rates.told.push(told);
+  }
+  console.log(`taken in and on disk, while it is read: ${Math.round(median(rates.taken))}/s (${spread(rates.taken)})`);
+  compare('received, authenticated, on disk, frozen', rates.told, rates.theirs, 0.4);
 }
 
 async function measureWhole() {
@@ -115,6 +144,7 @@ try {
   if (isWanted('accept')) await measureAccept();
   if (isWanted('whole')) await measureWhole();
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
+  if (isWanted('inbound')) await measureInbound();
   if (isWanted('bounces')) compareBounces();
 } finally {
   for (const end of ends.reverse()) await end();

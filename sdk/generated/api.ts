@@ -464,6 +464,9 @@ export interface EmailApi {
     records: EmailDnsObservation[];
   }>;
 
+  /** Arm a domain for receiving. Answers with the MX record to publish. Receiving is exclusive: pointing a mailbox domain’s MX here breaks its existing mail, so arm a subdomain of its own. Arming an armed domain changes nothing. */
+  armDomainReceiving: (id: string, options?: CallOptions) => Promise<EmailDomain>;
+
   /** List send keys. Secrets are never shown again. */
   listSendKeys: (options?: CallOptions) => Promise<{
     sendKeys: EmailSendKey[];
@@ -512,6 +515,24 @@ export interface EmailApi {
 
   /** The raw message. Kept for 30 days; streamed. */
   getMessageContent: (id: string, options?: CallOptions) => Promise<Response>;
+
+  /** List inbound routes */
+  listRoutes: (options?: CallOptions) => Promise<{
+    routes: EmailRoute[];
+  }>;
+
+  /** Route inbound mail to a webhook. The domain must be armed for receiving. An exact pattern wins over a prefix, a longer prefix over a shorter one. The endpoint gets `email.received` for its matches whatever it subscribes to. */
+  createRoute: (input: {
+    /** The receiving domain */
+    domainId: string;
+    /** The local part: exact text, a prefix ending in a star, or a lone star */
+    pattern: string;
+    /** A webhook endpoint of the organization */
+    endpointId: string;
+  }, options?: CallOptions) => Promise<EmailRoute>;
+
+  /** Delete an inbound route */
+  deleteRoute: (id: string, options?: CallOptions) => Promise<void>;
 
   /** Send a message. Accepted means stored: it will be delivered, or you hear why not. At most 50 recipients. */
   sendEmail: (input: EmailSend, options?: CallOptions) => Promise<EmailAccepted>;
@@ -1249,6 +1270,17 @@ export type EmailMessageEvent = {
   detail?: Record<string, unknown>;
   /** ISO 8601, UTC, with milliseconds */
   occurredAt: string;
+};
+
+export type EmailRoute = {
+  id: string;
+  domainId: string;
+  /** The local part: exact text, a prefix ending in a star, or a lone star */
+  pattern: string;
+  /** The webhook endpoint that receives what matches */
+  endpointId: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
 };
 
 export type EmailSend = {

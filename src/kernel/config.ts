@@ -121,6 +121,12 @@ const settings = {
   smtp_submission: setting({ host: '127.0.0.1', port: 2587 }, address, 'where programs hand in mail by SMTP, with STARTTLS'),
   smtps: setting({ host: '127.0.0.1', port: 2465 }, address, 'the same, with TLS from the first byte'),
   smtp_rate: setting(100, integer(0, 1_000_000), 'messages a second that one send key may hand in by SMTP; 0 turns the limit off'),
+  smtp_inbound: setting(
+    { host: '127.0.0.1', port: 2525 },
+    address,
+    'where other mail servers deliver mail for domains that receive; in production :25 of an address that the mail host has',
+  ),
+  smtp_inbound_rate: setting(50, integer(0, 1_000_000), 'messages a second that one address may deliver; 0 turns the limit off'),
   smtp_out_port: setting(25, integer(1, 65_535), 'the port on which other mail servers are spoken to'),
   email_smarthost: setting(
     '',
@@ -134,6 +140,11 @@ const settings = {
     1_000,
     integer(0, 1e9),
     'recipients a day to whom an organization may send; `admin email quota` sets another for one',
+  ),
+  email_inbound_quota_bytes: setting(
+    5 * 2 ** 30,
+    integer(0, 1e15),
+    'bytes of received mail that an organization may have stored; content is kept for 30 days',
   ),
   storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
   s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),

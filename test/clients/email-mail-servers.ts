@@ -138,7 +138,7 @@ async function policyService(t: TestContext) {
 const unpacked = process.env.QUARTERDECK_TEST_MAIL_SERVERS ?? '';
 const namespace = join(import.meta.dirname, 'email-peer-namespace.sh');
 
-const within = (...command: string[]) => ['--mount', 'sh', namespace, unpacked, ...command];
+export const within = (...command: string[]) => ['--mount', 'sh', namespace, unpacked, ...command];
 
 /** Why a server that was unpacked cannot run here. */
 function withoutUnpacked(program: string): string | false {

@@ -28,7 +28,7 @@ export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
     ...(await attempt('certificate', () => checkCertificate(config))),
     ...(await attempt('dns', () => checkDns(config, ask))),
     ...(await attempt('mail relay', () => checkRelay(config))),
-    ...(await attempt('mail host', async () => checkMailHost(config))),
+    ...(await attempt('mail host', () => checkMailHost(config))),
     ...(await attempt('storage', () => checkStorage(config))),
   ];
 }

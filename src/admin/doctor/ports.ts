@@ -17,6 +17,7 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
   for (const [setting, at] of [
     ['QUARTERDECK_SMTP_SUBMISSION', config.smtp_submission],
     ['QUARTERDECK_SMTPS', config.smtps],
+    ['QUARTERDECK_SMTP_INBOUND', config.smtp_inbound],
   ] as const)
     found.push(await checkSmtpPort(setting, at));
   return found;
