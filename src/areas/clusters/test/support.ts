@@ -1,10 +1,10 @@
-import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
-import * as x509 from '@peculiar/x509';
 import type { Caller } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
+import { addressBytes, bits, integer, octets, oid, sequence, tagged, utf8 } from '../../../kernel/x509/der.ts';
+import { toPem } from '../../../kernel/x509/issue.ts';
 
 /** A way to a cluster's API: an address, its authority, and a token or a certificate. */
 export interface Way {
@@ -84,7 +84,6 @@ export async function adminOf(owner: Caller, name: string): Promise<Way> {
   };
 }
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
 export interface NodeKeys {
@@ -93,26 +92,25 @@ export interface NodeKeys {
 }
 
 /** What a kubelet makes before it asks for a certificate. */
-export async function nodeKeys(subject: string, names: { dns?: string[]; ip?: string[] } = {}): Promise<NodeKeys> {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+export function nodeKeys(subject: { cn: string; o?: string[] }, names: { dns?: string[]; ip?: string[] } = {}): NodeKeys {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const part = (id: string) => (text: string) => tagged(0x31, sequence(oid(id), utf8(text)));
   const all = [
-    ...(names.dns ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(names.ip ?? []).map((value) => ({ type: 'ip' as const, value })),
+    ...(names.dns ?? []).map((value) => tagged(0x82, Buffer.from(value))),
+    ...(names.ip ?? []).map((value) => tagged(0x87, addressBytes(value))),
   ];
-  const csr = await x509.Pkcs10CertificateRequestGenerator.create(
-    {
-      name: subject,
-      keys,
-      signingAlgorithm: algorithm,
-      ...(all.length ? { extensions: [new x509.SubjectAlternativeNameExtension(all)] } : {}),
-    },
-    webcrypto as never,
+  const extensions = sequence(sequence(oid('551d11'), octets(sequence(...all))));
+  const info = sequence(
+    integer(Buffer.from([0])),
+    sequence(...(subject.o ?? ['system:nodes']).map(part('55040a')), part('550403')(subject.cn)),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tagged(0xa0, all.length ? sequence(oid('2a864886f70d01090e'), tagged(0x31, extensions)) : Buffer.alloc(0)),
   );
-  const key = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
-  return { csr: csr.toString('pem'), key };
+  const request = sequence(info, sequence(oid('2a8648ce3d040302')), bits(sign('sha256', info, privateKey)));
+  return { csr: toPem('CERTIFICATE REQUEST', request), key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
-export const nodeSubject = (name: string) => `O=system:nodes,CN=system:node:${name}`;
+export const nodeSubject = (name: string) => ({ cn: `system:node:${name}` });
 
 /** Asks for a certificate and waits for the decision. */
 export async function askCertificate(
@@ -154,7 +152,7 @@ export interface Joined {
 
 /** A node as far as the API sees it: asks for a certificate with a token, then shows itself and its lease. */
 export async function joinNode(way: Way, token: string, name: string, version = 'v1.36.0'): Promise<Joined> {
-  const keys = await nodeKeys(nodeSubject(name));
+  const keys = nodeKeys(nodeSubject(name));
   const given = await askCertificate({ server: way.server, ca: way.ca, token }, keys);
   if ('denied' in given) throw new Error(`${given.denied}: ${given.message}`);
   const own: Way = { server: way.server, ca: way.ca, cert: given.certificate, key: keys.key };
