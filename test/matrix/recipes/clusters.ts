@@ -50,7 +50,12 @@ const tokenBody = () => ({ name: unique('token') });
 const token: Maker = async (kitchen) => {
   const { params, narrowTo } = await ready(kitchen);
   const { id } = await kitchen.qd.app.db.write((tx) =>
-    insertRegistration(tx, kitchen.at.orgId, { cluster: narrowTo!, name: tokenBody().name, hash: mintKey('node').hash, expiresIn: undefined }),
+    insertRegistration(tx, kitchen.at.orgId, {
+      cluster: narrowTo!,
+      name: tokenBody().name,
+      hash: mintKey('node').hash,
+      expiresIn: undefined,
+    }),
   );
   return { params: { ...params, id }, narrowTo: narrowTo! };
 };

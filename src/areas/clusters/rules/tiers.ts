@@ -11,8 +11,8 @@ const mebibyte = 2 ** 20;
 
 export const tiers = {
   small: { nodes: 10, inflight: 200, datastoreBytes: 64 * mebibyte, connections: 500, maxServices: 2 },
-  medium: { nodes: 100, inflight: 800, datastoreBytes: 256 * mebibyte, connections: 2_000, maxServices: 5 },
-  large: { nodes: 1_000, inflight: 3_000, datastoreBytes: 1_024 * mebibyte, connections: 10_000, maxServices: 20 },
+  medium: { nodes: 100, inflight: 800, datastoreBytes: 128 * mebibyte, connections: 2_000, maxServices: 5 },
+  large: { nodes: 1_000, inflight: 3_000, datastoreBytes: 256 * mebibyte, connections: 10_000, maxServices: 20 },
 } as const satisfies Record<string, Tier>;
 
 export type TierName = keyof typeof tiers;
