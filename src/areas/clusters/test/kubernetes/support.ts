@@ -1,42 +1,40 @@
-import 'reflect-metadata';
-import { createHash, generateKeyPairSync, randomUUID, webcrypto } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID, sign, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import * as x509 from '@peculiar/x509';
 import pg from 'pg';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
+import { der, toPem, writeCertificate, writeNames, writeSubject } from '../../rules/kubernetes/x509.ts';
 
 // A cluster on a listener of its own, with certificates made for it: what the front does in the product.
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-x509.cryptoProvider.set(webcrypto as never);
-
-const pemOf = async (key: webcrypto.CryptoKey) => {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
-  return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64').replaceAll(/(.{64})(?!$)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`;
-};
+const day = 86_400_000;
 
 export interface Ca {
   certificatePem: string;
   keyPem: string;
-  certificate: x509.X509Certificate;
-  keys: webcrypto.CryptoKeyPair;
 }
 
-const day = 86_400_000;
-
-export async function makeCa(): Promise<Ca> {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    ...{ name: 'CN=kubernetes', keys: keys as never, signingAlgorithm: algorithm },
-    ...{ notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + 10 * day) },
-    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
-  });
-  return { certificatePem: certificate.toString('pem'), keyPem: await pemOf(keys.privateKey), certificate, keys };
+/** An authority is a certificate that it signed itself. */
+export function makeCa(): Ca {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const [subject, key] = [writeSubject('kubernetes', []), publicKey.export({ type: 'spki', format: 'der' })];
+  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
+  const algorithm = der(0x30, oid('2a8648ce3d040302'));
+  const utc = (at: number) => der(0x17, Buffer.from(`${new Date(at).toISOString().replaceAll(/\D/g, '').slice(2, 14)}Z`));
+  const isAuthority = der(0x30, oid('551d13'), Buffer.from([1, 1, 0xff]), der(4, der(0x30, Buffer.from([1, 1, 0xff]))));
+  const body = der(
+    0x30,
+    ...[der(0xa0, Buffer.from([2, 1, 2])), der(2, Buffer.from([0x41])), algorithm, subject],
+    der(0x30, utc(Date.now() - day), utc(Date.now() + 10 * day)),
+    ...[subject, key, der(0xa3, der(0x30, isAuthority))],
+  );
+  const whole = der(0x30, body, algorithm, der(3, Buffer.from([0]), sign('sha256', body, privateKey)));
+  return { certificatePem: toPem('CERTIFICATE', whole), keyPem };
 }
 
 export interface Credential {
@@ -45,21 +43,30 @@ export interface Credential {
   fingerprint: string;
 }
 
-/** `name`: a distinguished name, such as `CN=admin,O=system:masters`. */
-export async function issue(ca: Ca, name: string): Promise<Credential> {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-  const certificate = await x509.X509CertificateGenerator.create({
-    ...{ subject: name, issuer: ca.certificate.subject, publicKey: keys.publicKey as never, signingKey: ca.keys.privateKey as never },
-    ...{ signingAlgorithm: algorithm, notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + 10 * day) },
-    extensions: [
-      new x509.SubjectAlternativeNameExtension([
-        { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
-      ]),
-    ],
+export function issue(ca: Ca, commonName: string, organizations: string[] = [], isFor: 'client' | 'server' = 'client'): Credential {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const cert = writeCertificate(ca, {
+    ...{ subject: writeSubject(commonName, organizations), key: publicKey.export({ type: 'spki', format: 'der' }), isFor },
+    ...{ names: isFor === 'server' ? writeNames(['127.0.0.1', 'localhost']) : undefined },
+    ...{ from: new Date(Date.now() - day), until: new Date(Date.now() + 10 * day) },
   });
-  const fingerprint = createHash('sha256').update(Buffer.from(certificate.rawData)).digest('hex');
-  return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey), fingerprint };
+  const fingerprint = createHash('sha256').update(new X509Certificate(cert).raw).digest('hex');
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, fingerprint };
+}
+
+/** A certificate signing request in PEM. */
+export function makeRequest(commonName: string, organizations: string[], names: string[] = []): { pem: string; key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
+  const wanted = names.length ? [der(0x30, oid('2a864886f70d01090e'), der(0x31, der(0x30, der(0x30, oid('551d11'), der(4, writeNames(names))))))] : [];
+  const info = der(
+    0x30,
+    ...[der(2, Buffer.from([0])), writeSubject(commonName, organizations), publicKey.export({ type: 'spki', format: 'der' })],
+    der(0xa0, ...wanted),
+  );
+  const signature = der(3, Buffer.from([0]), sign('sha256', info, privateKey));
+  const pem = toPem('CERTIFICATE REQUEST', der(0x30, info, der(0x30, oid('2a8648ce3d040302')), signature));
+  return { pem, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
 export interface Answer {
@@ -95,9 +102,9 @@ export interface Testbed {
 export async function embedded(t: TestContext): Promise<Testbed> {
   const deck = await quarterdeck(t);
   await migrateAlone(deck);
-  const ca = await makeCa();
-  const admin = await issue(ca, 'CN=admin,O=system:masters');
-  const serving = await issue(ca, 'CN=kube-apiserver');
+  const ca = makeCa();
+  const admin = issue(ca, 'admin', ['system:masters']);
+  const serving = issue(ca, 'kube-apiserver', [], 'server');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const refused = new Set<string>();
   const tier = { inflight: 400 };
