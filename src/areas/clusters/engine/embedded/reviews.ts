@@ -1,0 +1,5 @@
+import type { Call } from './call.ts';
+import type { Cluster } from './cluster.ts';
+export async function answerReview(_cluster: Cluster, call: Call): Promise<unknown> {
+  return call.body;
+}

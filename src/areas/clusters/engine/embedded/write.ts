@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { channelNamed, wake } from '../../../../kernel/jobs/index.ts';
+import type { KubeObject } from '../../rules/kubernetes/object.ts';
+import { selectableOf } from '../../rules/kubernetes/selectors.ts';
+import { ApiError, tooLarge } from '../../rules/kubernetes/status.ts';
+import { addChange, findCut, forgetChanges } from '../../store/object-changes.ts';
+import {
+  deleteObject,
+  lockSpace,
+  moveSpace,
+  noteGoneOwner,
+  type Place,
+  putObject,
+  readObject,
+  type SpaceRow,
+} from '../../store/objects.ts';
+import { releaseAddresses } from './addresses.ts';
+import { type Cluster, limits } from './cluster.ts';
+
+/** One transaction that changes objects of a cluster. Nobody else writes to that cluster meanwhile. */
+export interface Writing {
+  tx: Tx;
+  cluster: Cluster;
+  now: string;
+  find(place: Place): Promise<Existing | undefined>;
+  /** Writes an object anew or over what was there; gives it its version. */
+  put(place: Place, object: KubeObject, before: Existing | undefined): Promise<KubeObject>;
+  /** What it owned goes too, unless it is orphaned. */
+  remove(place: Place, before: Existing, orphans?: boolean): Promise<KubeObject>;
+}
+
+export interface Existing {
+  object: KubeObject;
+  bytes: number;
+}
+
+/** Changes are forgotten once in so many versions. */
+const trimEvery = 100;
+
+/** Thrown to leave a dry run's transaction without a trace. */
+class DryRun extends Error {}
+
+export async function writeObjects<T>(cluster: Cluster, work: (writing: Writing) => Promise<T>, isDryRun = false): Promise<T> {
+  let result: T | undefined;
+  try {
+    return await cluster.app.db.write(async (tx) => {
+      const space = await lockSpace(tx, cluster.id);
+      if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
+      const made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false };
+      result = await work(makeWriting(tx, cluster, space, made));
+      if (isDryRun) throw new DryRun();
+      if (made.version > space.version) await settle(tx, cluster, space, made);
+      return result;
+    });
+  } catch (error) {
+    if (error instanceof DryRun) return result!;
+    throw error;
+  }
+}
+
+interface Made {
+  version: number;
+  objects: number;
+  bytes: number;
+  logBytes: number;
+  touchesRbac: boolean;
+}
+
+async function settle(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Promise<void> {
+  await moveSpace(tx, cluster.id, made);
+  if (Math.floor(made.version / trimEvery) > Math.floor(space.version / trimEvery)) await trim(tx, cluster);
+  wake(tx, channelNamed(cluster.channel));
+  const figures = { objects: space.objects + made.objects, bytes: space.bytes + made.bytes };
+  tx.afterCommit(() => Object.assign(cluster.figures, figures));
+}
+
+async function trim(tx: Tx, cluster: Cluster): Promise<void> {
+  const cut = await findCut(tx, cluster.id, { changes: limits.changes, bytes: limits.changeBytes });
+  if (cut !== null) await forgetChanges(tx, cluster.id, cut);
+}
+
+function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Writing {
+  const note = (place: Place) => {
+    made.version++;
+    made.touchesRbac ||= place.resource.endsWith('.rbac.authorization.k8s.io');
+  };
+  return {
+    tx,
+    cluster,
+    now: `${space.now.slice(0, 19)}Z`,
+    find: async (place) => {
+      const row = await readObject(tx, cluster.id, place);
+      return row && { object: JSON.parse(row.body) as KubeObject, bytes: row.bytes };
+    },
+    put: async (place, object, before) => {
+      note(place);
+      object.metadata.uid ??= randomUUID();
+      object.metadata.resourceVersion = String(made.version);
+      const body = JSON.stringify(object);
+      const bytes = Buffer.byteLength(body);
+      requireRoom(space, made, bytes, before);
+      made.objects += before ? 0 : 1;
+      made.bytes += bytes - (before?.bytes ?? 0);
+      made.logBytes += bytes;
+      const { uid, deletionTimestamp, ownerReferences = [] } = object.metadata;
+      const row = { ...place, version: made.version, uid, bytes, deleting: deletionTimestamp !== undefined };
+      await Promise.all([
+        putObject(tx, cluster.org, cluster.id, { ...row, owners: ownerReferences.map((owner) => owner.uid), body }),
+        addChange(tx, cluster.org, cluster.id, {
+          ...place,
+          ...{
+            version: made.version,
+            type: before ? 'MODIFIED' : 'ADDED',
+            was: before ? tellDifference(before.object, object) : null,
+            body,
+          },
+        }),
+      ]);
+      return object;
+    },
+    remove: async (place, { object: last, bytes }, orphans = false) => {
+      note(place);
+      const object = { ...last, metadata: { ...last.metadata, resourceVersion: String(made.version) } };
+      const body = JSON.stringify(object);
+      made.objects--;
+      made.bytes -= bytes;
+      made.logBytes += Buffer.byteLength(body);
+      await Promise.all([
+        deleteObject(tx, cluster.id, place),
+        addChange(tx, cluster.org, cluster.id, { ...place, version: made.version, type: 'DELETED', was: null, body }),
+        ...(orphans ? [] : [noteGoneOwner(tx, cluster.org, cluster.id, last.metadata.uid!)]),
+        releaseAddresses(tx, cluster, last),
+      ]);
+      return object;
+    },
+  };
+}
+
+/** What selectors saw before, if it is not what they see now: a watch then tells whether the object came into its sight or left it. */
+function tellDifference(before: KubeObject, after: KubeObject): string | null {
+  const was = JSON.stringify(selectableOf(before));
+  return was === JSON.stringify(selectableOf(after)) ? null : was;
+}
+
+function requireRoom(space: SpaceRow, made: Made, bytes: number, before: Existing | undefined): void {
+  if (bytes > limits.objectBytes) throw tooLarge(`the object has ${bytes} bytes; at most ${limits.objectBytes} are kept`);
+  if (!before && space.objects + made.objects >= limits.objects)
+    throw new ApiError(403, 'Forbidden', `this cluster holds ${limits.objects} objects, as many as it may; delete some first`, {});
+  const grown = bytes - (before?.bytes ?? 0);
+  if (grown > 0 && space.bytes + made.bytes + grown > limits.bytes)
+    throw new ApiError(403, 'Forbidden', `this cluster’s objects have ${limits.bytes} bytes, as many as they may; delete some first`, {});
+}

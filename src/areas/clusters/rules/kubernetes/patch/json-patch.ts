@@ -1,0 +1,129 @@
+import type { Json } from '../object.ts';
+import { ApiError, badRequest } from '../status.ts';
+
+// RFC 6902. The document is changed in place; it is a copy.
+
+interface Operation {
+  op: string;
+  path: string;
+  from?: string;
+  value?: unknown;
+}
+
+const mostOperations = 10_000;
+/** Copies make a document grow faster than the patch that asks for them. */
+const mostCopied = 3_145_728;
+
+export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+  if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations');
+  if (patch.length > mostOperations)
+    throw new ApiError(
+      413,
+      'RequestEntityTooLarge',
+      `the allowed maximum operations in a JSON patch is ${mostOperations}, got ${patch.length}`,
+      {},
+    );
+  const root = { '': document };
+  let copied = 0;
+  for (const given of patch) {
+    const operation = readOperation(given);
+    if (operation.op === 'copy') {
+      copied += JSON.stringify(lookUp(root, operation.from!))?.length ?? 0;
+      if (copied > mostCopied) throw new ApiError(413, 'RequestEntityTooLarge', 'the copies of this JSON patch are too large', {});
+    }
+    applyOperation(root, operation);
+  }
+  return root[''];
+}
+
+function readOperation(given: unknown): Operation {
+  const { op, path, from, value } = (given ?? {}) as Json;
+  if (typeof op !== 'string' || typeof path !== 'string' || (path !== '' && !path.startsWith('/')))
+    throw badRequest('an operation of a JSON patch has "op" and a "path" that begins with /');
+  if ((op === 'move' || op === 'copy') && typeof from !== 'string') throw badRequest(`the operation ${op} needs "from"`);
+  return { op, path, value, ...(typeof from === 'string' ? { from } : {}) };
+}
+
+const partsOf = (pointer: string): string[] =>
+  ['', ...pointer.split('/').slice(1)].map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+const cannot = (path: string) =>
+  new ApiError(
+    422,
+    'Invalid',
+    `the server rejected our request due to an error in our request: the path ${JSON.stringify(path.slice(0, 200))} does not exist`,
+    {},
+  );
+
+function step(at: unknown, part: string, path: string): unknown {
+  if (Array.isArray(at)) {
+    if (!/^(0|[1-9]\d{0,8})$/.test(part) || Number(part) >= at.length) throw cannot(path);
+    return at[Number(part)];
+  }
+  if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) throw cannot(path);
+  return (at as Json)[part];
+}
+
+const lookUp = (root: unknown, path: string): unknown => partsOf(path).reduce((at, part) => step(at, part, path), root);
+
+function applyOperation(root: unknown, { op, path, from, value }: Operation): void {
+  switch (op) {
+    case 'add':
+      return add(root, path, structuredClone(value));
+    case 'replace':
+      lookUp(root, path);
+      if (path !== '') remove(root, path);
+      return add(root, path, structuredClone(value));
+    case 'remove':
+      return void remove(root, path);
+    case 'move': {
+      if (path.startsWith(`${from}/`)) throw cannot(path);
+      return add(root, path, remove(root, from!));
+    }
+    case 'copy':
+      return add(root, path, structuredClone(lookUp(root, from!)));
+    case 'test':
+      if (canonical(lookUp(root, path)) !== canonical(value ?? null))
+        throw new ApiError(
+          422,
+          'Invalid',
+          `the server rejected our request due to an error in our request: testing value ${path.slice(0, 200)} failed`,
+          {},
+        );
+      return;
+    default:
+      throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} is none of a JSON patch`);
+  }
+}
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, part) =>
+    part && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+
+function parentOf(root: unknown, path: string): { parent: unknown; last: string } {
+  const parts = partsOf(path);
+  const last = parts.pop()!;
+  return { parent: parts.reduce((at, part) => step(at, part, path), root), last };
+}
+
+function add(root: unknown, path: string, value: unknown): void {
+  const { parent, last } = parentOf(root, path);
+  if (Array.isArray(parent)) {
+    if (last === '-') parent.push(value);
+    else if (/^(0|[1-9]\d{0,8})$/.test(last) && Number(last) <= parent.length) parent.splice(Number(last), 0, value);
+    else throw cannot(path);
+  } else if (typeof parent === 'object' && parent !== null)
+    Object.defineProperty(parent, last, { value, enumerable: true, configurable: true, writable: true });
+  else throw cannot(path);
+}
+
+function remove(root: unknown, path: string): unknown {
+  const value = lookUp(root, path);
+  const { parent, last } = parentOf(root, path);
+  if (Array.isArray(parent)) parent.splice(Number(last), 1);
+  else delete (parent as Json)[last];
+  return value;
+}
