@@ -32,7 +32,8 @@ async function take(tx: Tx, cluster: Cluster, resource: string, name: string): P
 
 /** Gives a new or changed service what it lacks, and keeps what it asks for if nobody has it. */
 export async function allotAddresses(tx: Tx, cluster: Cluster, service: KubeObject, before: KubeObject | undefined): Promise<void> {
-  const spec = (service.spec ??= {});
+  service.spec ??= {};
+  const { spec } = service;
   const had = before?.spec ?? {};
   const type = textOf(spec['type']);
   if (type === 'ExternalName') {

@@ -8,6 +8,8 @@ export interface Call {
   /** The body as JSON would have it, whatever it came as; undefined if there was none. */
   body: unknown;
   contentType: string;
+  /** The header, for those who choose between forms that only they have. */
+  accept: string;
   /** How objects are shown. */
   show: Show;
   /** Ends when the caller is gone. */

@@ -94,7 +94,7 @@ async function admit(tx: Tx, cluster: Cluster, { user, asked }: Call, object: Ku
 async function create(cluster: Cluster, call: Call): Promise<Reply> {
   const { object, warnings } = takeObject(call);
   const manner = readManner(cluster, call);
-  if (object.kind === 'CertificateSigningRequest') await prepareSigning(object, call.user);
+  if (object.kind === 'CertificateSigningRequest') prepareSigning(object, call.user);
   return tellWritten(cluster, call, await createObject(cluster, targetOf(call), object, manner), 201, warnings);
 }
 

@@ -90,7 +90,7 @@ const patchType = 'application/merge-patch+json';
 const callInside = (method: string, path: string, body: unknown, signal: AbortSignal): Call => ({
   asked: readAsked(method, path),
   user: insider,
-  ...{ body, signal, contentType: method === 'PATCH' ? patchType : 'application/json' },
+  ...{ body, signal, contentType: method === 'PATCH' ? patchType : 'application/json', accept: '' },
   show: { as: 'object', rowObject: 'None' },
 });
 

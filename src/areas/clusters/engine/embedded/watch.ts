@@ -85,8 +85,8 @@ function over(watch: Watch): void {
 function push(watch: Watch, line: string): void {
   if (watch.isOver) return;
   watch.bytes += line.length;
-  if (watch.bytes > limits.watchBytes) return over(watch);
-  watch.lines.push(line);
+  if (watch.bytes > limits.watchBytes) over(watch);
+  else watch.lines.push(line);
   watch.notice();
 }
 

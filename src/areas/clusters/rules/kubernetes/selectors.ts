@@ -36,8 +36,8 @@ export function readSelector(labelText: string, fieldText: string, kind: string)
   return { labels: readLabels(labelText), fields: readFields(fieldText, kind) };
 }
 
-const key = String.raw`(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?`;
-const value = String.raw`(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?`;
+const key = `(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?`;
+const value = `(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?`;
 const forms: [RegExp, (match: RegExpExecArray) => LabelRequirement][] = [
   [new RegExp(`^(${key})$`), ([, name]) => ({ key: name!, operator: 'exists', values: new Set() })],
   [new RegExp(`^!\\s*(${key})$`), ([, name]) => ({ key: name!, operator: 'absent', values: new Set() })],

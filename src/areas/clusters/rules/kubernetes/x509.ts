@@ -86,7 +86,9 @@ export interface SigningRequest {
 
 /** Reads a request in PEM and checks that whoever sent it has the key. Undefined: it is none, or not signed by its key. */
 export function readSigningRequest(pem: string): SigningRequest | undefined {
-  const body = /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/.exec(pem)?.[1];
+  const body = /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/.exec(
+    pem,
+  )?.[1];
   if (body === undefined || body.length > 32_768) return undefined;
   try {
     return readRequest(Buffer.from(body, 'base64'));
@@ -103,13 +105,16 @@ function readRequest(der: Buffer): SigningRequest {
   const publicKey = createPublicKey({ key: key!.whole, format: 'der', type: 'spki' });
   const digest = signatures[childrenOf(algorithm, tags.sequence)[0]!.content.toString('hex')];
   if (digest === undefined || signature?.tag !== tags.bits) throw new NotDer('its signature is of an unknown kind');
-  if (!isStrong(publicKey) || !verify(digest, info!.whole, publicKey, signature.content.subarray(1))) throw new NotDer('its signature is wrong');
+  if (!isStrong(publicKey) || !verify(digest, info!.whole, publicKey, signature.content.subarray(1)))
+    throw new NotDer('its signature is wrong');
   const names = attributes?.tag === 0xa0 ? findNames(attributes) : undefined;
   return { ...readSubject(subject!), ...readNames(names), subject: subject!.whole, key: key!.whole, names };
 }
 
 const isStrong = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean =>
-  asymmetricKeyType === 'ec' || asymmetricKeyType === 'ed25519' || (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048);
+  asymmetricKeyType === 'ec' ||
+  asymmetricKeyType === 'ed25519' ||
+  (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048);
 
 function readSubject(subject: Node): { commonName: string; organizations: string[] } {
   const names: string[] = [];
@@ -162,7 +167,8 @@ const writeAddress = (bytes: Buffer): string => {
 export function der(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : length < 0x10000 ? [0x82, length >> 8, length & 255] : undefined;
+  const size =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : length < 0x10000 ? [0x82, length >> 8, length & 255] : undefined;
   if (!size) throw new Error('a certificate of this size is not written');
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
@@ -196,7 +202,10 @@ const sha256 = {
 };
 
 /** A certificate in PEM, signed by this authority. */
-export function writeCertificate({ certificatePem, keyPem }: Authority, { subject, key, names, isFor, from, until }: NewCertificate): string {
+export function writeCertificate(
+  { certificatePem, keyPem }: Authority,
+  { subject, key, names, isFor, from, until }: NewCertificate,
+): string {
   const authority = createPrivateKey(keyPem);
   const issuer = subjectOf(certificatePem);
   const algorithm = authority.asymmetricKeyType === 'rsa' ? sha256.rsa : sha256.ec;
@@ -253,4 +262,6 @@ export const writeSubject = (commonName: string, organizations: readonly string[
 };
 
 export const writeNames = (names: readonly string[]): Buffer =>
-  sequence(...names.map((name) => (isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name, 'latin1')))));
+  sequence(
+    ...names.map((name) => (isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name, 'latin1')))),
+  );

@@ -16,7 +16,11 @@ test('objects are made, changed, watched and removed', async (t) => {
   const stale = made.body.metadata.resourceVersion;
   const changed = await call('PUT', `${maps}/one`, { ...made.body, data: { a: '2' } });
   assert.equal(changed.status, 200, changed.text);
-  const refused = await call('PUT', `${maps}/one`, { ...made.body, metadata: { ...made.body.metadata, resourceVersion: stale }, data: { a: '3' } });
+  const refused = await call('PUT', `${maps}/one`, {
+    ...made.body,
+    metadata: { ...made.body.metadata, resourceVersion: stale },
+    data: { a: '3' },
+  });
   assert.equal(refused.status, 409);
   assert.equal(
     refused.body.message,

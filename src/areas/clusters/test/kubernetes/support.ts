@@ -58,7 +58,9 @@ export function issue(ca: Ca, commonName: string, organizations: string[] = [], 
 export function makeRequest(commonName: string, organizations: string[], names: string[] = []): { pem: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
-  const wanted = names.length ? [der(0x30, oid('2a864886f70d01090e'), der(0x31, der(0x30, der(0x30, oid('551d11'), der(4, writeNames(names))))))] : [];
+  const wanted = names.length
+    ? [der(0x30, oid('2a864886f70d01090e'), der(0x31, der(0x30, der(0x30, oid('551d11'), der(4, writeNames(names))))))]
+    : [];
   const info = der(
     0x30,
     ...[der(2, Buffer.from([0])), writeSubject(commonName, organizations), publicKey.export({ type: 'spki', format: 'der' })],
@@ -77,9 +79,7 @@ export interface Answer {
   text: string;
 }
 
-export interface Caller {
-  (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-}
+export type Caller = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
 
 export interface Testbed {
   deck: Quarterdeck;

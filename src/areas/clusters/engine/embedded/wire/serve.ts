@@ -68,6 +68,7 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
     const asked = readAsked(request.method ?? 'GET', request.url ?? '/');
     const user = await impersonate(cluster, asker, request.headers);
     await authorize(cluster, user, asked);
+    const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
     const body = await readRequestBody(cluster, request, response, asked, contentType);
     const reply = await serving.dispatch({
@@ -75,7 +76,8 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
       user,
       body,
       contentType,
-      show: readShow(request.headers.accept ?? '', asked),
+      accept,
+      show: readShow(accept, asked),
       signal: gone.signal,
     });
     cutAfterAnswer(request, response);
@@ -145,7 +147,7 @@ function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {
 function readShow(accept: string, { query }: Asked): Show {
   const rowObject = query.get('includeObject');
   const shown = { rowObject: rowObject === 'None' || rowObject === 'Object' ? rowObject : 'Metadata' } as const;
-  for (const part of accept.slice(0, 2_000).split(',')) {
+  for (const part of accept.split(',')) {
     const [type, ...parameters] = part.split(';').map((one) => one.trim()) as [string, ...string[]];
     const as = parameters.find((one) => one.startsWith('as='))?.slice(3);
     if (type !== 'application/json') continue;

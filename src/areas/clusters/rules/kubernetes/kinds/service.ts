@@ -29,7 +29,8 @@ interface Port extends Json {
 }
 
 export function prepareService(service: KubeObject, before: KubeObject | undefined): void {
-  const spec = (service.spec ??= {});
+  service.spec ??= {};
+  const { spec } = service;
   spec['type'] ??= 'ClusterIP';
   spec['sessionAffinity'] ??= 'None';
   if (spec['type'] !== 'ExternalName') {

@@ -67,33 +67,32 @@ function step(at: unknown, part: string, path: string): unknown {
 const lookUp = (root: unknown, path: string): unknown => partsOf(path).reduce((at, part) => step(at, part, path), root);
 
 function applyOperation(root: unknown, { op, path, from, value }: Operation): void {
-  switch (op) {
-    case 'add':
-      return add(root, path, structuredClone(value));
-    case 'replace':
-      lookUp(root, path);
-      if (path !== '') remove(root, path);
-      return add(root, path, structuredClone(value));
-    case 'remove':
-      return void remove(root, path);
-    case 'move': {
-      if (path.startsWith(`${from}/`)) throw cannot(path);
-      return add(root, path, remove(root, from!));
-    }
-    case 'copy':
-      return add(root, path, structuredClone(lookUp(root, from!)));
-    case 'test':
-      if (canonical(lookUp(root, path)) !== canonical(value ?? null))
-        throw new ApiError(
-          422,
-          'Invalid',
-          `the server rejected our request due to an error in our request: testing value ${path.slice(0, 200)} failed`,
-          {},
-        );
-      return;
-    default:
-      throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} is none of a JSON patch`);
-  }
+  if (op === 'add') addAt(root, path, structuredClone(value));
+  else if (op === 'replace') replaceAt(root, path, structuredClone(value));
+  else if (op === 'remove') removeAt(root, path);
+  else if (op === 'copy') addAt(root, path, structuredClone(lookUp(root, from!)));
+  else if (op === 'move') {
+    if (path.startsWith(`${from}/`)) throw cannot(path);
+    addAt(root, path, removeAt(root, from!));
+  } else if (op === 'test') requireEqual(lookUp(root, path), value ?? null, path);
+  else throw badRequest(`the operation ${JSON.stringify(op.slice(0, 50))} is none of a JSON patch`);
+}
+
+function requireEqual(has: unknown, wanted: unknown, path: string): void {
+  if (canonical(has) !== canonical(wanted))
+    throw new ApiError(
+      422,
+      'Invalid',
+      `the server rejected our request due to an error in our request: testing value ${path.slice(0, 200)} failed`,
+      {},
+    );
+}
+
+function replaceAt(root: unknown, path: string, value: unknown): void {
+  lookUp(root, path);
+  const { parent, last } = parentOf(root, path);
+  if (Array.isArray(parent)) parent[Number(last)] = value;
+  else addAt(root, path, value);
 }
 
 const canonical = (value: unknown): string =>
@@ -109,7 +108,7 @@ function parentOf(root: unknown, path: string): { parent: unknown; last: string 
   return { parent: parts.reduce((at, part) => step(at, part, path), root), last };
 }
 
-function add(root: unknown, path: string, value: unknown): void {
+function addAt(root: unknown, path: string, value: unknown): void {
   const { parent, last } = parentOf(root, path);
   if (Array.isArray(parent)) {
     if (last === '-') parent.push(value);
@@ -120,7 +119,7 @@ function add(root: unknown, path: string, value: unknown): void {
   else throw cannot(path);
 }
 
-function remove(root: unknown, path: string): unknown {
+function removeAt(root: unknown, path: string): unknown {
   const value = lookUp(root, path);
   const { parent, last } = parentOf(root, path);
   if (Array.isArray(parent)) parent.splice(Number(last), 1);

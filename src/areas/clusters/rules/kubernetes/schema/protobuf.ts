@@ -105,8 +105,8 @@ function decode(message: Message, bytes: Buffer, depth: number, budget: Budget):
     const field = message.byNumber.get(number);
     if (!field) continue; // of a newer release
     if (field.form === 'list') {
-      const list = (decoded[field.name] ??= []) as unknown[];
-      list.push(decodeOne(field.type, value, depth, budget));
+      decoded[field.name] ??= [];
+      (decoded[field.name] as unknown[]).push(decodeOne(field.type, value, depth, budget));
     } else if (field.form === 'map') addEntry(decoded, field, asBytes(value), depth, budget);
     else {
       const made = decodeOne(field.type, value, depth, budget);
@@ -131,7 +131,8 @@ function addEntry(decoded: Json, field: Field, bytes: Buffer, depth: number, bud
     if (part.number === 1) key = asText(part.value);
     if (part.number === 2) value = decodeOne(field.type, part.value, depth, budget);
   }
-  const map = (decoded[field.name] ??= {}) as Json;
+  decoded[field.name] ??= {};
+  const map = decoded[field.name] as Json;
   // Also a name such as __proto__ becomes a field like any other; the judge refuses it.
   Object.defineProperty(map, key, { value: value ?? '', enumerable: true, configurable: true, writable: true });
 }
