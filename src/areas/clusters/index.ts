@@ -20,6 +20,8 @@ import { updateRegistrationToken } from './operations/update-registration-token.
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
+export { clusterFigures } from './store/usage.ts';
+
 export const clusters = defineArea({
   name: 'clusters',
   operations: [

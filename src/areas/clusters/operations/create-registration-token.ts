@@ -16,6 +16,7 @@ export const createRegistrationToken = operation(clusters.createRegistrationToke
     await audit(tx, ctx, 'clusters.token.create', row, { cluster: cluster.name, name, ...(expiresIn ? { expiresIn } : {}) });
     const caHash = caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate);
     const parts = { base: ctx.app.publicUrl(), token, caHash };
-    return created({ id: row.id, name: row.name, token, cloudConfig: cloudConfig(parts), joinCommand: registeredJoin(parts) });
+    const body = { id: row.id, name: row.name, token, cloudConfig: cloudConfig(parts), joinCommand: registeredJoin(parts) };
+    return created(body, `/clusters/${cluster.name}/registration-tokens/${row.id}`);
   }),
 );

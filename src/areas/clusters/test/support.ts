@@ -13,6 +13,8 @@ export interface Way {
   token?: string;
   cert?: string;
   key?: string;
+  /** The name to ask TLS for, where the address does not say it. */
+  serverName?: string;
 }
 
 export interface KubeAnswer {
@@ -32,6 +34,7 @@ export const kube = (way: Way, method: string, path: string, body?: unknown, typ
         ca: way.ca,
         cert: way.cert,
         key: way.key,
+        ...(way.serverName ? { servername: way.serverName } : {}),
         agent: false,
         timeout: 10_000,
         headers: {

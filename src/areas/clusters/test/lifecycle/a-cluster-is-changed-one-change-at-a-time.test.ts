@@ -45,7 +45,10 @@ test('a cluster is upgraded and resized through its gates', async (t) => {
   // Then it goes up, and answers as what it is.
   const going = await patch({ orchestratorVersion: 'v1.35.0+embedded', datastore: { backups: true } });
   assert.equal(going.status, 200, JSON.stringify(going.body));
-  assert.deepEqual([going.body.phase, going.body.orchestratorVersion, going.body.datastore], ['updating', 'v1.35.0+embedded', { mode: 'shared', backups: true }]);
+  assert.deepEqual(
+    [going.body.phase, going.body.orchestratorVersion, going.body.datastore],
+    ['updating', 'v1.35.0+embedded', { mode: 'shared', backups: true }],
+  );
   await untilReady(owner, 'prod');
   assert.equal((await kube(admin, 'GET', '/version')).body.gitVersion, 'v1.35.0+embedded');
   assert.match((await patch({ orchestratorVersion: 'v1.34.0+embedded' })).body.error, /never goes back/);
@@ -71,9 +74,13 @@ test('a change under way is in the way of another, which names it', async (t) =>
   await readyCluster(owner, { name: 'prod', orchestratorVersion: 'v1.35.0+embedded' });
   // Another server has it from now on, and takes its time.
   const hold = () =>
-    app.db.write((tx) => run(tx)`update clusters.cluster set lease = ${randomUUID()}::uuid, lease_until = kernel.now() + interval '1 hour'`);
+    app.db.write(
+      (tx) => run(tx)`update clusters.cluster set lease = ${randomUUID()}::uuid, lease_until = kernel.now() + interval '1 hour'`,
+    );
   await hold();
-  const both = await Promise.all([1, 2].map(() => owner.patch('/clusters/prod', { orchestratorVersion: 'v1.36.0+embedded', tier: 'large' })));
+  const both = await Promise.all(
+    [1, 2].map(() => owner.patch('/clusters/prod', { orchestratorVersion: 'v1.36.0+embedded', tier: 'large' })),
+  );
   assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409], JSON.stringify(both.map(({ body }) => body)));
   const third = await owner.patch('/clusters/prod', { replicas: 3 });
   assert.equal(third.status, 409);
