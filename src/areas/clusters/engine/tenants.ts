@@ -42,16 +42,15 @@ export function makeTenants(app: App): Tenants {
       known.cluster = cluster;
       return known.plane;
     }
-    const entry: Opened = { revision: pki.revision, cluster, plane: undefined as never };
+    // Nothing is waited for from here until it is in the map: of two who ask at once, the second finds it.
+    const entry = { revision: pki.revision, cluster } as Opened;
     const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false };
     entry.plane = drivers[cluster.driver]!.open(app, parts);
+    opened.delete(cluster.id);
     opened.set(cluster.id, entry);
-    await known?.plane.stop();
-    const oldest = opened.size > mostOpened ? opened.entries().next().value : undefined;
-    if (oldest) {
-      opened.delete(oldest[0]);
-      await oldest[1].plane.stop();
-    }
+    const [oldest] = opened.size > mostOpened ? opened : [];
+    if (oldest) opened.delete(oldest[0]);
+    await Promise.all([known?.plane.stop(), oldest?.[1].plane.stop()]);
     return entry.plane;
   };
 
@@ -68,7 +67,7 @@ export function makeTenants(app: App): Tenants {
       try {
         return await work(async (method, path, body) => {
           if (late.aborted) return refuseAway(cluster);
-          return Promise.race([plane.ask(method, path, body), refuseLate(cluster)]);
+          return answerInTime(cluster, plane.ask(method, path, body));
         });
       } catch (error) {
         if (error instanceof TenantTrouble)
@@ -87,17 +86,14 @@ export function makeTenants(app: App): Tenants {
   };
 }
 
-const refuseLate = (cluster: ClusterRow) =>
-  new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
-      try {
-        refuseAway(cluster);
-      } catch (error) {
-        reject(error);
-      }
-    }, answerMs);
-    timer.unref();
+async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), answerMs);
   });
+  const answered = await Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  return answered === 'late' ? refuseAway(cluster) : answered;
+}
 
 export const refuseAway = ({ name }: { name: string }): never =>
   unreachable(`the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one`);

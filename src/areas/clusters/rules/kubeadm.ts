@@ -74,7 +74,7 @@ export const configMap = (name: string, at: string, data: Record<string, string>
   object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
 });
 
-/** What `kubeadm join` reads before the kubelet starts. */
+/** What `kubeadm join` reads before the kubelet starts, beyond the namespaces and roles that every control plane makes by itself. */
 export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): Wanted[] {
   const v = parseVersion(version);
   const plain = v ? `v${v.major}.${v.minor}.${v.patch}` : version;
@@ -107,14 +107,7 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     staticPodPath: '/etc/kubernetes/manifests',
   };
   return [
-    ...['default', 'kube-system', 'kube-public', 'kube-node-lease', ownNamespace].map(namespace),
-    clusterRole('cluster-admin', [
-      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
-      { nonResourceURLs: ['*'], verbs: ['*'] },
-    ]),
-    clusterRole('system:node-bootstrapper', [
-      { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['create', 'get', 'list', 'watch'] },
-    ]),
+    namespace(ownNamespace),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
     clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joining)]),
     clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joining)]),

@@ -16,11 +16,17 @@ export interface Wanted {
   leaseSeconds: number;
   /** What this process serves already, whatever the clock says of its leases. */
   held: readonly string[];
+  /** Those that this release knows: a newer one's clusters are left to newer servers. */
+  drivers: readonly string[];
 }
 
 /** Those that nobody serves, now under a fresh lease. */
-export const claimClusters = (tx: Tx, { held, ...wanted }: Wanted) =>
-  claim(tx, ClaimedRow, queue, { ...wanted, which: sql`q.id <> all(${held}::text[])`, returning: sql`q.id, q.org_id` });
+export const claimClusters = (tx: Tx, { held, drivers, ...wanted }: Wanted) =>
+  claim(tx, ClaimedRow, queue, {
+    ...wanted,
+    which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])`,
+    returning: sql`q.id, q.org_id`,
+  });
 
 export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 

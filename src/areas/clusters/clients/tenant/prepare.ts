@@ -13,8 +13,9 @@ export interface Described {
 
 /** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
 export async function prepareCluster(ask: Ask, described: Described): Promise<void> {
-  for (const wanted of kubeadmObjects(described)) await ensureObject(ask, wanted);
-  await tellDiscovery(ask, described);
+  const [first, ...others] = kubeadmObjects(described);
+  await ensureObject(ask, first!); // the namespace
+  await Promise.all([...others.map((wanted) => ensureObject(ask, wanted)), tellDiscovery(ask, described)]);
 }
 
 async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {

@@ -46,17 +46,21 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
       } catch (error) {
         app.log.warn({ err: error, cluster: cluster().id, request: name }, 'a certificate request could not be decided; it is tried again');
         if (!waiting.has(name)) waiting.set(name, request);
-        timer = setTimeout(begin, againMs);
+        timer = setTimeout(beginAgain, againMs);
         return;
       }
     }
   };
   const begin = () => {
-    if (stopped || running) return;
+    if (stopped || running || timer) return;
     running = workOff().finally(() => {
       running = undefined;
-      if (waiting.size > 0 && !timer?.hasRef()) begin();
+      if (waiting.size > 0) begin();
     });
+  };
+  const beginAgain = () => {
+    timer = undefined;
+    begin();
   };
   const endWatch = plane.watch(requestsPath, ({ type, object }) => {
     if (type !== 'ADDED' && type !== 'MODIFIED') return;

@@ -8,6 +8,7 @@ import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
+import { drivers } from '../driver.ts';
 import { removeObjects } from '../embedded/index.ts';
 import type { Tenants } from '../tenants.ts';
 import type { Front } from './door.ts';
@@ -119,7 +120,9 @@ function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefine
 async function claimMore({ app, held }: Shard): Promise<void> {
   const limit = Math.min(100, mostHeld - held.size);
   if (limit <= 0) return;
-  const claimed = await app.db.write((tx) => store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()] }));
+  const claimed = await app.db.write((tx) =>
+    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers) }),
+  );
   for (const { id, lease } of claimed) held.set(id, { id, lease, running: undefined, busy: undefined, failures: 0, retryAt: 0 });
 }
 
@@ -178,7 +181,10 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
   if (held.running) await applyChange(app, held.running, row);
   else {
-    held.running = await startCluster(shard, held, row);
+    const started = await startCluster(shard, held, row);
+    // The lease may have been lost meanwhile.
+    if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
+    held.running = started;
     await shard.refused.refresh(app, new Map([[held.id, held.running]]));
   }
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
