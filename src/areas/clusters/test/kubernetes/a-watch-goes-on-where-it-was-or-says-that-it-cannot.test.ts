@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { configMap, embedded, openWatch } from './support.ts';
 
@@ -46,7 +47,7 @@ test('a watch goes on where it was, or says that it cannot', async (t) => {
   );
 
   // What another server writes is told here, and the other way round.
-  const other = await another(deck);
+  const other = await another(await quarterdeck(t, { connection: deck.connection, dataDir: deck.dataDir }));
   const [here, there] = [open('fieldSelector=metadata.name%3Dshared'), open('fieldSelector=metadata.name%3Dshared', other.port)];
   await other.as(admin)('POST', maps, configMap('shared'));
   await call('DELETE', `${maps}/shared`);
