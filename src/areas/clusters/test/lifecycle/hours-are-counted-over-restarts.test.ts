@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { eventually } from '../../../../../test/harness/process.ts';
+import { freshDatabase } from '../../../../../test/harness/postgres.ts';
+import { eventually, scratch } from '../../../../../test/harness/process.ts';
 import { row, run } from '../../../../kernel/db/index.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
 
 const MeteredRow = Type.Object({ is_metered: Type.Boolean() });
 
 test('hours are counted over restarts, each into its own month', async (t) => {
-  const first = await quarterdeck(t);
-  const { connection, dataDir } = first;
+  const { connection, drop } = await freshDatabase();
+  const { dir: dataDir } = await scratch(t);
+  const first = await quarterdeck(t, { connection, dataDir });
+  t.after(drop);
   await readyCluster(first.owner, { name: 'prod' });
   const admin = await adminOf(first.owner, 'prod');
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' }, status: { capacity: { cpu: '3900m', memory: '1Gi' } } };
@@ -45,4 +48,5 @@ test('hours are counted over restarts, each into its own month', async (t) => {
   assert.ok(body.nodes.nodeHours >= 3 && body.nodes.nodeHours < 3.2, JSON.stringify(body.nodes));
   assert.ok(body.api.requests >= 1, JSON.stringify(body.api));
   assert.equal(body.window.from.slice(8), '01T00:00:00.000Z');
+  await second.stop();
 });
