@@ -47,15 +47,16 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
 
 const mostTries = 20;
 
-/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it as it is. */
+/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it as it is;
+ *  `part` is the subresource that is written. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
-export async function changeObject(ask: Ask, path: string, change: (object: any) => any): Promise<boolean> {
+export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {
   for (let tries = 0; tries < mostTries; tries++) {
     const found = await askFor(ask, 'GET', path, undefined, [404]);
     if (found === undefined) return false;
     const changed = change(found);
     if (changed === undefined) return true;
-    const answered = await ask('PUT', path, changed);
+    const answered = await ask('PUT', part ? `${path}/${part}` : path, changed);
     if (answered.status === 409) continue;
     if (answered.status === 404) return false;
     if (answered.status >= 300) throw new TenantTrouble('PUT', path, answered);

@@ -18,6 +18,8 @@ interface Work {
   app: App;
   plane: ControlPlane;
   cluster: () => ClusterRow;
+  /** From now on the cluster has nodes. */
+  tellAdmitted: () => void;
   /** Nodes that were let in here and may not have shown themselves yet, with when that was. */
   admitted: Map<string, number>;
   /** Requests whose certificates are noted. */
@@ -30,8 +32,8 @@ const againMs = 1_000;
 const mostNoted = 10_000;
 
 /** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
-export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow): Approver {
-  const work: Work = { app, plane, cluster, admitted: new Map(), noted: new Set() };
+export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
+  const work: Work = { app, plane, cluster, tellAdmitted, admitted: new Map(), noted: new Set() };
   const waiting = new Map<string, RequestObject>();
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -147,6 +149,7 @@ async function refuseJoin(work: Work, request: RequestObject, { token, node }: {
       message: 'the join token was used before, has expired, or was made from a registration token that is disabled now; mint another',
     };
   admitted.set(node, now);
+  work.tellAdmitted();
   return undefined;
 }
 

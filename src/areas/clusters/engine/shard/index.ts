@@ -14,12 +14,14 @@ import type { Tenants } from '../tenants.ts';
 import type { Front } from './door.ts';
 import { makeRefused, type Refused } from './refused.ts';
 import { applyChange, ClusterTrouble, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
-import { keepUp } from './upkeep.ts';
+import { keepUp, listenForNodes } from './upkeep.ts';
 
 /** How long a cluster stays this server's when it says nothing more of it. */
 export const leaseSeconds = 20;
 const renewEveryMs = 5_000;
 const lookEveryMs = 1_000;
+/** How often a cluster with nodes is looked at for silent ones. */
+const listenEveryMs = 10_000;
 /** Clusters that one server serves, and at how many of them it works at once. */
 const mostHeld = 1_000;
 const mostBusy = 8;
@@ -58,7 +60,7 @@ export async function startShard(app: App, tenants: Tenants, front: Front): Prom
   const nudge = makeNudge();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
     app.waker.hear(channel, () => {
-      if (channel === clockMoved) shard.renewedAt = Number.NEGATIVE_INFINITY;
+      if (channel === clockMoved) forgetTimes(shard);
       nudge.nudge();
     }),
   );
@@ -80,6 +82,12 @@ export async function startShard(app: App, tenants: Tenants, front: Front): Prom
       await stopShard(shard);
     },
   };
+}
+
+/** Whoever moved the product’s clock expects everything that is due by it at once. */
+function forgetTimes(shard: Shard): void {
+  shard.renewedAt = Number.NEGATIVE_INFINITY;
+  for (const { running } of shard.held.values()) if (running) running.listenedAt = Number.NEGATIVE_INFINITY;
 }
 
 /** One look: leases, what is new, what changed, and whom to refuse. */
@@ -114,7 +122,9 @@ function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefine
   const { running } = held;
   const isDone = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
   if (!isDone) return guarded(shard, held, () => converge(shard, held));
-  return mark.is_meter_due ? guarded(shard, held, () => keepUp(shard.app, held, running)) : undefined;
+  if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
+  const isQuiet = running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
+  return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
 }
 
 async function claimMore({ app, held }: Shard): Promise<void> {

@@ -10,6 +10,7 @@ import { type Place, placeOf, portsInAll } from '../place.ts';
 import type { Tenants } from '../tenants.ts';
 import { type Approver, startApprover } from './approver.ts';
 import type { Door, Front } from './door.ts';
+import type { Heard } from './silent-nodes.ts';
 
 /** A cluster that this server serves. */
 export interface RunningCluster {
@@ -23,6 +24,10 @@ export interface RunningCluster {
   revision: number;
   /** What was counted into its meter already. */
   counted: { requests: number; errors: number };
+  /** Whether it may have nodes to listen for, when they were last listened for by the monotonic clock, and what was heard. */
+  hasNodes: boolean;
+  listenedAt: number;
+  heard: Heard;
 }
 
 export interface Machinery {
@@ -40,7 +45,10 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   const { app, tenants } = machinery;
   const place = placeOf(app, row);
   const pki = await ensurePki(app, row, place.hosts);
-  const running = { row, revision: pki.revision, counted: { requests: 0, errors: 0 } } as RunningCluster;
+  const running = {
+    ...{ row, revision: pki.revision, counted: { requests: 0, errors: 0 } },
+    ...{ hasNodes: true, listenedAt: Number.NEGATIVE_INFINITY, heard: new Map() },
+  } as unknown as RunningCluster;
   const cluster = () => running.row;
   let plane: ControlPlane | undefined;
   const door = await openDoor(machinery, held, row, place, pki, cluster, () => plane);
@@ -49,7 +57,9 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
     plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused: (print) => machinery.isRefused(row.id, print) });
     Object.assign(running, { plane, door, endpoint });
     await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });
-    running.approver = startApprover(app, plane, cluster);
+    running.approver = startApprover(app, plane, cluster, () => {
+      running.hasNodes = true;
+    });
     tenants.serve(row.id, plane);
     return running;
   } catch (error) {

@@ -7,6 +7,7 @@ import type { Held } from '../../store/shards.ts';
 import { deleteJoinTokens, oldJoinTokens } from '../../store/tokens.ts';
 import { meter } from '../../store/usage.ts';
 import type { RunningCluster } from './run-cluster.ts';
+import { noteSilentNodes } from './silent-nodes.ts';
 
 const portion = 100;
 const hourMs = 3_600_000;
@@ -14,6 +15,7 @@ const hourMs = 3_600_000;
 /** Once a minute for each cluster: what it used is counted, and what nobody needs any more goes. */
 export async function keepUp(app: App, held: Held, running: RunningCluster): Promise<void> {
   const nodes = await listNodes(running.plane.ask);
+  running.hasNodes ||= nodes.length > 0;
   const { requests, errors, inflightPeak, objects, bytes } = running.plane.figures();
   const measured = {
     nodes: nodes.length,
@@ -28,6 +30,12 @@ export async function keepUp(app: App, held: Held, running: RunningCluster): Pro
   running.counted = { requests, errors };
   await sweepTokens(app, running);
   await sweepRequests(app, running);
+}
+
+/** Every few seconds for a cluster that has nodes. */
+export async function listenForNodes(app: App, running: RunningCluster): Promise<void> {
+  running.listenedAt = performance.now();
+  running.hasNodes = (await noteSilentNodes(app, running.plane, running.heard)) > 0;
 }
 
 /** Their Secrets first: a token that is noted and not there does no harm. */
