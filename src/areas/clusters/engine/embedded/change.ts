@@ -114,7 +114,7 @@ export interface UpdateManner extends Manner {
 
 export async function updateObject(cluster: Cluster, target: Target, make: Make, manner: UpdateManner): Promise<KubeObject> {
   const place = placeOf(target);
-  return writeObjects(
+  const updated = await writeObjects(
     cluster,
     async (writing) => {
       const before = await writing.find(place);
@@ -132,6 +132,8 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
     },
     manner.isDryRun,
   );
+  if (updated.metadata.deletionTimestamp) cluster.sweep(); // a finalizer may have been the last thing that kept its namespace
+  return updated;
 }
 
 /** What of an update counts: versions are compared, what only the server writes stays, and a subresource changes its own part. */

@@ -46,9 +46,12 @@ export function validateMeta(object: KubeObject): Cause[] {
       causes.push(
         invalidValue(`metadata.finalizers[${at}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );
-  for (const [at, owner] of (metadata.ownerReferences ?? []).entries())
+  for (const [at, owner] of (metadata.ownerReferences ?? []).entries()) {
+    if (!/^[\x21-\x7e]{0,128}$/.test(owner.uid ?? ''))
+      causes.push(invalidValue(`metadata.ownerReferences[${at}].uid`, owner.uid, 'is no uid'));
     for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const)
       if (!owner[field]) causes.push(requiredValue(`metadata.ownerReferences[${at}].${field}`));
+  }
   return causes.slice(0, 20);
 }
 

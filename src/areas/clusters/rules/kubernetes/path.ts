@@ -39,10 +39,12 @@ export function readAsked(method: string, url: string): Asked {
 
 function splitPath(path: string): string[] {
   try {
-    return path.split('/').filter(Boolean).map(decodeURIComponent);
+    const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+    if (!parts.some((part) => part.includes('\0'))) return parts;
   } catch {
-    throw badRequest('the path is not valid');
+    // told below
   }
+  throw badRequest('the path is not valid');
 }
 
 function readResource(plain: Asked, group: string, version: string, rest: string[], [one, all]: [string, string], method: string): Asked {

@@ -32,6 +32,7 @@ export interface Selectable {
 }
 
 export function readSelector(labelText: string, fieldText: string, kind: string): Selector {
+  if (`${labelText}${fieldText}`.includes('\0')) throw badRequest('a selector has no NUL in it');
   if (labelText.length > longest || fieldText.length > longest) throw badRequest(`a selector has at most ${longest} characters`);
   return { labels: readLabels(labelText), fields: readFields(fieldText, kind) };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DatabaseAway, DatabaseBusy } from '../../../../../kernel/db/index.ts';
+import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
 import { cutAfterAnswer, discard, hasBody, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { readJson } from '../../../../../kernel/http/json.ts';
@@ -216,6 +216,7 @@ export function translate(cluster: Cluster, error: unknown): ApiError {
     if (error.status === 408) return new ApiError(408, 'Timeout', error.message, {});
     return badRequest(error.message);
   }
+  if (isAboutData(error)) return badRequest('a value in the request cannot be kept, such as a NUL in a name');
   cluster.app.log.error({ err: error, cluster: cluster.id }, 'a request to an embedded cluster failed');
   return internalError();
 }
