@@ -49,6 +49,7 @@ const embedded: Driver = {
       isRefused,
       certificateSeconds: lifetimes.nodeCertificate,
       inflight: () => tierOf(cluster().tier).inflight,
+      bytes: () => tierOf(cluster().tier).datastoreBytes,
     });
   },
 };

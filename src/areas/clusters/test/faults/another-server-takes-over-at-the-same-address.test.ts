@@ -4,6 +4,7 @@ import { freePort } from '../../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 
 test('of two shard servers one is killed: its clusters are away, then answer at the same address; nothing is lost', async (t) => {
@@ -32,6 +33,10 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   const list = await owner.get('/clusters');
   assert.equal(list.status, 502);
   assert.match(list.body.error, /no shard answers/);
+  // With another shard that is there and has not taken it over yet, it is shown, as degraded.
+  const other = '00000000-0000-4000-8000-000000000001';
+  await api.app.db.write((tx) => run(tx)`insert into clusters.shard (id, seen_at) values (${other}, kernel.now())`);
+  assert.deepEqual((await owner.get('/clusters')).body.clusters, [{ ...made, phase: 'degraded' }]);
   const second = start();
   await second.ready;
   const back = await untilReady(owner, 'prod');
