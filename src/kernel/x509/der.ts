@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-// DER, as far as certificates and requests for them need it: X.690, and the structures of RFC 5280 and RFC 2986.
+// DER, as far as writing certificates needs it: X.690, and the structures of RFC 5280.
 
 /** One value of DER: its tag, its length, its bytes. */
 export function tagged(tag: number, content: Buffer): Buffer {
@@ -38,50 +38,4 @@ export function addressBytes(address: string): Buffer {
   const [before, after] = [groups(head), groups(tail ?? '')];
   const all = [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
-}
-
-/** The other way round; '' for what is no address. */
-export function addressText(bytes: Buffer): string {
-  if (bytes.length === 4) return bytes.join('.');
-  if (bytes.length !== 16) return '';
-  const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16));
-  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
-}
-
-/** A value that was read: where it stands, and what is in it. */
-export interface Value {
-  tag: number;
-  content: Buffer;
-  /** With its tag and length. */
-  whole: Buffer;
-}
-
-class NotDer extends Error {}
-
-/** The values that stand one behind the other in these bytes. Throws at anything else. */
-export function readValues(bytes: Buffer): Value[] {
-  const values: Value[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const tag = bytes[at]!;
-    let length = bytes[at + 1] ?? -1;
-    let head = 2;
-    if ((tag & 0x1f) === 0x1f || length < 0 || length === 0x80) throw new NotDer('a tag or a length that is not used here');
-    if (length > 0x80) {
-      const size = length & 0x7f;
-      if (size > 3 || at + 2 + size > bytes.length) throw new NotDer('a length that is not used here');
-      length = bytes.readUIntBE(at + 2, size);
-      head += size;
-    }
-    const end = at + head + length;
-    if (end > bytes.length) throw new NotDer('cut off');
-    values.push({ tag, content: bytes.subarray(at + head, end), whole: bytes.subarray(at, end) });
-    at = end;
-  }
-  return values;
-}
-
-/** What is in a value of this tag. */
-export function valuesIn(value: Value | undefined, tag = 0x30): Value[] {
-  if (value?.tag !== tag) throw new NotDer(`expected the tag ${tag}`);
-  return readValues(value.content);
 }

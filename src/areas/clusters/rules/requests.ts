@@ -8,7 +8,7 @@ export interface CertificateRequest {
   dnsNames: readonly string[];
   addresses: readonly string[];
   /** Names of any other kind: mail addresses, URIs. */
-  otherNames: number;
+  hasOtherNames: boolean;
 }
 
 export type Judged =
@@ -43,7 +43,7 @@ function judgeClient(request: CertificateRequest): Judged {
   if (!bootstrap && !renews) return { is: 'foreign' };
   const node = nodeOf(request);
   if (node === undefined) return deny('NotANode', 'the subject must be CN=system:node:<name>, O=system:nodes');
-  if (request.dnsNames.length || request.addresses.length || request.otherNames)
+  if (request.dnsNames.length || request.addresses.length || request.hasOtherNames)
     return deny('UnexpectedNames', 'a node’s client certificate has no alternative names');
   if (!hasUsages(request, 'client auth'))
     return deny('UnexpectedUsages', 'the usages must be digital signature and client auth, key encipherment at most beside them');
@@ -61,7 +61,7 @@ function judgeServing(request: CertificateRequest): Judged {
   if (!hasUsages(request, 'server auth'))
     return deny('UnexpectedUsages', 'the usages must be digital signature and server auth, key encipherment at most beside them');
   const names = [...request.dnsNames, ...request.addresses];
-  if (names.length === 0 || request.otherNames)
+  if (names.length === 0 || request.hasOtherNames)
     return deny('UnexpectedNames', 'a serving certificate names DNS names and addresses, at least one');
   return { is: 'serving', node, names };
 }

@@ -82,7 +82,7 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
 async function handleRequest(work: Work, request: RequestObject): Promise<void> {
   if (request.status?.certificate) return noteCertificate(work, request);
   if (isDecided(request)) return;
-  const read = readOrNothing(request);
+  const read = readPkcs10(request);
   const judged: Judged = read
     ? judgeRequest(read)
     : { is: 'denied', reason: 'Unreadable', message: 'the request is no PKCS #10 with a good signature' };
@@ -98,14 +98,6 @@ async function handleRequest(work: Work, request: RequestObject): Promise<void> 
   // Noted at once if it is signed at once, so that it can be refused from its first moment; else when the cluster tells of it.
   const decided = refused ? undefined : await readRequest(work.plane.ask, request.metadata.name);
   if (decided?.status?.certificate) await noteCertificate(work, decided);
-}
-
-function readOrNothing(request: RequestObject) {
-  try {
-    return readPkcs10(request);
-  } catch {
-    return undefined;
-  }
 }
 
 const approvals = {
