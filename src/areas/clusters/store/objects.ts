@@ -123,6 +123,11 @@ export const countInNamespace = async (
     select resource, count(*)::int as n from clusters.object
      where cluster_id = ${cluster} and namespace = ${namespace} and resource <> ${but} group by resource order by resource`;
 
+/** How many objects of a kind there are, and their bytes. */
+export const measureKind = async (tx: Tx, cluster: string, resource: string) =>
+  (await row(tx, Type.Object({ n: Type.Integer(), bytes: Type.Integer() }))`
+    select count(*)::int as n, coalesce(sum(bytes), 0)::bigint as bytes from clusters.object where cluster_id = ${cluster} and resource = ${resource}`)!;
+
 /** Whatever is in a namespace and does not go already. */
 export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object
