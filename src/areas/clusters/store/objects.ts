@@ -136,6 +136,10 @@ export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most
 export const listDeleting = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and deleting order by name limit ${most}`;
 
+/** Those of a kind that were changed longest ago. */
+export const listOldest = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and not deleting order by version limit ${most}`;
+
 export const listOwned = (tx: Tx, cluster: string, uid: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object
    where cluster_id = ${cluster} and owners <> '{}' and owners @> array[${uid}]::text[] and not deleting
