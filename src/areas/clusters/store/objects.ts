@@ -123,6 +123,11 @@ export const countInNamespace = async (
     select resource, count(*)::int as n from clusters.object
      where cluster_id = ${cluster} and namespace = ${namespace} and resource <> ${but} group by resource order by resource`;
 
+/** How many objects of a kind there are, and their bytes. */
+export const measureKind = async (tx: Tx, cluster: string, resource: string) =>
+  (await row(tx, Type.Object({ n: Type.Integer(), bytes: Type.Integer() }))`
+    select count(*)::int as n, coalesce(sum(bytes), 0)::bigint as bytes from clusters.object where cluster_id = ${cluster} and resource = ${resource}`)!;
+
 /** Whatever is in a namespace and does not go already. */
 export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object
@@ -130,6 +135,10 @@ export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most
 
 export const listDeleting = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and deleting order by name limit ${most}`;
+
+/** Those of a kind that were changed longest ago. */
+export const listOldest = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and not deleting order by version limit ${most}`;
 
 export const listOwned = (tx: Tx, cluster: string, uid: string, most: number) => rows(tx, ObjectRow)`
   select ${columns} from clusters.object

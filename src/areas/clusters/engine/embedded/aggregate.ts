@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { aggregateRules } from '../../rules/kubernetes/rbac.ts';
+import { forbiddenError } from '../../rules/kubernetes/status.ts';
 import { listObjects, type ObjectRow } from '../../store/objects.ts';
 import { limits } from './cluster.ts';
 import type { Writing } from './write.ts';
@@ -12,9 +14,15 @@ const deepest = 5;
 export async function addUpRoles(writing: Writing): Promise<void> {
   const rows = await listObjects(writing.tx, writing.cluster.id, {
     ...{ resource, namespace: '', name: undefined, after: undefined },
-    ...{ rows: limits.rbacObjects, bytes: limits.bytes },
+    ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
   });
   const roles = rows.map((row) => ({ row, object: JSON.parse(row.body) as KubeObject }));
+  if (roles.filter(({ object }) => object['aggregationRule']).length > limits.aggregatingRoles)
+    throw forbiddenError(
+      { group: 'rbac.authorization.k8s.io', plural: 'clusterroles' },
+      '',
+      `at most ${limits.aggregatingRoles} roles of a cluster add up others`,
+    );
   for (let round = 0; round < deepest; round++) {
     let hasChanged = false;
     for (const role of roles) hasChanged = (await addUp(writing, role, roles)) || hasChanged;
@@ -28,6 +36,8 @@ interface Role {
 }
 
 async function addUp(writing: Writing, role: Role, roles: Role[]): Promise<boolean> {
+  if (!role.object['aggregationRule']) return false;
+  await setImmediate(); // a long list of rules holds up nobody else
   const rules = aggregateRules(
     role.object,
     roles.map(({ object }) => object),

@@ -71,7 +71,7 @@ export async function refuseEscalation(
     const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'escalate', resource, name: metadata.name }, undefined, tx)) return;
   }
-  if (covers(rulesFor(rbac, user, namespace), wanted)) return;
+  if (covers([...rulesFor(rbac, user, namespace)], wanted)) return;
   const plural = `${kind.toLowerCase()}s`;
   throw forbiddenError(
     { group: attributes.group, plural },

@@ -15,10 +15,10 @@ import {
   modified,
   notFoundError,
 } from '../../rules/kubernetes/status.ts';
-import type { Place } from '../../store/objects.ts';
+import { measureKind, type Place } from '../../store/objects.ts';
 import { allotAddresses } from './addresses.ts';
 import { addUpRoles } from './aggregate.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, limits } from './cluster.ts';
 import { type Existing, type Writing, writeObjects } from './write.ts';
 
 // Every change to an object, whoever asks for it: made, changed, removed.
@@ -66,6 +66,7 @@ export async function createObject(cluster: Cluster, target: Target, object: Kub
       const place = placeOf({ ...target, name: metadata.name });
       if (target.resource.isNamespaced) await requireNamespace(writing, target, metadata.name);
       if (await writing.find(place)) throw alreadyExists(target.resource, metadata.name);
+      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
       if (object.kind === 'Service') await allotAddresses(writing.tx, cluster, object, undefined);
       const made = await writing.put(place, object, undefined);
       if (object.kind === 'Namespace') await addDefaultAccount(writing, metadata.name);
@@ -74,6 +75,17 @@ export async function createObject(cluster: Cluster, target: Target, object: Kub
     },
     isDryRun,
   );
+}
+
+/** All roles and bindings are weighed in memory for each request: so there is a bound to them. */
+async function requireRbacRoom({ tx, cluster }: Writing, resource: Resource, object: KubeObject): Promise<void> {
+  const { n, bytes } = await measureKind(tx, cluster.id, resource.storedAs);
+  if (n > limits.rbacObjects || bytes + Buffer.byteLength(JSON.stringify(object)) > limits.rbacBytes)
+    throw forbiddenError(
+      resource,
+      object.metadata.name,
+      `a cluster has at most ${limits.rbacObjects} ${resource.plural} with ${limits.rbacBytes} bytes; delete some first`,
+    );
 }
 
 const nameTries = 5;
@@ -127,6 +139,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
         ...(manner.subresource ? [] : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
       ]);
       await manner.admit?.(writing.tx, object, before.object);
+      if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
       if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
       return settleUpdate(writing, place, object, before);
     },

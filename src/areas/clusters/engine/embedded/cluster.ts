@@ -74,6 +74,9 @@ export const limits = {
   /** One statement's share of a list. */
   portionRows: 500,
   portionBytes: 2_097_152,
-  /** Roles and bindings that are weighed. */
-  rbacObjects: 5_000,
+  /** Of each kind of role and binding: all of them are weighed in memory. */
+  rbacObjects: 2_000,
+  rbacBytes: 1_048_576,
+  /** Roles that add up others. */
+  aggregatingRoles: 20,
 };

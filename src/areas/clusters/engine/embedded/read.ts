@@ -23,7 +23,8 @@ export async function readRbac(cluster: Cluster, inside?: Tx): Promise<Compiled>
     for (const kind of rbacKinds) {
       const found = await listObjects(tx, cluster.id, {
         ...{ resource: `${kind}.rbac.authorization.k8s.io`, namespace: undefined, name: undefined, after: undefined },
-        ...{ rows: limits.rbacObjects, bytes: limits.bytes },
+        // Rules that add up others grow without being written, so there is room beyond what may be written.
+        ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
       });
       for (const row of found) objects.push(JSON.parse(row.body) as KubeObject);
     }

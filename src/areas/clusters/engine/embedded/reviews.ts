@@ -76,7 +76,7 @@ async function reviewAccess(cluster: Cluster, user: User, spec: Json): Promise<J
 
 async function reviewRules(cluster: Cluster, user: User, namespace: string): Promise<Json> {
   if (!namespace) throw badRequest('no namespace on request');
-  const rules = rulesFor(await readRbac(cluster), user, namespace);
+  const rules = [...rulesFor(await readRbac(cluster), user, namespace)];
   const resourceRules = rules.flatMap(({ verbs = [], apiGroups, resources, resourceNames }) =>
     resources?.length ? [{ verbs, apiGroups, resources, ...(resourceNames ? { resourceNames } : {}) }] : [],
   );

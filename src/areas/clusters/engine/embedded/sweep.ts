@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { isPast, passing } from '../../rules/kubernetes/expiry.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { resourceStoredAs } from '../../rules/kubernetes/resources.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
@@ -10,11 +11,13 @@ import {
   listDeleting,
   listGoneOwners,
   listInNamespace,
+  listOldest,
   listOwned,
   type ObjectRow,
 } from '../../store/objects.ts';
 import { removeExisting } from './change.ts';
 import type { Cluster } from './cluster.ts';
+import { requireSpace } from './read.ts';
 import { type Writing, writeObjects } from './write.ts';
 
 // What goes after something else went: everything in a namespace that ends, everything whose owner is gone. In portions, one transaction each;
@@ -22,6 +25,8 @@ import { type Writing, writeObjects } from './write.ts';
 
 const portion = 200;
 const lookEveryMs = 30_000;
+/** What goes by itself is looked for every five minutes at most, and when the cluster is opened. */
+const looksPerPast = 10;
 
 export interface Sweeper {
   kick(): void;
@@ -30,6 +35,7 @@ export interface Sweeper {
 
 export function makeSweeper(cluster: Cluster): Sweeper {
   let isWanted = false;
+  let looks = 0;
   let running: Promise<void> | undefined;
   const run = async () => {
     await setImmediate(); // never in the turn of whoever asks
@@ -37,6 +43,8 @@ export function makeSweeper(cluster: Cluster): Sweeper {
       isWanted = false;
       try {
         while (!cluster.isStopped && (await sweepOnce(cluster))) await setImmediate();
+        if (looks % looksPerPast === 0) while (!cluster.isStopped && (await removePast(cluster))) await setImmediate();
+        looks++;
       } catch (error) {
         cluster.app.log.debug({ err: error, cluster: cluster.id }, 'what is to go could not be cleared away; it is tried again');
       }
@@ -55,6 +63,27 @@ export function makeSweeper(cluster: Cluster): Sweeper {
       await running;
     },
   };
+}
+
+/** A portion of what goes by itself. True: there may be more. */
+async function removePast(cluster: Cluster): Promise<boolean> {
+  let isFull = false;
+  for (const resource of passing) {
+    const { rows, now } = await cluster.app.db.read(async (tx) => ({
+      now: (await requireSpace(tx, cluster)).now,
+      rows: await listOldest(tx, cluster.id, resource, portion),
+    }));
+    const past = rows.filter((row) => isPast(JSON.parse(row.body) as KubeObject, now));
+    if (past.length > 0)
+      await writeObjects(cluster, async (writing) => {
+        for (const { namespace, name } of past) {
+          const still = await writing.find({ resource, namespace, name });
+          if (still && isPast(still.object, now)) await writing.remove({ resource, namespace, name }, still);
+        }
+      });
+    isFull ||= past.length === portion;
+  }
+  return isFull;
 }
 
 /** One portion. True: there may be more. */

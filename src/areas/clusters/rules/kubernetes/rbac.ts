@@ -31,7 +31,7 @@ interface Grant {
 
 /** Roles and bindings, by whom they are for: `User/name`, `Group/name`, `ServiceAccount/namespace/name`. */
 export interface Compiled {
-  bySubject: ReadonlyMap<string, readonly Grant[]>;
+  bySubject: ReadonlyMap<string, ReadonlyMap<string, Grant>>;
   /** Rules of each role: `namespace/name`, of cluster roles `/name`. */
   roles: ReadonlyMap<string, readonly PolicyRule[]>;
 }
@@ -47,15 +47,18 @@ export function compileRbac(objects: readonly KubeObject[]): Compiled {
   for (const object of objects)
     if (object.kind === 'Role' || object.kind === 'ClusterRole')
       roles.set(`${object.metadata.namespace ?? ''}/${object.metadata.name}`, (object['rules'] ?? []) as PolicyRule[]);
-  const bySubject = new Map<string, Grant[]>();
+  const bySubject = new Map<string, Map<string, Grant>>();
   for (const object of objects) {
     if (object.kind !== 'RoleBinding' && object.kind !== 'ClusterRoleBinding') continue;
     const namespace = object.metadata.namespace ?? '';
-    const rules = roles.get(placeOfRole(object['roleRef'], namespace));
+    const place = placeOfRole(object['roleRef'], namespace);
+    const rules = roles.get(place);
     if (!rules) continue;
     for (const subject of (object['subjects'] ?? []) as Subject[]) {
       const key = subjectKey(subject, namespace);
-      bySubject.set(key, [...(bySubject.get(key) ?? []), { namespace, rules }]);
+      // Bound a thousand times over, a role still counts once.
+      const grants = bySubject.get(key) ?? new Map<string, Grant>();
+      bySubject.set(key, grants.set(`${namespace} ${place}`, { namespace, rules }));
     }
   }
   return { bySubject, roles };
@@ -89,10 +92,9 @@ export interface Asking {
 }
 
 /** The rules that hold for somebody in a namespace; '' for those of the whole cluster only. */
-export function rulesFor({ bySubject }: Compiled, { name, groups }: Asking, namespace: string): PolicyRule[] {
-  const keys = [`User/${name}`, ...groups.map((group) => `Group/${group}`)];
-  const grants = keys.flatMap((key) => bySubject.get(key) ?? []);
-  return grants.filter((grant) => grant.namespace === '' || grant.namespace === namespace).flatMap(({ rules }) => rules);
+export function* rulesFor({ bySubject }: Compiled, { name, groups }: Asking, namespace: string): Generator<PolicyRule> {
+  for (const key of [`User/${name}`, ...groups.map((group) => `Group/${group}`)])
+    for (const grant of bySubject.get(key)?.values() ?? []) if (grant.namespace === '' || grant.namespace === namespace) yield* grant.rules;
 }
 
 const has = (list: readonly string[] | undefined, ...wanted: string[]) => list?.some((one) => one === '*' || wanted.includes(one)) ?? false;
@@ -113,19 +115,19 @@ const coversPath = (patterns: readonly string[] | undefined, path: string) =>
 export const mayDo = (compiled: Compiled, who: Asking, attributes: Attributes): boolean =>
   rulesFor(compiled, who, attributes.path === undefined ? attributes.namespace : '').some((rule) => allows(rule, attributes));
 
-/** So many single rights of a role are compared. */
-const mostRights = 20_000;
+/** So many times a single right is compared with a rule. */
+const mostComparisons = 500_000;
 
 /**
  * Whether somebody who holds `own` may hand out `wanted`: nobody gives what they do not have. Each rule is taken apart into single rights, and
- * one rule of `own` must cover each of them whole. Undefined: too many to compare.
+ * one rule of `own` must cover each of them whole. What is too much to compare is not covered.
  */
-export function covers(own: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean | undefined {
-  let left = mostRights;
+export function covers(own: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
+  let left = mostComparisons;
   for (const rule of wanted)
     for (const right of takeApart(rule)) {
-      if (--left < 0) return undefined;
-      if (!own.some((one) => coversRight(one, right))) return false;
+      const isCovered = own.some((one) => --left < 0 || coversRight(one, right));
+      if (!isCovered || left < 0) return false;
     }
   return true;
 }

@@ -103,6 +103,8 @@ export function enter(cluster: Cluster): () => void {
   };
 }
 
+const largeBytes = 262_144;
+
 async function readRequestBody(
   cluster: Cluster,
   request: IncomingMessage,
@@ -117,7 +119,10 @@ async function readRequestBody(
   if (!hasBody(request) || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(request.method ?? '')) return undefined;
   const held = holdUntilAnswered(cluster.app.bodies, { org: cluster.org }, response);
   const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
-  return bytes.length === 0 ? undefined : decodeBody(bytes, type, asked);
+  if (bytes.length === 0) return undefined;
+  // Large ones of an organization are read one after the other, so that others have their turn between them.
+  if (bytes.length > largeBytes) return cluster.app.heavy.pass(cluster.org, async () => decodeBody(bytes, type, asked));
+  return decodeBody(bytes, type, asked);
 }
 
 /** A body as JSON would have it. */

@@ -147,22 +147,35 @@ const role: Kind = {
   prepare: (object) => {
     object['rules'] ??= [];
   },
-  validate: (object) =>
-    ((object['rules'] ?? []) as Json[])
-      .flatMap((rule, at) => {
-        const causes: Cause[] = [];
-        const urls = textsOf(rule['nonResourceURLs']);
-        if (textsOf(rule['verbs']).length === 0) causes.push(requiredValue(`rules[${at}].verbs`, 'verbs must contain at least one value'));
-        if (urls.length > 0 && object.kind === 'Role')
-          causes.push(invalidValue(`rules[${at}].nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'));
-        if (urls.length === 0 && textsOf(rule['apiGroups']).length === 0)
-          causes.push(requiredValue(`rules[${at}].apiGroups`, 'resource rules must supply at least one api group'));
-        if (urls.length === 0 && textsOf(rule['resources']).length === 0)
-          causes.push(requiredValue(`rules[${at}].resources`, 'resource rules must supply at least one resource'));
-        return causes;
-      })
-      .slice(0, 20),
+  validate: (object) => [...validateAggregation(object), ...validateRules(object)],
 };
+
+const mostSelectors = 40;
+
+function validateAggregation(object: KubeObject): Cause[] {
+  const selectors = ((object['aggregationRule'] as Json | undefined)?.['clusterRoleSelectors'] ?? []) as Json[];
+  const size = selectors.reduce(
+    (sum, one) => sum + Object.keys((one['matchLabels'] ?? {}) as Json).length + textsOf(one['matchExpressions']).length,
+    selectors.length,
+  );
+  return size > mostSelectors ? [invalidValue('aggregationRule', size, `has more than ${mostSelectors} selectors and requirements`)] : [];
+}
+
+const validateRules = (object: KubeObject): Cause[] =>
+  ((object['rules'] ?? []) as Json[])
+    .flatMap((rule, at) => {
+      const causes: Cause[] = [];
+      const urls = textsOf(rule['nonResourceURLs']);
+      if (textsOf(rule['verbs']).length === 0) causes.push(requiredValue(`rules[${at}].verbs`, 'verbs must contain at least one value'));
+      if (urls.length > 0 && object.kind === 'Role')
+        causes.push(invalidValue(`rules[${at}].nonResourceURLs`, urls, 'namespaced rules cannot apply to non-resource URLs'));
+      if (urls.length === 0 && textsOf(rule['apiGroups']).length === 0)
+        causes.push(requiredValue(`rules[${at}].apiGroups`, 'resource rules must supply at least one api group'));
+      if (urls.length === 0 && textsOf(rule['resources']).length === 0)
+        causes.push(requiredValue(`rules[${at}].resources`, 'resource rules must supply at least one resource'));
+      return causes;
+    })
+    .slice(0, 20);
 
 const binding: Kind = {
   prepare: (object) => {

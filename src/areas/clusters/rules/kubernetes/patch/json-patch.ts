@@ -10,9 +10,9 @@ interface Operation {
   value?: unknown;
 }
 
-const mostOperations = 10_000;
-/** Copies make a document grow faster than the patch that asks for them. */
-const mostCopied = 3_145_728;
+const mostOperations = 1_000;
+/** Bytes that are copied and compared: both make more work than the patch that asks for them has bytes. */
+const mostWork = 6_291_456;
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations');
@@ -24,13 +24,12 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
       {},
     );
   const root = { '': document };
-  let copied = 0;
+  let work = 0;
   for (const given of patch) {
     const operation = readOperation(given);
-    if (operation.op === 'copy') {
-      copied += JSON.stringify(lookUp(root, operation.from!))?.length ?? 0;
-      if (copied > mostCopied) throw new ApiError(413, 'RequestEntityTooLarge', 'the copies of this JSON patch are too large', {});
-    }
+    const subject = operation.op === 'copy' ? operation.from! : operation.op === 'test' ? operation.path : undefined;
+    if (subject !== undefined) work += JSON.stringify(lookUp(root, subject))?.length ?? 0;
+    if (work > mostWork) throw new ApiError(413, 'RequestEntityTooLarge', 'this JSON patch copies or tests too much', {});
     applyOperation(root, operation);
   }
   return root[''];
