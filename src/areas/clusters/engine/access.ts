@@ -29,15 +29,18 @@ export async function grantAccess(
   });
 }
 
+/** Seconds after which a configuration that was not fetched again has expired for certain: its account goes too. */
+const forgottenAfter = lifetimes.kubeconfig + 300;
 const portion = 200;
 const mostPortions = 500;
 
-/** Takes away the service accounts of people who may no longer have a client configuration: their tokens end with them. */
+/** Takes away the service accounts of people who may no longer have a client configuration, or whose last one has expired: every token that was
+ *  ever made for one ends with it. */
 export async function removeLostAccess(app: App, tenants: Tenants, signal: AbortSignal, log: Logger): Promise<number> {
   let after = { cluster: '', user: '' };
   let removed = 0;
   for (let n = 0; n < mostPortions && !signal.aborted; n++) {
-    const found = await app.db.read((tx) => store.accessAfter(tx, after, portion));
+    const found = await app.db.read((tx) => store.accessAfter(tx, after, forgottenAfter, portion));
     for (const each of found) removed += Number(await removeIfLost(app, tenants, each, log));
     if (found.length < portion) break;
     after = { cluster: found.at(-1)!.cluster_id, user: found.at(-1)!.user_id };
@@ -52,7 +55,7 @@ async function removeIfLost(app: App, tenants: Tenants, access: store.AccessRow,
     cluster: await clusterById(tx, cluster_id),
   }));
   const held = rights?.get('clusters.kubeconfig.admin');
-  if (held === '*' || held?.has(cluster_id)) return false;
+  if (!access.is_over && (held === '*' || held?.has(cluster_id))) return false;
   try {
     if (cluster) await tenants.with(cluster, (ask) => removePerson(ask, user_id));
   } catch (error) {

@@ -27,4 +27,16 @@ test('a person’s client configuration ends with their right to one, and nobody
   await qd.perform(removeAccess);
   assert.equal((await kube(hers, 'GET', '/api/v1/nodes')).status, 401);
   assert.equal((await kube(own, 'GET', '/api/v1/nodes')).status, 200);
+
+  // What somebody made to last longer ends when they stop fetching their own.
+  const account = /person-[a-z0-9-]+/.exec((await whoami(own)).body.status.userInfo.username)![0];
+  const long = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 86_400 } };
+  const minted = await kube(own, 'POST', `/api/v1/namespaces/quarterdeck-system/serviceaccounts/${account}/token`, long);
+  assert.equal(minted.status, 201, JSON.stringify(minted.body));
+  await qd.clock.advance('66m');
+  const lasting = { ...own, token: minted.body.status.token };
+  assert.equal((await kube(lasting, 'GET', '/api/v1/nodes')).status, 200);
+  await qd.perform(removeAccess);
+  assert.equal((await kube(lasting, 'GET', '/api/v1/nodes')).status, 401);
+  assert.equal((await kube(await adminOf(owner, 'prod'), 'GET', '/api/v1/nodes')).status, 200);
 });
