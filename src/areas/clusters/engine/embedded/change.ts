@@ -73,7 +73,7 @@ export async function createObject(cluster: Cluster, target: Target, object: Kub
       if (object.kind === 'ClusterRole') await addUpRoles(writing);
       return made;
     },
-    isDryRun,
+    { isDryRun },
   );
 }
 
@@ -143,7 +143,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
       if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
       return settleUpdate(writing, place, object, before);
     },
-    manner.isDryRun,
+    { isDryRun: manner.isDryRun, first: place },
   );
   if (updated.metadata.deletionTimestamp) cluster.sweep(); // a finalizer may have been the last thing that kept its namespace
   return updated;
@@ -225,7 +225,7 @@ export async function deleteObject(
       if (!before) throw notFoundError(target.resource, target.name);
       return removeExisting(writing, target, before, manner);
     },
-    manner.isDryRun,
+    { isDryRun: manner.isDryRun, first: placeOf(target) },
   );
   cluster.sweep();
   return result;

@@ -47,6 +47,8 @@ export interface Cluster {
   rbac: { version: number; compiled: Compiled } | undefined;
   figures: { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
   underway: number;
+  /** Resolves when the write before has ended. */
+  writing: Promise<void>;
   watches: number;
   /** Asks for namespaces and owned objects to be cleared away. */
   sweep: () => void;

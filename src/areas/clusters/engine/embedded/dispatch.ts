@@ -61,10 +61,9 @@ const targetOf = ({ asked: { resource, namespace, name } }: Call): Target => ({
 
 async function getObject(cluster: Cluster, call: Call): Promise<Reply> {
   const { resource, name } = call.asked;
-  const { row, now } = await cluster.app.db.read(async (tx) => ({
-    now: (await requireSpace(tx, cluster)).now,
-    row: resource!.manner === 'kept' ? await readObject(tx, cluster.id, placeOf(targetOf(call))) : undefined,
-  }));
+  const [{ now }, row] = await cluster.app.db.read((tx) =>
+    Promise.all([requireSpace(tx, cluster), resource!.manner === 'kept' ? readObject(tx, cluster.id, placeOf(targetOf(call))) : undefined]),
+  );
   if (!row) throw notFoundError(resource!, name);
   const text = makePresenter(resource!, call.show, now).one(row.body);
   return { status: 200, body: text };

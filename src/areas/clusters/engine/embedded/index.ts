@@ -35,7 +35,7 @@ export interface EmbeddedCluster {
 export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluster {
   const cluster: Cluster = {
     ...{ app, options, id: options.clusterId, org: options.org, channel: `clusters.objects:${options.clusterId}` },
-    ...{ rbac: undefined, underway: 0, watches: 0, sweep: () => {}, isStopped: false },
+    ...{ rbac: undefined, underway: 0, watches: 0, writing: Promise.resolve(), sweep: () => {}, isStopped: false },
     figures: { requests: 0, errors: 0, inflightPeak: 0, objects: 0, bytes: 0 },
   };
   const follower = makeFollower(cluster);

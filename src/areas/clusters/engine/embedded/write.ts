@@ -10,6 +10,7 @@ import {
   lockSpace,
   moveSpace,
   noteGoneOwner,
+  type ObjectRow,
   type Place,
   putObject,
   readObject,
@@ -41,21 +42,39 @@ const trimEvery = 100;
 /** Thrown to leave a dry run's transaction without a trace. */
 class DryRun extends Error {}
 
-export async function writeObjects<T>(cluster: Cluster, work: (writing: Writing) => Promise<T>, isDryRun = false): Promise<T> {
+export interface WriteManner {
+  /** Everything is done and nothing kept. */
+  isDryRun?: boolean;
+  /** What the work looks for first: asked for together with the lock, and behind it. */
+  first?: Place;
+}
+
+export async function writeObjects<T>(
+  cluster: Cluster,
+  work: (writing: Writing) => Promise<T>,
+  { isDryRun, first }: WriteManner = {},
+): Promise<T> {
+  // One after the other, so that those who wait for each other do not hold the connections that readers need.
+  const turn = cluster.writing;
+  const { promise, resolve: leave } = Promise.withResolvers<void>();
+  cluster.writing = promise;
+  await turn;
   let result: T | undefined;
   try {
     return await cluster.app.db.write(async (tx) => {
-      const space = await lockSpace(tx, cluster.id);
+      const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster.id, first)]);
       if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
-      const made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false };
-      result = await work(makeWriting(tx, cluster, space, made));
-      if (isDryRun) throw new DryRun();
+      const made: Made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false, sent: [] };
+      result = await work(makeWriting(tx, cluster, space, made, first && { place: first, row: known }));
       if (made.version > space.version) await settle(tx, cluster, space, made);
+      if (isDryRun) throw new DryRun();
       return result;
     });
   } catch (error) {
     if (error instanceof DryRun) return result!;
     throw error;
+  } finally {
+    leave();
   }
 }
 
@@ -65,10 +84,12 @@ interface Made {
   bytes: number;
   logBytes: number;
   touchesRbac: boolean;
+  /** Statements under way: they travel together, and are waited for at the end. */
+  sent: Promise<unknown>[];
 }
 
 async function settle(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Promise<void> {
-  await moveSpace(tx, cluster.id, made);
+  await Promise.all([...made.sent, moveSpace(tx, cluster.id, made)]);
   if (Math.floor(made.version / trimEvery) > Math.floor(space.version / trimEvery)) await trim(tx, cluster);
   wake(tx, channelNamed(cluster.channel));
   const figures = { objects: space.objects + made.objects, bytes: space.bytes + made.bytes };
@@ -80,17 +101,30 @@ async function trim(tx: Tx, cluster: Cluster): Promise<void> {
   if (cut !== null) await forgetChanges(tx, cluster.id, cut);
 }
 
-function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Writing {
+/** What was asked for together with the lock; it is right until something is written. */
+interface Known {
+  place: Place;
+  row: ObjectRow | undefined;
+}
+
+const isPlace = (a: Place, b: Place) => a.resource === b.resource && a.namespace === b.namespace && a.name === b.name;
+
+function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, known: Known | undefined): Writing {
   const note = (place: Place) => {
     made.version++;
     made.touchesRbac ||= place.resource.endsWith('.rbac.authorization.k8s.io');
+  };
+  const send = (...statements: Promise<unknown>[]) => {
+    for (const statement of statements) statement.catch(() => {}); // told when all are waited for
+    made.sent.push(...statements);
   };
   return {
     tx,
     cluster,
     now: `${space.now.slice(0, 19)}Z`,
     find: async (place) => {
-      const row = await readObject(tx, cluster.id, place);
+      const isKnown = known && made.version === space.version && isPlace(known.place, place);
+      const row = isKnown ? known.row : await readObject(tx, cluster.id, place);
       return row && { object: JSON.parse(row.body) as KubeObject, bytes: row.bytes };
     },
     put: async (place, object, before) => {
@@ -105,7 +139,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Wri
       made.logBytes += bytes;
       const { uid, deletionTimestamp, ownerReferences = [] } = object.metadata;
       const row = { ...place, version: made.version, uid, bytes, deleting: deletionTimestamp !== undefined };
-      await Promise.all([
+      send(
         putObject(tx, cluster.org, cluster.id, { ...row, owners: ownerReferences.map((owner) => owner.uid), body }),
         addChange(tx, cluster.org, cluster.id, {
           ...place,
@@ -116,7 +150,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Wri
             body,
           },
         }),
-      ]);
+      );
       return object;
     },
     remove: async (place, { object: last, bytes }, orphans = false) => {
@@ -126,12 +160,12 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made): Wri
       made.objects--;
       made.bytes -= bytes;
       made.logBytes += Buffer.byteLength(body);
-      await Promise.all([
+      send(
         deleteObject(tx, cluster.id, place),
         addChange(tx, cluster.org, cluster.id, { ...place, version: made.version, type: 'DELETED', was: null, body }),
         ...(orphans ? [] : [noteGoneOwner(tx, cluster.org, cluster.id, last.metadata.uid!)]),
         releaseAddresses(tx, cluster, last),
-      ]);
+      );
       return object;
     },
   };
