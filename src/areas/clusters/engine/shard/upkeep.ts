@@ -1,8 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
-import { now } from '../../../../kernel/time.ts';
 import { listNodes } from '../../clients/tenant/nodes.ts';
 import { removeJoinTokens } from '../../clients/tenant/prepare.ts';
-import { isDecided, listRequests, removeRequest } from '../../clients/tenant/requests.ts';
 import type { Held } from '../../store/shards.ts';
 import { deleteJoinTokens, oldJoinTokens } from '../../store/tokens.ts';
 import { meter } from '../../store/usage.ts';
@@ -10,7 +8,6 @@ import type { RunningCluster } from './run-cluster.ts';
 import { noteSilentNodes } from './silent-nodes.ts';
 
 const portion = 100;
-const hourMs = 3_600_000;
 
 /** Once a minute for each cluster: what it used is counted, and what nobody needs any more goes. */
 export async function keepUp(app: App, held: Held, running: RunningCluster): Promise<void> {
@@ -29,7 +26,6 @@ export async function keepUp(app: App, held: Held, running: RunningCluster): Pro
   await app.db.write((tx) => meter(tx, held, measured));
   running.counted = { requests, errors };
   await sweepTokens(app, running);
-  await sweepRequests(app, running);
 }
 
 /** Every few seconds for a cluster that has nodes. */
@@ -45,14 +41,4 @@ async function sweepTokens(app: App, { row, plane }: RunningCluster): Promise<vo
   const ids = old.map(({ id }) => id);
   await removeJoinTokens(plane.ask, ids);
   await app.db.write((tx) => deleteJoinTokens(tx, row.id, ids));
-}
-
-/** As Kubernetes does: decided ones go after an hour, the others after a day. */
-async function sweepRequests(app: App, { plane }: RunningCluster): Promise<void> {
-  const at = Date.parse(await app.db.read(now));
-  const old = (await listRequests(plane.ask)).filter((request) => {
-    const age = at - Date.parse(request.metadata.creationTimestamp ?? '');
-    return age > (isDecided(request) ? hourMs : 24 * hourMs);
-  });
-  for (const request of old.slice(0, portion)) await removeRequest(plane.ask, request.metadata.name);
 }
