@@ -27,8 +27,9 @@ export async function askFor(ask: Ask, method: string, path: string, body?: unkn
   throw new TenantTrouble(method, path, answered);
 }
 
-const pageSize = 500;
-const mostPages = 100;
+/** Small ones: nobody else waits while one is read. */
+const pageSize = 100;
+const mostPages = 500;
 
 /** Every object of a collection, in pages. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes

@@ -121,7 +121,7 @@ function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefine
   if (!mark) return dropCluster(shard, held);
   const { running } = held;
   const isDone = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
-  if (!isDone) return guarded(shard, held, () => converge(shard, held));
+  if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
   if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
   const isQuiet = running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
   return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
@@ -162,8 +162,10 @@ async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {
   if (running) await stopCluster(shard, running);
 }
 
-/** A failure is written down for whoever looks, and tried again after a while. */
-async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void>): Promise<void> {
+type Note = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
+
+/** What fails is tried again after a while. A look that fails is only logged: the cluster serves on. */
+async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void>, note?: Note): Promise<void> {
   try {
     await work();
     held.failures = 0;
@@ -172,14 +174,17 @@ async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void
     held.retryAt = performance.now() + 1000 * retrySeconds(held.failures);
     if (isAway(error) || shard.stopped) return;
     shard.app.log.warn({ err: error, cluster: held.id, failures: held.failures }, 'a cluster could not be brought to what was asked for');
-    const reason = error instanceof ClusterTrouble ? error.message : 'its control plane could not be made ready; the server’s log says why';
-    await shard.app.db
-      .write(async (tx) => {
-        const row = await clusterById(tx, held.id);
-        if (row) await store.noteFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
-      })
-      .catch(() => {}); // the next failure says it
+    await note?.(shard, held, error).catch(() => {}); // the next failure says it
   }
+}
+
+/** For whoever looks: the phase, and why. */
+async function noteTrouble({ app }: Shard, held: HeldCluster, error: unknown): Promise<void> {
+  const reason = error instanceof ClusterTrouble ? error.message : 'its control plane could not be made ready; the server’s log says why';
+  await app.db.write(async (tx) => {
+    const row = await clusterById(tx, held.id);
+    if (row) await store.noteFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
+  });
 }
 
 /** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step looks at what is there. */
