@@ -29,7 +29,7 @@ test('old changes are forgotten within bounds', async (t) => {
   const write = async (count: number, text: string) => {
     for (let n = 0; n < count; n += 10)
       await Promise.all(
-        Array.from({ length: 10 }, (_, k) => call('POST', maps, { ...configMap('', { text }), metadata: { generateName: 'm' } })),
+        Array.from({ length: 10 }, () => call('POST', maps, { ...configMap('', { text }), metadata: { generateName: 'm' } })),
       );
   };
   limits.changes = 50;
