@@ -23,6 +23,8 @@ export interface EmbeddedOptions {
   certificateSeconds: number;
   /** How many requests may be under way at once. */
   inflight: () => number;
+  /** How many bytes all objects together may have, where it is less than what every cluster may. */
+  bytes?: () => number;
 }
 
 /** Who asks. */

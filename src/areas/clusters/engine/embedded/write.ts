@@ -133,7 +133,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
       object.metadata.resourceVersion = String(made.version);
       const body = JSON.stringify(object);
       const bytes = Buffer.byteLength(body);
-      requireRoom(space, made, bytes, before);
+      requireRoom(cluster, space, made, bytes, before);
       made.objects += before ? 0 : 1;
       made.bytes += bytes - (before?.bytes ?? 0);
       made.logBytes += bytes;
@@ -177,11 +177,12 @@ function tellDifference(before: KubeObject, after: KubeObject): string | null {
   return was === JSON.stringify(selectableOf(after)) ? null : was;
 }
 
-function requireRoom(space: SpaceRow, made: Made, bytes: number, before: Existing | undefined): void {
+function requireRoom({ options }: Cluster, space: SpaceRow, made: Made, bytes: number, before: Existing | undefined): void {
   if (bytes > limits.objectBytes) throw tooLarge(`the object has ${bytes} bytes; at most ${limits.objectBytes} are kept`);
   if (!before && space.objects + made.objects >= limits.objects)
     throw new ApiError(403, 'Forbidden', `this cluster holds ${limits.objects} objects, as many as it may; delete some first`, {});
+  const most = Math.min(limits.bytes, options.bytes?.() ?? limits.bytes);
   const grown = bytes - (before?.bytes ?? 0);
-  if (grown > 0 && space.bytes + made.bytes + grown > limits.bytes)
-    throw new ApiError(403, 'Forbidden', `this cluster’s objects have ${limits.bytes} bytes, as many as they may; delete some first`, {});
+  if (grown > 0 && space.bytes + made.bytes + grown > most)
+    throw new ApiError(403, 'Forbidden', `this cluster’s objects have ${most} bytes, as many as they may; delete some first`, {});
 }
