@@ -260,8 +260,3 @@ export async function removeExisting(writing: Writing, target: Target, before: E
   if (object.kind === 'ClusterRole') await addUpRoles(writing);
   return { object: gone, isGone: true };
 }
-
-export const requireKept = (resource: Resource): void => {
-  if (resource.manner !== 'kept')
-    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
-};

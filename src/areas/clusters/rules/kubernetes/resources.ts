@@ -146,8 +146,6 @@ export const findResource = (group: string, version: string, plural: string): Re
 /** The kind under whose name rows stand. */
 export const resourceStoredAs = (storedAs: string): Resource | undefined => resources.find((resource) => qualified(resource) === storedAs);
 
-export const namespacedAndKept = resources.filter(({ isNamespaced, manner }) => isNamespaced && manner === 'kept');
-
 /** Group versions in the order in which they are told, core first. */
 export const groupVersions: readonly { group: string; version: string }[] = [
   ...new Map(resources.map(({ group, version }) => [groupVersionOf({ group, version }), { group, version }])).values(),
