@@ -11,7 +11,7 @@ import type { Testbed } from '../../src/areas/clusters/test/kubernetes/support.t
 
 export const minors = ['v34', 'v35', 'v36'];
 const folder = env['QUARTERDECK_TEST_KUBECTL'] ?? '';
-const programOf = (minor: string, name: 'kubectl' | 'helm') => join(folder, minor, name, name);
+export const programOf = (minor: string, name: 'kubectl' | 'helm') => join(folder, minor, name, name);
 
 /** Why the tests of a minor are skipped; false if its programs are there. */
 export const withoutKubectl = (minor: string): string | false =>

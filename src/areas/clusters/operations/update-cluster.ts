@@ -4,7 +4,7 @@ import { ok, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
 import { findCluster, lockCluster } from '../engine/find-cluster.ts';
 import { passGates, planUpdate, updateCluster as update } from '../engine/lifecycle.ts';
-import { nodesOf } from '../engine/nodes.ts';
+import { nodesIfAny } from '../engine/nodes.ts';
 import type { OpenClusters } from '../open.ts';
 import { clusterView } from '../views/cluster.ts';
 
@@ -12,7 +12,7 @@ export const updateCluster = operation(clusters.updateCluster, async ({ ctx, par
   // What asks the cluster itself comes before the transaction, which would hold a connection for as long.
   const seen = await ctx.read((tx) => findCluster(tx, ctx, params.name));
   const { asksNodes } = planUpdate(seen, body);
-  const nodes = asksNodes ? await nodesOf(tenants, seen) : [];
+  const nodes = asksNodes ? await nodesIfAny(tenants, seen) : [];
   return ctx.write(async (tx) => {
     const cluster = await lockCluster(tx, ctx, params.name);
     const planned = planUpdate(cluster, body);
