@@ -6,7 +6,6 @@ import { completeName, validateMeta } from '../../rules/kubernetes/names.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import type { Resource } from '../../rules/kubernetes/resources.ts';
 import {
-  ApiError,
   alreadyExists,
   badRequest,
   conflictError,

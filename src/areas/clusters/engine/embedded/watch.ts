@@ -15,6 +15,8 @@ import { requireSpace } from './read.ts';
 interface Watch extends Hearer {
   wanted: Wanted;
   presenter: Presenter;
+  /** What the caller knows already: the follower may still be behind it. */
+  floor: number;
   /** Changes heard while it still catches up; undefined from then on. */
   early: Change[] | undefined;
   earlyBytes: number;
@@ -61,7 +63,7 @@ const secondsOf = (query: URLSearchParams) => {
 
 function makeWatch(wanted: Wanted, presenter: Presenter): Watch {
   const watch: Watch = {
-    ...{ wanted, presenter, early: [], earlyBytes: 0, lines: [], bytes: 0, isOver: false, notice: () => {} },
+    ...{ wanted, presenter, floor: 0, early: [], earlyBytes: 0, lines: [], bytes: 0, isOver: false, notice: () => {} },
     resource: wanted.resource.storedAs,
     hear: (change) => (watch.early ? keepEarly(watch, change) : tell(watch, change)),
     lose: () => fail(watch, expired('too old resource version: changes were forgotten before they could be told')),
@@ -99,6 +101,7 @@ function fail(watch: Watch, error: ApiError): void {
 
 /** What a change is to this watch: an object can also come into its sight, or leave it. */
 function tell(watch: Watch, change: Change): void {
+  if (change.version <= watch.floor) return;
   const { namespace, selector } = watch.wanted;
   if (namespace !== undefined && change.namespace !== namespace) return;
   let type: string = change.type;
@@ -128,6 +131,7 @@ async function* runWatch(cluster: Cluster, follower: Follower, watch: Watch, cou
     yield ''; // the headers go out before anything happens
     const position = await follower.join(watch);
     const { from, sent } = course.from === 0 ? yield* tellAll(cluster, watch) : { from: course.from, sent: new Map<string, number>() };
+    watch.floor = from;
     yield* catchUp(cluster, watch, from, position, sent);
     for (const change of watch.early ?? []) if (change.version > position) tellUnsent(watch, change, sent);
     watch.early = undefined;

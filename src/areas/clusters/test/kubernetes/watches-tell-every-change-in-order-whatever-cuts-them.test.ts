@@ -32,6 +32,8 @@ test('watches tell every change in order, whatever cuts them', async (t) => {
     { port, call },
     { port: other.port, call: other.as(admin) },
   ];
+  // Others that watch: then those that come find the reader of changes under way, and perhaps behind what they know.
+  for (const { port: at } of servers) openWatch(at, ca, admin, `${maps}?watch=1`);
   for (const query of ['', '&labelSelector=team%3Dx']) {
     await fc.assert(
       fc.asyncProperty(steps, async (plan) => {
