@@ -1,10 +1,8 @@
 import { createHash, generateKeyPairSync, randomUUID, sign, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import pg from 'pg';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
 import { der, toPem, writeCertificate, writeNames, writeSubject } from '../../rules/kubernetes/x509.ts';
@@ -101,7 +99,6 @@ export interface Testbed {
 
 export async function embedded(t: TestContext): Promise<Testbed> {
   const deck = await quarterdeck(t);
-  await migrateAlone(deck);
   const ca = makeCa();
   const admin = issue(ca, 'admin', ['system:masters']);
   const serving = issue(ca, 'kube-apiserver', [], 'server');
@@ -133,21 +130,10 @@ export async function embedded(t: TestContext): Promise<Testbed> {
   return { deck, ca, ...first, options, admin, call: first.as(admin), another: (on = deck) => open(on), refused, tier };
 }
 
-/** Until the area stands in the product its table is made here. */
-async function migrateAlone({ connection }: Quarterdeck): Promise<void> {
-  const client = new pg.Client(connection);
-  await client.connect();
-  const { rows } = await client.query(`select to_regclass('clusters.object') is not null as there`);
-  if (!rows[0].there) {
-    const text = await readFile(new URL('../../migrations/0002_objects.sql', import.meta.url), 'utf8');
-    await client.query(`create schema if not exists clusters; set search_path = clusters; ${text}`);
-  }
-  await client.end();
-}
-
 async function listen(cluster: EmbeddedCluster, ca: Ca, serving: Credential): Promise<Server> {
   const tls = { cert: serving.cert, key: serving.key, ca: ca.certificatePem, requestCert: true, rejectUnauthorized: false };
   const server = createServer(tls, (request, response) => cluster.serve(request, response, identify(request.socket as TLSSocket)));
+  server.keepAliveTimeout = 120_000; // else a connection that idles on a busy machine is closed as the next request goes out on it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
 }
