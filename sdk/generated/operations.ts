@@ -2,6 +2,24 @@
 import type { Operation } from '../types.ts';
 
 export const operations: Record<string, Record<string, Operation>> = {
+  clusters: {
+    listClusterVersions: { method: 'GET', path: '/cluster-versions' },
+    listClusters: { method: 'GET', path: '/clusters' },
+    createCluster: { method: 'POST', path: '/clusters', body: 'object', idempotent: true },
+    getCluster: { method: 'GET', path: '/clusters/{name}' },
+    updateCluster: { method: 'PATCH', path: '/clusters/{name}', body: 'object' },
+    deleteCluster: { method: 'DELETE', path: '/clusters/{name}' },
+    createJoinToken: { method: 'POST', path: '/clusters/{name}/join-tokens', idempotent: true },
+    getClusterKubeconfig: { method: 'GET', path: '/clusters/{name}/kubeconfig' },
+    listClusterNodes: { method: 'GET', path: '/clusters/{name}/nodes' },
+    deregisterClusterNode: { method: 'DELETE', path: '/clusters/{name}/nodes/{node}' },
+    listRegistrationTokens: { method: 'GET', path: '/clusters/{name}/registration-tokens' },
+    createRegistrationToken: { method: 'POST', path: '/clusters/{name}/registration-tokens', body: 'object', idempotent: true },
+    updateRegistrationToken: { method: 'PATCH', path: '/clusters/{name}/registration-tokens/{id}', body: 'object' },
+    revokeRegistrationToken: { method: 'DELETE', path: '/clusters/{name}/registration-tokens/{id}' },
+    listClusterUpgrades: { method: 'GET', path: '/clusters/{name}/upgrades' },
+    getClusterUsage: { method: 'GET', path: '/clusters/{name}/usage' },
+  },
   email: {
     listDomains: { method: 'GET', path: '/email/domains' },
     createDomain: { method: 'POST', path: '/email/domains', body: 'object', idempotent: true },

@@ -50,6 +50,10 @@ const address: Parse<{ host: string; port: number }> = (v, key) => {
   if (!m || Number(m[2]) > 65535) return bad(key, `expected host:port, found "${v}"`);
   return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
 };
+const domain: Parse<string> = (v, key) =>
+  v === '' || (v.length <= 190 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(v))
+    ? v
+    : bad(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
 const oneOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
@@ -192,6 +196,13 @@ const settings = {
     list,
     'host:port list that a prober watches to know whether it is cut off itself; two or more that never fail together',
   ),
+  cluster_listen: setting(
+    { host: '127.0.0.1', port: 16_443 },
+    address,
+    'where clusters are reached: this port and those after it, one for each; port 0 lets the system choose',
+  ),
+  cluster_domain: setting('', domain, 'a DNS name below which every cluster has one of its own; then all share the port of cluster_listen'),
+  cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(
