@@ -196,11 +196,11 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
   if (held.running) await applyChange(app, held.running, row);
   else {
+    await shard.refused.load(app, held.id);
     const started = await startCluster(shard, held, row);
     // The lease may have been lost meanwhile.
     if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
     held.running = started;
-    await shard.refused.refresh(app, new Map([[held.id, held.running]]));
   }
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
 }

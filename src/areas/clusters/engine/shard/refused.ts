@@ -6,6 +6,8 @@ import type { RunningCluster } from './run-cluster.ts';
 /** Certificates of deregistered nodes, as this server knows them. */
 export interface Refused {
   has(cluster: string, fingerprint: string): boolean;
+  /** What is known of a cluster, before it is served: from its first request on nobody is let in who must not be. */
+  load(app: App, cluster: string): Promise<void>;
   /** Looks again for these clusters. Connections that showed one are cut, and what their nodes left is removed. */
   refresh(app: App, running: ReadonlyMap<string, RunningCluster>): Promise<void>;
   forget(cluster: string): void;
@@ -16,6 +18,10 @@ export function makeRefused(): Refused {
   return {
     has: (cluster, fingerprint) => known.get(cluster)?.has(fingerprint) ?? false,
     forget: (cluster) => void known.delete(cluster),
+    async load(app, cluster) {
+      const found = await app.db.read((tx) => store.refusedCertificates(tx, [cluster]));
+      known.set(cluster, new Set(found.map(({ fingerprint }) => fingerprint)));
+    },
     async refresh(app, running) {
       const found = await app.db.read((tx) => store.refusedCertificates(tx, [...running.keys()]));
       const fresh = found.filter(({ cluster_id, fingerprint }) => !known.get(cluster_id)?.has(fingerprint));
