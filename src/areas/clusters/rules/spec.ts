@@ -118,7 +118,7 @@ function tellChanges(from: Spec, to: Spec): string[] {
 /** What was asked for and the embedded driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
 export function limitationsOf(spec: Spec): string[] {
   const said = [
-    'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules. A version without +embedded is Kubernetes itself',
+    'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
     'components: processor time and memory of an embedded control plane are a part of the server’s and are not told apart',
   ];
   if (spec.replicas > 1)
