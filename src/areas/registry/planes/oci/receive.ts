@@ -35,7 +35,8 @@ async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   );
   request.setTimeout(plane.settings.idleMs, () => request.destroy());
   try {
-    for await (const chunk of request) yield chunk;
+    // Whoever is refused in the middle is still told why: the connection outlives our reading.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) yield chunk;
   } catch (error) {
     if (revoked) throw new OciError('UNAUTHORIZED', 'the credential was revoked while it pushed', { cause: error });
     throw new OciError('BLOB_UPLOAD_INVALID', 'the body was cut off; ask how much arrived and go on from there', { cause: error });
