@@ -2,6 +2,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import type { Algorithm } from '../../rules/names.ts';
+import { otherSpelling } from '../../rules/upstreams.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
@@ -156,18 +157,30 @@ async function makeRoom({ app }: Engine, upload: UploadRow, keep: (tx: Tx) => Pr
 /** Where a mount takes its blob from: a repository by its name; or any of the target's registry that the caller may pull from. */
 export type MountSource = { registryId: string; repository: string } | { mayPull: (repository: string) => boolean };
 
-/** Links content that another repository has. False: it has none, and the client has to send it. */
-export function mountBlob({ app, settings }: Engine, target: RepositoryRow, digest: string, source: MountSource): Promise<boolean> {
+/** Links content that another repository has. False: it has none, and the client has to send it. `cached`: into a cache, which may let
+ *  go of it again. */
+export function mountBlob(
+  { app, settings }: Engine,
+  target: RepositoryRow,
+  digest: string,
+  source: MountSource,
+  { cached = false } = {},
+): Promise<boolean> {
   const mount = async (tx: Tx) => {
     if ('repository' in source) {
-      const repository = await repositoryByName(tx, source.registryId, source.repository);
+      const repository = await repositoryByName(
+        tx,
+        source.registryId,
+        source.repository,
+        otherSpelling(app.config.registry_upstreams, source.repository),
+      );
       if (!repository || !(await linkedBlob(tx, repository.id, digest))) return false;
     } else {
       const holders = await holdersOf(tx, digest, [target.registry_id]);
       if (!holders.some((h) => source.mayPull(h.repository))) return false;
     }
     const blob = await shareBlob(tx, digest);
-    if (blob) await linkInto(tx, settings, target, blob);
+    if (blob) await linkInto(tx, settings, target, blob, { cached });
     return Boolean(blob);
   };
   return withRoom(app, target.registry_id, () => app.db.write(mount));

@@ -32,8 +32,12 @@ export async function getBlob(call: Call, name: string, digest: string): Promise
   const relies = head && !call.plane.cache?.hostOf(place.repository);
   const blob = relies ? await call.plane.places.relyOn(repository, digest) : await call.plane.places.blob(repository, digest);
   if (!blob) return fromUpstream(call, place, repository, digest);
-  if (!prepare(call, blob.size, digest)) return;
-  if (head) return void call.response.end();
+  await answerBlob(call, place, repository, blob);
+}
+
+async function answerBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
+  if (!prepare(call, blob.size, blob.digest)) return;
+  if (call.method === 'HEAD') return void call.response.end();
   await sendBlob(call, place, repository, blob);
 }
 
@@ -132,6 +136,10 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
 
 async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
   const cache = repository.upstream_host ? call.plane.cache : undefined;
+  if (await cache?.linkHere(repository, digest, (name) => may({ ...call.access, scopes: undefined }, place.slug, name, 'pull'))) {
+    const blob = await call.plane.places.blob(repository, digest);
+    if (blob) return answerBlob(call, place, repository, blob);
+  }
   if (call.method === 'HEAD') {
     const size = (await cache?.blobSize(repository, digest)) ?? blobUnknown(digest);
     return prepare(call, size, digest) ? void call.response.end() : undefined;
