@@ -13,7 +13,8 @@ import { watchAccess } from './watch.ts';
 
 /** Configs and signatures: small, and asked for again and again. */
 const smallest = 64 * 1024;
-const presignedSeconds = 900;
+/** Whoever is sent to the storage goes there at once; a longer life would only help who finds the address in a log. */
+const presignedSeconds = 30;
 
 const blobUnknown = (digest: string): never => {
   throw new OciError('BLOB_UNKNOWN', `the repository has no blob ${digest}`);
@@ -88,7 +89,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     response.end(range ? remembered.subarray(range.offset, range.offset + range.length) : remembered);
     return count(range?.length ?? blob.size);
   }
-  if (blob.size > smallest) {
+  if (blob.size > smallest && plane.app.config.s3_redirect === 'on') {
     const elsewhere = await storage.presign(blob.storage_key, presignedSeconds, { contentType: 'application/octet-stream' });
     if (elsewhere) {
       for (const header of ['Content-Length', 'Content-Range', 'Cache-Control']) response.removeHeader(header);
