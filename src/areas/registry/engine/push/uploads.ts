@@ -91,13 +91,15 @@ export interface Incoming {
   declared: number | undefined;
   /** The registry holds this content already, with so many bytes. Only for a body that is all of it. */
   held?: number | undefined;
+  /** Asked before bytes are written. */
+  mayWrite?: (() => Promise<void>) | undefined;
 }
 
 /** Takes a body's bytes into an upload at an offset, hashing them and reserving room as they come: every byte has its room in the
  *  quota before it is on the disk. What the registry holds already is only hashed: it needs no second copy. Returns the new offset. */
 export async function receiveBytes(engine: Engine, hashes: Hashes, upload: UploadRow, incoming: Incoming): Promise<number> {
   const { app, settings } = engine;
-  const { body, offset, declared, held } = incoming;
+  const { body, offset, declared, held, mayWrite } = incoming;
   const { uploadSeconds } = settings;
   const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
   let kept = performance.now();
@@ -124,7 +126,7 @@ export async function receiveBytes(engine: Engine, hashes: Hashes, upload: Uploa
       yield chunk;
     }
   }
-  return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()));
+  return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()), mayWrite ? { mayWrite } : {});
 }
 
 /** Reads a body that is said to be content which the registry holds: once it is longer, it is not. Nothing of it is stored. */

@@ -9,6 +9,7 @@ import { makePlaces } from '../../engine/places.ts';
 import { makePullMarks } from '../../engine/pull-marks.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';
 import { makeHashes } from '../../engine/push/hashes.ts';
+import { makeWriteLeases } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import type { Engine } from '../../engine/settings.ts';
 import type { Action } from '../../rules/access.ts';
@@ -41,19 +42,23 @@ export const ociPlane = (parts: OciParts): Plane => ({
   refuse: sendError,
 });
 
-const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane => ({
-  app,
-  settings,
-  authenticate,
-  cache,
-  places: makePlaces({ app, settings }),
-  hashes: makeHashes(),
-  metrics,
-  buffers: makeBuffers(),
-  small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-  node: rememberNode(app),
-  pulled: makePullMarks(app),
-});
+function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane {
+  const hashes = makeHashes();
+  return {
+    app,
+    settings,
+    authenticate,
+    cache,
+    places: makePlaces({ app, settings }),
+    hashes,
+    leases: makeWriteLeases({ app, settings }, hashes),
+    metrics,
+    buffers: makeBuffers(),
+    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+    node: rememberNode(app),
+    pulled: makePullMarks(app),
+  };
+}
 
 /** They cost the database most, and wait for nobody's bytes nor for an upstream while they have a turn. */
 const lists: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
