@@ -16,6 +16,7 @@ import { ensureRepository, type RepositoryRow } from '../../store/repositories.t
 import { forgetChecked } from '../../store/upstreams.ts';
 import { withRoom } from '../gc/evict.ts';
 import { bookBytes } from '../quota.ts';
+import { patiently } from './patience.ts';
 
 export interface Pushed {
   repository: RepositoryRow;
@@ -34,11 +35,13 @@ export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${
  *  is gone. */
 export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>) =>
   withRoom(app, place.registryId, () =>
-    app.db.write(async (tx) => {
-      const repository = await ensureRepository(tx, place);
-      if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
-      return repository;
-    }),
+    patiently(() =>
+      app.db.write(async (tx) => {
+        const repository = await ensureRepository(tx, place);
+        if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
+        return repository;
+      }),
+    ),
   );
 
 /** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */

@@ -11,12 +11,12 @@ import { withRoom } from '../gc/evict.ts';
 import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
 import type { Engine } from '../settings.ts';
 import type { Hashes } from './hashes.ts';
-import { patiently } from './patience.ts';
+import { inTurn, patiently } from './patience.ts';
 import { linkInto } from './store-blob.ts';
 
 /** The repository, made when it is not there. Undefined: the registry is gone. */
 export const makeRepository = ({ app }: Engine, registryId: string, name: string) =>
-  app.db.write((tx) => ensureRepository(tx, { registryId, name }));
+  patiently(() => app.db.write((tx) => ensureRepository(tx, { registryId, name })));
 
 interface Begun {
   org: string;
@@ -35,7 +35,7 @@ export async function beginUpload(
 ): Promise<UploadRow> {
   const id = await app.storage.createUpload();
   const made = { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds };
-  const begun = await app.db.read((tx) => insertUpload(tx, made, isHeld ? 0 : smallestReserved));
+  const begun = await inTurn(() => app.db.read((tx) => insertUpload(tx, made, isHeld ? 0 : smallestReserved)));
   if (!begun || begun.reserved === null) {
     await app.storage.abort(id);
     throw begun ? refuseBeginning(begun) : new UploadUnknown();
@@ -74,7 +74,7 @@ export async function discardUpload({ app }: Engine, hashes: Hashes, upload: Upl
 export const requireRoom = ({ app }: Engine, registryId: string, announced: number): Promise<Quota | undefined> =>
   withRoom(app, registryId, async () => {
     const needed = Math.max(smallestReserved, announced);
-    const quota = await app.db.read((tx) => quotaOf(tx, registryId));
+    const quota = await patiently(() => app.db.read((tx) => quotaOf(tx, registryId)));
     if (quota && freeOf(quota) < needed) throw new OverQuota(quota, needed);
     return quota;
   });
@@ -185,5 +185,5 @@ export function mountBlob(
     if (blob) await linkInto(tx, settings, target, blob, { cached });
     return Boolean(blob);
   };
-  return withRoom(app, target.registry_id, () => app.db.write(mount));
+  return withRoom(app, target.registry_id, () => patiently(() => app.db.write(mount)));
 }

@@ -71,8 +71,8 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
   const method = request.method ?? 'GET';
   const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
   try {
-    // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
-    const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
+    // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
+    const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
     const access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
@@ -85,6 +85,8 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     throw asOciError(error) ?? error;
   }
 }
+
+const isPush = ({ kind }: Route, method: string) => kind === 'upload' || kind === 'uploads' || (kind === 'manifest' && method === 'PUT');
 
 /** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
 function mirrored(plane: DataPlane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {

@@ -62,12 +62,13 @@ export async function startUpload(call: Call, name: string): Promise<void> {
 }
 
 const haveRepository = async ({ plane }: Call, place: Place): Promise<RepositoryRow> =>
-  (await plane.places.repository(place.registryId, place.repository)) ??
+  (await patiently(() => plane.places.repository(place.registryId, place.repository))) ??
   (await makeRepository(plane, place.registryId, place.repository)) ??
   unknownName(place);
 
 /** How many bytes of this digest the registry holds already, if it does. */
-const sizeHere = ({ plane }: Call, place: Place, digest: string) => plane.app.db.read((tx) => heldSize(tx, place.registryId, digest));
+const sizeHere = ({ plane }: Call, place: Place, digest: string) =>
+  patiently(() => plane.app.db.read((tx) => heldSize(tx, place.registryId, digest)));
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
@@ -98,7 +99,7 @@ async function findUpload(call: Call, name: string, id: string): Promise<{ place
   const unknown = (): never => {
     throw new OciError('BLOB_UPLOAD_UNKNOWN', 'unknown upload; it was finished, cancelled or has expired, so start a new one');
   };
-  const repository = (await plane.places.repository(place.registryId, place.repository)) ?? unknown();
+  const repository = (await patiently(() => plane.places.repository(place.registryId, place.repository))) ?? unknown();
   const node = await plane.node();
   const upload = (await patiently(() => plane.app.db.read((tx) => uploadOf(tx, repository.id, id, node)))) ?? unknown();
   return { place, repository, upload };
