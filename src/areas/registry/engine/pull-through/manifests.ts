@@ -42,7 +42,9 @@ export function makeManifestFetcher(upstreams: Upstreams): FreshManifest {
 async function haveDigest(upstreams: Upstreams, repository: RepositoryRow, target: Target, digest: string): Promise<Freshness> {
   const { app, away } = upstreams;
   if (await app.db.read((tx) => manifestByDigest(tx, repository.id, digest))) return {};
-  return (await away.asking(target, digest, () => fetchManifest(upstreams, repository, target, digest, undefined))) ? {} : { missing: true };
+  return (await away.asking(target, digest, () => fetchManifest(upstreams, repository, target, digest, undefined)))
+    ? {}
+    : { missing: true };
 }
 
 async function refreshTag(upstreams: Upstreams, repository: RepositoryRow, target: Target, tag: string): Promise<Freshness> {
@@ -131,11 +133,16 @@ async function fetchManifest(
   const answer = await client.ask(target, { method: 'GET', what, headers: { accept }, maxBodyBytes: settings.maxManifestBytes });
   if (!hasManifest(answer, target)) return false;
   const body = await answer.bytes().catch((error) => {
-    throw new UpstreamAway(`the upstream ${target.host} did not send the whole manifest ${target.path}:${reference}`, { isAlone: true, cause: error });
+    throw new UpstreamAway(`the upstream ${target.host} did not send the whole manifest ${target.path}:${reference}`, {
+      isAlone: true,
+      cause: error,
+    });
   });
   const digest = digestOf(body, isDigest(reference) ? algorithmOf(reference) : 'sha256');
   if (isDigest(reference) && digest !== reference)
-    throw new UpstreamAway(`the upstream ${target.host} sent a manifest with the digest ${digest} for ${target.path}@${reference}`, { isAlone: true });
+    throw new UpstreamAway(`the upstream ${target.host} sent a manifest with the digest ${digest} for ${target.path}@${reference}`, {
+      isAlone: true,
+    });
   const parsed = readManifest(target, reference, body, answer);
   // The registry's own rule of immutable tags is for what is pushed: here the upstream decides.
   const into = { ...repository, immutable_tags: [] };
