@@ -72,6 +72,8 @@ export class Thread {
     const since = performance.now();
     if (this.load === 0 && this.#heardAt !== undefined) this.#heardAt = since;
     const id = ++this.#ids;
+    // Who was read before, beside one that ended the thread, has all the time for the DNS again.
+    task.dns = undefined;
     this.#tasks.set(id, { task, since });
     // A copy: it may have to be read again.
     const raw = new Uint8Array(task.reading.raw);

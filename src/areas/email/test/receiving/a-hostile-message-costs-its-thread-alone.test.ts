@@ -117,13 +117,27 @@ test('who has many messages whose names never resolve waits for them alone, and 
   await reader.stop();
 });
 
-test('who shared a thread with hostile mail is read before the rest of it', { timeout: 120_000 }, async () => {
+test('who shared a thread with hostile mail is read before the rest of it, with all its time for the DNS', {
+  timeout: 120_000,
+}, async () => {
   const slow = `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n${`${'<'.repeat(76)}\r\n`.repeat(330_000)}--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n`;
-  const reader = makeReader({ resolve, threads: 1, stuckMs: 1_000 });
-  const reading = (raw: string) => ({ kind: 'mail' as const, raw: Buffer.from(raw), from, mailHost: 'mx.host.example' });
+  let asked = 0;
+  const later = async (name: string, _: string, signal: AbortSignal) => {
+    if (name.includes('innocent') && ++asked === 1) await new Promise(() => {});
+    signal.throwIfAborted();
+    return { code: 'ENOTFOUND' };
+  };
+  const reader = makeReader({ resolve: later, threads: 1, stuckMs: 3_000, dnsMs: 2_500 });
   const order: string[] = [];
-  const read = (org: string, raw: string) => reader.read(org, reading(raw)).then(() => order.push(org));
-  await Promise.all([read('org_a', slow), read('org_a', slow), read('org_b', `${head}\r\nI am innocent.\r\n`)]);
+  const read = async (org: string, raw: string, sender = from.sender) => {
+    const result = await reader.read(org, { kind: 'mail', raw: Buffer.from(raw), from: { ...from, sender }, mailHost: 'mx.host.example' });
+    order.push(org);
+    return (result as { mail: ReadMail }).mail;
+  };
+  const bad = [read('org_a', slow), read('org_a', slow)];
+  const good = await read('org_b', `${head}\r\nI am innocent.\r\n`, 'bob@innocent.example');
+  await Promise.all(bad);
   assert.ok(order.indexOf('org_b') <= 1, `${order}`);
+  assert.deepEqual([good.problem, good.authentication.spf.result], [null, 'none'], 'and not temperror');
   await reader.stop();
 });
