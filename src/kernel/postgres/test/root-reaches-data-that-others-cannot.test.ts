@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { chooseIdentity, giveTo } from '../identity.ts';
+import { chooseIdentity, giveTo } from '../../programs/identity.ts';
 import { placeIn } from '../place.ts';
 import { prepareSoftware } from '../software.ts';
 import { isRoot, keep, query, scratch, uidOf } from './support.ts';
