@@ -1,4 +1,5 @@
 import type { Host, Opened } from '../area.ts';
+import { binariesDir, openBinaries } from './clients/process/binaries.ts';
 import { type Answering, isThere } from './engine/answering.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { makeTenants } from './engine/tenants.ts';
@@ -13,11 +14,12 @@ export interface OpenClusters extends Answering {
 }
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
-  const tenants = makeTenants(app);
+  const binaries = openBinaries(binariesDir(app.config));
+  const tenants = makeTenants(app, binaries);
   const answering: Answering = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const shard = await startShard(app, tenants, makeFront(app.log));
+    const shard = await startShard(app, tenants, makeFront(app.log), binaries);
     running = shard;
     return {
       async stop() {

@@ -4,16 +4,17 @@ import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import type { Binaries } from '../../clients/process/binaries.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
 import { drivers } from '../driver.ts';
-import { removeObjects } from '../embedded/index.ts';
 import type { Tenants } from '../tenants.ts';
+import { ClusterTrouble } from '../trouble.ts';
 import type { Front } from './door.ts';
 import { makeRefused, type Refused } from './refused.ts';
-import { applyChange, ClusterTrouble, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
+import { applyChange, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
 import { keepUp, listenForNodes } from './upkeep.ts';
 
 /** How long a cluster stays this server's when it says nothing more of it. */
@@ -50,11 +51,12 @@ export interface RunningShard {
 }
 
 /** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
-export async function startShard(app: App, tenants: Tenants, front: Front): Promise<RunningShard> {
+export async function startShard(app: App, tenants: Tenants, front: Front, binaries: Binaries): Promise<RunningShard> {
   const refused = makeRefused();
+  const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
-    ...{ app, tenants, front, refused, isRefused },
+    ...{ app, tenants, front, refused, isRefused, binaries, stopping: stopping.signal },
     ...{ id: randomUUID(), held: new Map(), renewedAt: Number.NEGATIVE_INFINITY, stopped: false },
   };
   const nudge = makeNudge();
@@ -76,6 +78,7 @@ export async function startShard(app: App, tenants: Tenants, front: Front): Prom
     count: () => shard.held.size,
     async stop() {
       shard.stopped = true;
+      stopping.abort();
       for (const end of endHearing) end();
       nudge.nudge();
       await loop;
@@ -120,10 +123,11 @@ async function look(shard: Shard, again: () => void): Promise<void> {
 function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefined): Promise<void> | undefined {
   if (!mark) return dropCluster(shard, held);
   const { running } = held;
-  const isDone = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  const isApplied = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  const isDone = isApplied && running.plane.trouble() === undefined;
   if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
   if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
-  const isQuiet = running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
+  const isQuiet = !running.plane.hasControllers && running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
   return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
 }
 
@@ -194,7 +198,9 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
-  if (held.running) await applyChange(app, held.running, row);
+  const trouble = held.running?.plane.trouble();
+  if (trouble?.isAway && row.phase === 'ready') await app.db.write((tx) => store.noteFailure(tx, held, 'degraded', trouble.why));
+  if (held.running) await applyChange(shard, held.running, row);
   else {
     await shard.refused.load(app, held.id);
     const started = await startCluster(shard, held, row);
@@ -205,17 +211,22 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
 }
 
-/** The listener first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
+/** The listener and whatever runs first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
 async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
   const { running } = held;
   held.running = undefined;
   if (running) await stopCluster(shard, running);
-  const gone = await shard.app.db.write(async (tx) => {
+  const { app } = shard;
+  const driver = drivers[row.driver]!;
+  await driver.end(app, row.id);
+  const gone = await app.db.write(async (tx) => {
     const removed = await store.removeCluster(tx, held);
-    if (removed) await removeObjects(tx, row.id);
+    if (removed) await driver.forget(tx, row.id);
     return removed;
   });
-  if (gone) await dropCluster(shard, held);
+  if (!gone) return;
+  await driver.clean(app, row.id);
+  await dropCluster(shard, held);
 }
 
 /** Whoever serves them next need not wait for the leases to lapse. */
