@@ -207,6 +207,11 @@ const settings = {
     'where clusters are reached: this port and those after it, one for each; port 0 lets the system choose',
   ),
   cluster_domain: setting('', domain, 'a DNS name below which every cluster has one of its own; then all share the port of cluster_listen'),
+  cluster_binaries: setting(
+    '',
+    text,
+    'where Kubernetes’ own programs are: kine, and a folder for each version; empty: clusters/bin in the data directory',
+  ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),

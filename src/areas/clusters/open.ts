@@ -1,5 +1,5 @@
 import type { Host, Opened } from '../area.ts';
-import { binariesDir, openBinaries } from './clients/process/binaries.ts';
+import { type Binaries, binariesDir, openBinaries } from './clients/process/binaries.ts';
 import { type Answering, isThere } from './engine/answering.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { makeTenants } from './engine/tenants.ts';
@@ -11,6 +11,7 @@ import type { ClusterRow } from './store/clusters.ts';
 /** What clusters hold while their process runs. */
 export interface OpenClusters extends Answering {
   isThere(cluster: ClusterRow): boolean;
+  binaries: Binaries;
 }
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
@@ -29,7 +30,7 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     };
   };
   return {
-    own: { ...answering, isThere: (cluster) => isThere(answering, cluster) },
+    own: { ...answering, binaries, isThere: (cluster) => isThere(answering, cluster) },
     planes: [joinPlane({ app, principals, tenants })],
     runs: { shard: startServing },
     metrics: (registry) => measure(registry, app.db, () => running),

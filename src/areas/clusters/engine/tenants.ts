@@ -96,5 +96,7 @@ async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>): Promise<
   return answered === 'late' ? refuseAway(cluster) : answered;
 }
 
-export const refuseAway = ({ name }: { name: string }): never =>
-  unreachable(`the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one`);
+export const refuseAway = ({ name, version, driver }: Pick<ClusterRow, 'name' | 'version' | 'driver'>): never =>
+  unreachable(
+    `the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one${driver === 'process' ? ` with ${version} installed` : ''}`,
+  );

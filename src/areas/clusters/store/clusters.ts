@@ -56,6 +56,12 @@ export const specOf = (row: ClusterRow): Spec => ({
 export const clustersOf = (tx: Tx, org: string, visible: Visible) => rows(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and ${isVisible(visible, sql`id`)} order by name`;
 
+const VersionRow = Type.Object({ version: Text });
+
+/** Versions that an organization's clusters have. */
+export const versionsInUse = async (tx: Tx, org: string): Promise<string[]> =>
+  (await rows(tx, VersionRow)`select distinct version from clusters.cluster where org_id = ${org}`).map(({ version }) => version);
+
 export const clusterByName = (tx: Tx, org: string, name: string) => row(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and name = ${name}`;
 

@@ -41,6 +41,9 @@ interface Shard extends Machinery {
   held: Map<string, HeldCluster>;
   refused: Refused;
   renewedAt: number;
+  binaries: Binaries;
+  /** Of Kubernetes' own programs, as its row says. */
+  versions: readonly string[];
   stopped: boolean;
 }
 
@@ -56,7 +59,7 @@ export async function startShard(app: App, tenants: Tenants, front: Front, binar
   const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
-    ...{ app, tenants, front, refused, isRefused, binaries, stopping: stopping.signal },
+    ...{ app, tenants, front, refused, isRefused, binaries, versions: [], stopping: stopping.signal },
     ...{ id: randomUUID(), held: new Map(), renewedAt: Number.NEGATIVE_INFINITY, stopped: false },
   };
   const nudge = makeNudge();
@@ -96,12 +99,13 @@ function forgetTimes(shard: Shard): void {
 /** One look: leases, what is new, what changed, and whom to refuse. */
 async function look(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
+  if (await noteVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
   if (performance.now() - shard.renewedAt >= renewEveryMs) await renewLeases(shard);
   await claimMore(shard);
   if (held.size === 0) return;
   const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [marks] = await Promise.all([
-    app.db.read((tx) => store.marksOf(tx, [...held.keys()])),
+    app.db.read((tx) => store.marksOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
     running.size > 0 ? refused.refresh(app, running) : undefined,
   ]);
   const markOf = new Map(marks.map((mark) => [mark.id, mark]));
@@ -122,6 +126,7 @@ async function look(shard: Shard, again: () => void): Promise<void> {
 /** What is to be done for a cluster now, begun; undefined: nothing. */
 function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefined): Promise<void> | undefined {
   if (!mark) return dropCluster(shard, held);
+  if (mark.is_for_another) return guarded(shard, held, () => handOver(shard, held));
   const { running } = held;
   const isApplied = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
   const isDone = isApplied && running.plane.trouble() === undefined;
@@ -131,11 +136,25 @@ function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefine
   return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
 }
 
-async function claimMore({ app, held }: Shard): Promise<void> {
+/** What is installed is seen while the server runs. True: it is another than it was. */
+async function noteVersions(shard: Shard): Promise<boolean> {
+  const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
+  const isSame = versions.join() === shard.versions.join();
+  shard.versions = versions;
+  return !isSame;
+}
+
+/** Another server has the version that was asked for, and this one has not. */
+async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
+  await dropCluster(shard, held);
+  await shard.app.db.write((tx) => store.releaseCluster(tx, held));
+}
+
+async function claimMore({ app, held, versions }: Shard): Promise<void> {
   const limit = Math.min(100, mostHeld - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
-    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers) }),
+    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
   );
   for (const { id, lease } of claimed) held.set(id, { id, lease, running: undefined, busy: undefined, failures: 0, retryAt: 0 });
 }
@@ -145,7 +164,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, id);
+    await store.touchShard(tx, id, shard.versions);
     return all.length > 0
       ? store.renewClusters(
           tx,
