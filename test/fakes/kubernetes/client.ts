@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import https from 'node:https';
+import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readText } from 'node:stream/consumers';
 import { type Flags, refuse, requireFlag } from './flags.ts';
@@ -19,7 +20,7 @@ function readKubeconfig(path: string) {
   const findPem = (name: string) => {
     const data = find(`${name}-data`);
     const file = find(name);
-    return data ? Buffer.from(data, 'base64') : file ? readFileSync(file) : undefined;
+    return data ? Buffer.from(data, 'base64') : file ? readFileSync(resolve(dirname(path), file)) : undefined;
   };
   const server = find('server') ?? refuse(`error loading config file "${path}": no server`);
   return {
@@ -32,12 +33,14 @@ function readKubeconfig(path: string) {
 }
 
 export function openClient(flags: Flags): Client {
-  const { server, token, ...tls } = readKubeconfig(requireFlag(flags, 'kubeconfig'));
+  const { token, ...config } = readKubeconfig(requireFlag(flags, 'kubeconfig'));
+  const { server: named, ...tls } = config;
+  const server = flags.get('master') ?? named;
   const agent = new https.Agent({ ...tls, keepAlive: true });
   const begin = (method: string, path: string, body?: KubeObject) =>
-    new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    new Promise<import('node:http').IncomingMessage>((fulfil, reject) => {
       const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
-      const request = https.request(`${server}${path}`, { method, agent, headers }, resolve);
+      const request = https.request(`${server}${path}`, { method, agent, headers }, fulfil);
       request.on('error', reject);
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });
