@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import https from 'node:https';
+import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readText } from 'node:stream/consumers';
 import { type Flags, refuse, requireFlag } from './flags.ts';
@@ -19,7 +20,7 @@ function readKubeconfig(path: string) {
   const findPem = (name: string) => {
     const data = find(`${name}-data`);
     const file = find(name);
-    return data ? Buffer.from(data, 'base64') : file ? readFileSync(file) : undefined;
+    return data ? Buffer.from(data, 'base64') : file ? readFileSync(resolve(dirname(path), file)) : undefined;
   };
   const server = find('server') ?? refuse(`error loading config file "${path}": no server`);
   return {
