@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answersAt, makeTarget } from '../../clients/process/dial.ts';
+import { startEgress } from '../../clients/process/egress.ts';
 import { dropOtherFiles, settleCluster, writeFiles } from '../../clients/process/place.ts';
 import { endProgram, endStrays, isRunning, lastWords, type ProgramRecord, readRecords } from '../../clients/process/programs.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
@@ -8,7 +9,6 @@ import { makeSchema, schemaOf } from '../../store/kine.ts';
 import type { Pki } from '../pki.ts';
 import { ClusterTrouble } from '../trouble.ts';
 import { databaseUrl } from './database-url.ts';
-import { openEgress } from './egress.ts';
 import { keepProgram, noteEnd } from './keep-program.ts';
 import { askReady } from './ready.ts';
 import type { ProcessPlane, RunningServer } from './state.ts';
@@ -21,14 +21,14 @@ const limits = { kineMs: 30_000, readyMs: 120_000, drainMs: 60_000, leaveMs: 60_
  */
 export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
   const { app, parts, stopping } = plane;
-  const { id } = parts.cluster();
+  const { id, org_id } = parts.cluster();
   const inner = pki.inner;
   if (!inner) throw new Error('the cluster has no keys for programs');
   plane.place ??= await settleCluster(app.config.data, id);
   const { dir } = plane.place;
   await app.db.write((tx) => makeSchema(tx, id));
   await endStrays(dir, await readRecords(dir));
-  plane.egress ??= await openEgress(plane);
+  plane.egress ??= await startEgress(app, { socket: plane.place.egressSocket, org: org_id, owner: plane.place.identity.owner });
   const run = await describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
 
   plane.kine = await keepProgram(plane, rules.wantKine(run));
@@ -50,11 +50,10 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
     throw new ClusterTrouble(
       `the programs of ${version} are not installed on the server that runs it; the operator runs quarterdeck admin clusters install ${version}`,
     );
-  const egressSocket = plane.egress ? place.egressSocket : undefined;
   return {
-    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket, hasEgress: egressSocket !== undefined },
+    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket },
     binaries: { dir: folder, kine: parts.binaries.kine },
-    keysDir: await writeFiles(place, filesOf({ ...source, egressSocket })),
+    keysDir: await writeFiles(place, filesOf({ ...source, egressSocket: place.egressSocket })),
     database: databaseUrl(app, schemaOf(id)),
   };
 }

@@ -28,7 +28,7 @@ export interface FileSource {
   accountKey: string;
   inner: InnerKeys;
   /** Where apiservers find the way out to nodes and webhooks. */
-  egressSocket: string | undefined;
+  egressSocket: string;
 }
 
 /** Every file that the programs of a cluster read, by name. */
@@ -47,12 +47,12 @@ export function filesOf({ ca, accountKey, inner, egressSocket }: FileSource): Re
     'accounts.key': accountKey,
     'accounts.pub': createPublicKey(accountKey).export({ type: 'spki', format: 'pem' }) as string,
     'store.json': JSON.stringify(sealingConfiguration(inner.storeKey)),
+    'egress.json': JSON.stringify(egressConfiguration(egressSocket)),
     'controller-manager.kubeconfig': JSON.stringify(kubeconfigFor('controller-manager')),
     'scheduler.kubeconfig': JSON.stringify(kubeconfigFor('scheduler')),
   };
   for (const [name, { certificate, key }] of Object.entries(pairs))
     Object.assign(files, { [`${name}.crt`]: certificate, [`${name}.key`]: key });
-  if (egressSocket !== undefined) files['egress.json'] = JSON.stringify(egressConfiguration(egressSocket));
   return files;
 }
 

@@ -31,7 +31,6 @@ export interface Run {
   kineSocket: string;
   /** PostgreSQL's address with the schema and password. */
   database: string;
-  hasEgress: boolean;
 }
 
 const requestHeaders = [
@@ -79,7 +78,7 @@ export function wantApiservers(run: Run): WantedProgram[] {
   );
 }
 
-function apiserverArguments({ endpoint, keysDir, kineSocket, hasEgress }: Run, limits: ProgramLimits, port: number): string[] {
+function apiserverArguments({ endpoint, keysDir, kineSocket }: Run, limits: ProgramLimits, port: number): string[] {
   const at = (name: string) => join(keysDir, name);
   return [
     ...[`--etcd-servers=unix://${kineSocket}`, `--encryption-provider-config=${at('store.json')}`],
@@ -96,7 +95,7 @@ function apiserverArguments({ endpoint, keysDir, kineSocket, hasEgress }: Run, l
     ...[`--service-cluster-ip-range=${serviceRange}`, '--allow-privileged=true', '--profiling=false'],
     ...[`--max-requests-inflight=${limits.inflight}`, `--max-mutating-requests-inflight=${limits.mutating}`],
     ...['--shutdown-watch-termination-grace-period=10s', '--shutdown-delay-duration=0s'],
-    ...(hasEgress ? [`--egress-selector-config-file=${at('egress.json')}`] : []),
+    `--egress-selector-config-file=${at('egress.json')}`,
   ];
 }
 

@@ -13,7 +13,11 @@ test('a cluster of real programs is made, used and deleted, and leaves no proces
   assert.equal(made.orchestratorVersion, 'v1.36.4', 'the newest one that is installed');
 
   const records = await recordsIn(dataDir);
-  assert.deepEqual(records.map(({ kind }) => kind).sort(), ['kine', 'kube-apiserver', 'kube-controller-manager'], 'no scheduler without a node');
+  assert.deepEqual(
+    records.map(({ kind }) => kind).sort(),
+    ['kine', 'kube-apiserver', 'kube-controller-manager'],
+    'no scheduler without a node',
+  );
   assert.equal((await schemasOf(qd.app)).length, 1);
 
   // No password in any argument; no key that others may read.

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Type from 'typebox';
 import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
-import { rows } from '../../../../kernel/db/index.ts';
 import type { App } from '../../../../kernel/app.ts';
+import { rows } from '../../../../kernel/db/index.ts';
 
 export const versions = ['v1.36.4', 'v1.35.8'];
 
@@ -61,8 +60,8 @@ export const pidsOf = async (dataDir: string, kind: string): Promise<number[]> =
 
 const NameRow = Type.Object({ name: Type.String() });
 export const schemasOf = async (app: App): Promise<string[]> =>
-  (
-    await app.db.read((tx) => rows(tx, NameRow)`select nspname::text as name from pg_namespace where nspname like 'cluster\\_%'`)
-  ).map(({ name }) => name);
+  (await app.db.read((tx) => rows(tx, NameRow)`select nspname::text as name from pg_namespace where nspname like 'cluster\\_%'`)).map(
+    ({ name }) => name,
+  );
 
 export { execFileSync };
