@@ -56,6 +56,8 @@ export interface PlaneParts {
   endpoint: string;
   isRefused: (fingerprint: string) => boolean;
   binaries: Binaries;
+  /** Under which this server serves it; none for one that only asks. */
+  lease?: string;
 }
 
 export interface Driver {
@@ -69,6 +71,10 @@ export interface Driver {
   forget(tx: Tx, cluster: string): Promise<void>;
   /** Its files go once its row is gone. */
   clean(app: App, cluster: string): Promise<void>;
+  /** Once, before the first cluster is claimed: what a killed server held here may be claimed at once. */
+  begin(app: App): Promise<void>;
+  /** Now and then: ends what is left here of clusters that are not this server's any more. */
+  sweep(app: App, held: ReadonlySet<string>): Promise<void>;
 }
 
 const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused }) => {
@@ -94,7 +100,12 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused }) 
   };
 };
 
-const embedded: Driver = { open: openInside, openToAsk: openInside, end: async () => {}, forget: removeObjects, clean: async () => {} };
+const nothing = async () => {};
+
+const embedded: Driver = {
+  ...{ open: openInside, openToAsk: openInside, forget: removeObjects },
+  ...{ end: nothing, clean: nothing, begin: nothing, sweep: nothing },
+};
 
 /** By the name in a cluster's row. */
 export const drivers: Readonly<Record<string, Driver>> = { embedded, process: processDriver };

@@ -10,6 +10,7 @@ import type { Pki } from '../pki.ts';
 import { ClusterTrouble } from '../trouble.ts';
 import { databaseUrl } from './database-url.ts';
 import { keepProgram, noteEnd } from './keep-program.ts';
+import { noteHolder } from './leftovers.ts';
 import { askReady } from './ready.ts';
 import type { ProcessPlane, RunningServer } from './state.ts';
 
@@ -26,6 +27,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
   if (!inner) throw new Error('the cluster has no keys for programs');
   plane.place ??= await settleCluster(app.config.data, id);
   const { dir } = plane.place;
+  await noteHolder(dir, parts.lease ?? '');
   await app.db.write((tx) => makeSchema(tx, id));
   await endStrays(dir, await readRecords(dir));
   plane.egress ??= await startEgress(app, { socket: plane.place.egressSocket, org: org_id, owner: plane.place.identity.owner });

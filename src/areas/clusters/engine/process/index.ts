@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { askCluster, type Dial, watchCluster } from '../../clients/process/ask.ts';
 import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/process/dial.ts';
-import { removePlace, runDir } from '../../clients/process/place.ts';
+import { dropOtherFiles, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import { dropSchema } from '../../store/kine.ts';
@@ -10,6 +10,7 @@ import type { ControlPlane, Driver, PlaneParts } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { applyPlane } from './apply.ts';
 import { forwardRequest } from './forward.ts';
+import { endLeftovers, giveBackLeases } from './leftovers.ts';
 import { firstNode, lookAfter } from './look.ts';
 import type { ProcessPlane } from './state.ts';
 import { forwardTalk } from './talk.ts';
@@ -72,6 +73,7 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
       await Promise.all(plane.leaving);
       plane.targets.switchTo([]);
       if (plane.place) await endAll(plane.place.dir);
+      if (plane.place) await dropOtherFiles(plane.place, undefined);
       for (const { target } of plane.servers) plane.targets.close(target);
       await plane.egress?.stop();
     },
@@ -123,4 +125,6 @@ export const processDriver: Driver = {
   end: async (app, cluster) => endAll(`${runDir(app.config.data)}/${cluster}`),
   forget: (tx, cluster) => dropSchema(tx, cluster).then(() => {}),
   clean: (app, cluster) => removePlace(app.config.data, cluster),
+  begin: giveBackLeases,
+  sweep: endLeftovers,
 };

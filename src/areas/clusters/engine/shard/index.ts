@@ -21,6 +21,7 @@ import { keepUp, listenForNodes } from './upkeep.ts';
 export const leaseSeconds = 20;
 const renewEveryMs = 5_000;
 const lookEveryMs = 1_000;
+const sweepEveryMs = 30_000;
 /** How often a cluster with nodes is looked at for silent ones. */
 const listenEveryMs = 10_000;
 /** Clusters that one server serves, and at how many of them it works at once. */
@@ -41,6 +42,9 @@ interface Shard extends Machinery {
   held: Map<string, HeldCluster>;
   refused: Refused;
   renewedAt: number;
+  sweptAt: number;
+  /** Beside everything else: a program that does not end must not cost a lease. */
+  sweeping: Promise<void> | undefined;
   binaries: Binaries;
   /** Of Kubernetes' own programs, as its row says. */
   versions: readonly string[];
@@ -60,7 +64,14 @@ export async function startShard(app: App, tenants: Tenants, front: Front, binar
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
     ...{ app, tenants, front, refused, isRefused, binaries, versions: [], stopping: stopping.signal },
-    ...{ id: randomUUID(), held: new Map(), renewedAt: Number.NEGATIVE_INFINITY, stopped: false },
+    ...{
+      id: randomUUID(),
+      held: new Map(),
+      renewedAt: Number.NEGATIVE_INFINITY,
+      sweptAt: Number.NEGATIVE_INFINITY,
+      sweeping: undefined,
+      stopped: false,
+    },
   };
   const nudge = makeNudge();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
@@ -69,6 +80,8 @@ export async function startShard(app: App, tenants: Tenants, front: Front, binar
       nudge.nudge();
     }),
   );
+  for (const driver of Object.values(drivers))
+    await driver.begin(app).catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
       await onBehalf({ ...house, act: 'clusters.shard' }, () => look(shard, nudge.nudge), app.watch).catch((error) => {
@@ -102,6 +115,7 @@ async function look(shard: Shard, again: () => void): Promise<void> {
   if (await noteVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
   if (performance.now() - shard.renewedAt >= renewEveryMs) await renewLeases(shard);
   await claimMore(shard);
+  if (performance.now() - shard.sweptAt >= sweepEveryMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0) return;
   const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [marks] = await Promise.all([
@@ -148,6 +162,15 @@ async function noteVersions(shard: Shard): Promise<boolean> {
 async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
   await dropCluster(shard, held);
   await shard.app.db.write((tx) => store.releaseCluster(tx, held));
+}
+
+/** What other servers have taken over, or nobody has any more. */
+async function sweepLeftovers(shard: Shard): Promise<void> {
+  const held = new Set(shard.held.keys());
+  for (const driver of Object.values(drivers))
+    await driver.sweep(shard.app, held).catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
+  shard.sweptAt = performance.now();
+  shard.sweeping = undefined;
 }
 
 async function claimMore({ app, held, versions }: Shard): Promise<void> {
@@ -251,7 +274,7 @@ async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promi
 /** Whoever serves them next need not wait for the leases to lapse. */
 async function stopShard(shard: Shard): Promise<void> {
   const all = [...shard.held.values()];
-  await Promise.all(all.map(({ busy }) => busy));
+  await Promise.all([...all.map(({ busy }) => busy), shard.sweeping]);
   const leases = [...new Set(all.map(({ lease }) => lease))];
   await Promise.all(all.map((held) => dropCluster(shard, held)));
   await shard.front.stop();

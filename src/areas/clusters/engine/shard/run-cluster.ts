@@ -57,7 +57,7 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   try {
     const endpoint = place.endpoint(door.port);
     const isRefused = (print: string) => machinery.isRefused(row.id, print);
-    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries: machinery.binaries });
+    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries: machinery.binaries, lease: held.lease });
     Object.assign(running, { plane, door, endpoint });
     await applyUnlessStopped(machinery, plane, pki);
     await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -8,6 +8,7 @@ import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
+import type { Way } from '../support.ts';
 
 export const versions = ['v1.36.4', 'v1.35.8'];
 
@@ -64,4 +65,45 @@ export const schemasOf = async (app: App): Promise<string[]> =>
     ({ name }) => name,
   );
 
-export { execFileSync };
+/** Watches from the beginning, again whenever it ends; counts how it ended. */
+export function watchFrom(way: Way, path: string) {
+  const names = new Set<string>();
+  const count = { ends: 0, cuts: 0 };
+  let isOver = false;
+  let current: { destroy(): void } | undefined;
+  const begin = () => {
+    if (isOver) return;
+    const asked = httpsRequest(
+      `${way.server}${path}?watch=1`,
+      { ca: way.ca, agent: false, headers: { authorization: `Bearer ${way.token}` } },
+      (answer) => {
+        let rest = '';
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          const lines = (rest + text).split('\n');
+          rest = lines.pop()!;
+          for (const line of lines) if (line) names.add(JSON.parse(line).object.metadata.name);
+        });
+        answer.on('error', () => {});
+        answer.once('close', () => {
+          if (isOver) return;
+          if (answer.complete && rest === '') count.ends++;
+          else count.cuts++;
+          setTimeout(begin, 50);
+        });
+      },
+    );
+    asked.on('error', () => setTimeout(begin, 50));
+    asked.end();
+    current = asked;
+  };
+  begin();
+  return {
+    names: () => names,
+    ends: () => count.ends,
+    cuts: () => count.cuts,
+    stop: () => {
+      isOver = true;
+      current?.destroy();
+    },
+  };
+}
