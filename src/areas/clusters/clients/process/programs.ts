@@ -60,7 +60,10 @@ export const lastWords = async ({ log, logOffset }: ProgramRecord): Promise<stri
 export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
   const how = await endProcess(record, { gentleMs });
   if (how === 'still there') throw new Error(`${record.name} (pid ${record.pid}) could not be ended`);
-  await rm(recordPath(dir, record.name), { force: true });
+  const path = recordPath(dir, record.name);
+  const kept = await readRecord<ProgramRecord>(path);
+  // Its successor may stand under the same name already.
+  if (kept?.pid === record.pid && kept.started === record.started) await rm(path, { force: true });
 }
 
 /** Processes at work in this directory without a record: the server was killed between a start and its record. */

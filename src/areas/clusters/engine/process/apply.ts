@@ -83,7 +83,8 @@ async function keepServers(plane: ProcessPlane, wanted: readonly rules.WantedPro
   const ready = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const isWhole = ready.length === wanted.length;
   // While one of the new ones is missing, those that run serve on.
-  const others = plane.servers.filter((server) => !ready.includes(server));
+  const names = new Set(ready.map(({ record }) => record.name));
+  const others = plane.servers.filter(({ record }) => !names.has(record.name));
   plane.servers = isWhole ? ready : [...(await keepRunning(others)), ...ready];
   plane.targets.switchTo(plane.servers.map(({ target }) => target));
   if (isWhole) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { adminOf, kube, untilReady } from '../support.ts';
-import { pidsOf, programsIn, withPrograms } from './support.ts';
+import { killProgram, pidsOf, programsIn, withPrograms } from './support.ts';
 
 test('programs that crash, hang, do not end or find their port taken are mended, and said where people look', async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
@@ -23,8 +23,7 @@ test('programs that crash, hang, do not end or find their port taken are mended,
 
   // Killed, one after the other: each comes back, and what was written is there.
   for (const kind of ['kube-apiserver', 'kine', 'kube-controller-manager']) {
-    const [before] = await pidsOf(dataDir, kind);
-    process.kill(before!, 'SIGKILL');
+    const before = await killProgram(dataDir, kind);
     await eventually(
       async () => {
         const [now] = await pidsOf(dataDir, kind);
@@ -37,7 +36,7 @@ test('programs that crash, hang, do not end or find their port taken are mended,
 
   // Away for longer: degraded with the reason, 503 in Kubernetes' words.
   await misbehave(binaries, { 'kube-apiserver': { crashAtStart: true } });
-  process.kill((await pidsOf(dataDir, 'kube-apiserver'))[0]!, 'SIGKILL');
+  await killProgram(dataDir, 'kube-apiserver');
   await eventually(async () => (await owner.get('/clusters/prod')).body.phase === 'degraded', { withinMs: 60_000 });
   const said = await kube(admin, 'GET', '/version');
   assert.deepEqual([said.status, said.body.kind, said.body.reason], [503, 'Status', 'ServiceUnavailable']);
@@ -47,7 +46,7 @@ test('programs that crash, hang, do not end or find their port taken are mended,
 
   // Deaf to SIGTERM: killed after a while.
   await misbehave(binaries, { 'kube-apiserver': { deaf: true }, 'kube-controller-manager': { deaf: true } });
-  for (const kind of ['kube-apiserver', 'kube-controller-manager']) process.kill((await pidsOf(dataDir, kind))[0]!, 'SIGKILL');
+  for (const kind of ['kube-apiserver', 'kube-controller-manager']) await killProgram(dataDir, kind);
   await eventually(alive, { withinMs: 60_000 });
   await untilReady(owner, 'prod');
   await owner.delete('/clusters/prod');

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import Type from 'typebox';
 import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import type { Way } from '../support.ts';
@@ -106,4 +107,12 @@ export function watchFrom(way: Way, path: string) {
       current?.destroy();
     },
   };
+}
+
+/** kill -9 of a program of the only cluster, once it is there; its number. */
+export async function killProgram(dataDir: string, kind: string): Promise<number> {
+  await eventually(async () => (await pidsOf(dataDir, kind)).length > 0);
+  const [pid] = await pidsOf(dataDir, kind);
+  process.kill(pid!, 'SIGKILL');
+  return pid!;
 }
