@@ -68,6 +68,10 @@ const CountRow = Type.Object({ count: Type.Integer() });
 export const countOfVersion = async (tx: Tx, version: string): Promise<number> =>
   (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where version = ${version}`)!.count;
 
+/** Clusters that run Kubernetes' own programs; each holds connections of its own. */
+export const countOwnPrograms = async (tx: Tx): Promise<number> =>
+  (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where driver = 'process'`)!.count;
+
 export const clusterByName = (tx: Tx, org: string, name: string) => row(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and name = ${name}`;
 
