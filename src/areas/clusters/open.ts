@@ -15,8 +15,8 @@ export interface OpenClusters extends Answering {
 }
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
-  const tenants = makeTenants(app);
   const binaries = openBinaries(binariesDir(app.config));
+  const tenants = makeTenants(app, binaries);
   const answering: Answering = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {

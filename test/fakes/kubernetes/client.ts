@@ -33,12 +33,14 @@ function readKubeconfig(path: string) {
 }
 
 export function openClient(flags: Flags): Client {
-  const { server, token, ...tls } = readKubeconfig(requireFlag(flags, 'kubeconfig'));
+  const { token, ...config } = readKubeconfig(requireFlag(flags, 'kubeconfig'));
+  const { server: named, ...tls } = config;
+  const server = flags.get('master') ?? named;
   const agent = new https.Agent({ ...tls, keepAlive: true });
   const begin = (method: string, path: string, body?: KubeObject) =>
-    new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    new Promise<import('node:http').IncomingMessage>((fulfil, reject) => {
       const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
-      const request = https.request(`${server}${path}`, { method, agent, headers }, resolve);
+      const request = https.request(`${server}${path}`, { method, agent, headers }, fulfil);
       request.on('error', reject);
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });

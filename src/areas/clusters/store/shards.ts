@@ -37,6 +37,12 @@ export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { lease
 export const releaseClusters = (tx: Tx, leases: readonly string[]) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where lease = any(${leases}::uuid[])`;
 
+const LeaseRow = Type.Object({ id: Type.String(), lease: Type.Union([Type.String(), Type.Null()]), is_held: Type.Boolean() });
+
+/** Who holds them; those that are gone are not among them. */
+export const leasesOf = (tx: Tx, ids: readonly string[]) => rows(tx, LeaseRow)`
+  select id, lease, coalesce(lease_until > kernel.now(), false) as is_held from clusters.cluster where id = any(${ids}::text[])`;
+
 const MarkRow = Type.Object({
   id: Type.String(),
   generation: Type.Integer(),
