@@ -212,6 +212,11 @@ const settings = {
     text,
     'where Kubernetes’ own programs are: kine, and a folder for each version; empty: clusters/bin in the data directory',
   ),
+  cluster_mirror: setting(
+    '',
+    url,
+    'where `admin clusters install` fetches from instead of the official releases: release/<version>/bin/linux/<arch>/… and kine/<version>/…',
+  ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),

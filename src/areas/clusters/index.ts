@@ -20,6 +20,9 @@ import { updateRegistrationToken } from './operations/update-registration-token.
 import { namedClusters } from './store/clusters.ts';
 import { tasks } from './tasks.ts';
 
+export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
+export { parseVersion } from './rules/versions.ts';
+export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { clusterFigures } from './store/usage.ts';
 
 export const clusters = defineArea({
