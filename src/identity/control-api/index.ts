@@ -8,7 +8,7 @@ import { askOperation, checksOf, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
-/** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
+/** Every operation becomes a route: authenticate → rate limit → entitlement → validate → permission → handler → answer. */
 export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   const { app } = binding;
   server.decorateRequest('principal', undefined);
