@@ -19,6 +19,9 @@ const usual: Record<number, readonly string[]> = {
   503: ['unavailable', 'internal'],
 };
 
+/** Areas that keep more than rows. */
+const storing: ReadonlySet<string> = new Set(['registry', 'email']);
+
 /** By status, every code that an operation's refusals may carry. */
 export function codesOf(spec: Op): Record<number, string[]> {
   const guarded = spec.permission !== 'none';
@@ -26,7 +29,7 @@ export function codesOf(spec: Op): Record<number, string[]> {
   const further: Record<number, readonly (string | false | undefined)[]> = {
     403: [guarded && 'organization_mismatch', spec.entitlement && 'not_entitled', spec.personal && 'narrowed_token'],
     409: guarded && spec.method === 'POST' ? ['idempotency_mismatch', 'idempotency_running', spec.secret && 'idempotency_secret'] : [],
-    503: [spec.credential === 'src' && 'rate_limited'],
+    503: [spec.credential === 'src' && 'rate_limited', ...(storing.has(spec.area.name) ? ['storage_full', 'storage_unavailable'] : [])],
   };
   const isOnlyOfKeys = (status: number) => status === 409 && !(spec.errors?.[409] ?? spec.area.errors?.[409]);
   return Object.fromEntries(

@@ -27,6 +27,7 @@ export function asAway(error: unknown): DatabaseAway | undefined {
     /^(08|57P|53)/.test(code) ||
     [
       '57014',
+      '25006', // the server only reads now: another one has taken over
       '55P03',
       '25P03',
       'ECONNREFUSED',

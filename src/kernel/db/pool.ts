@@ -127,8 +127,15 @@ const takeTurn = (turns: Turnstile, org: string): Promise<void> | undefined =>
   });
 
 function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
+  // The connection is read anew for each client: of several servers, another one may take writes by then.
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, ...connection });
+    }
+  }
   const pool = new pg.Pool({
     ...connection,
+    Client: Client as unknown as new () => pg.ClientBase,
     ...limits,
     max,
     idleTimeoutMillis: 60_000,
