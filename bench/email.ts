@@ -1,6 +1,6 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
- * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks`. Needs Debian's postfix.
+ * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound bounces`. Needs Debian's postfix.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/harness/free-port.ts';
+import { measureBounces, withoutSisimai } from './email/bounces.ts';
 import { startOurs } from './email/ours.ts';
 import { startPostfix, startSink } from './email/peers.ts';
 import { measureWebhooks } from './email/webhooks.ts';
@@ -24,12 +25,12 @@ const isWanted = (part: string) => wanted.length === 0 || wanted.includes(part);
 const median = (of: number[]) => [...of].sort((a, b) => a - b)[Math.floor(of.length / 2)]!;
 const spread = (of: number[]) => `${Math.round(Math.min(...of))}–${Math.round(Math.max(...of))}`;
 
-function compare(what: string, ours: number[], theirs: number[], target: number) {
+function compare(what: string, ours: number[], theirs: number[], target: number, peer = 'postfix') {
   const ratio = median(ours.map((rate, i) => rate / theirs[i]!));
   const isMet = ratio >= target;
   const side = (name: string, of: number[]) => `${name} ${Math.round(median(of))}/s (${spread(of)})`;
   console.log(
-    `${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side('postfix', theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`,
+    `${what.padEnd(52)} ${side('quarterdeck', ours)}, ${side(peer, theirs)}: ${ratio.toFixed(2)} x, asked ${target} x ${isMet ? 'met' : 'MISSED'}`,
   );
   if (!isMet) process.exitCode = 1;
 }
@@ -43,9 +44,11 @@ const ends: (() => unknown)[] = [];
 const context = { after: (act: () => unknown) => ends.push(act) } as unknown as TestContext;
 
 /** Milliseconds until everything was taken in. */
-const load = async (port: number, logins: string[] = []) => {
+const load = async (port: number, logins: string[] = [], to = 'somebody@far.example') => {
   const program = join(import.meta.dirname, 'email', 'load.ts');
-  const { stdout } = await run(process.execPath, [program, String(port), String(sessions), String(messages), String(bytes), ...logins]);
+  const { stdout } = await run(process.execPath, [program, String(port), String(sessions), String(messages), String(bytes), ...logins], {
+    env: { ...process.env, QUARTERDECK_BENCH_TO: to },
+  });
   return Number(stdout);
 };
 
@@ -66,6 +69,33 @@ async function measureAccept() {
     rates.ours.push(own);
   }
   compare('accepted, with fsync (sending is another process)', rates.ours, rates.theirs, 3);
+}
+
+/** Mail for us, on disk, read and judged by SPF, DKIM, DMARC and ARC, and frozen for its endpoint; postfix takes it and looks at nothing. */
+async function measureInbound() {
+  const [postfixPort, sinkPort] = [await freePort(), await freePort()];
+  const postfix = await startPostfix(postfixPort, sinkPort);
+  ends.push(() => postfix.stop());
+  await postfix.hold();
+  // Nobody is told here: the role `worker` is another process's.
+  const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: 0, receives: true });
+  ends.push(() => ours.stop());
+  const rates = { taken: [] as number[], told: [] as number[], theirs: [] as number[] };
+  for (let round = 0; round <= rounds; round++) {
+    const theirs = messages / ((await load(postfixPort)) / 1000);
+    await postfix.empty();
+    const before = await ours.told();
+    const began = performance.now();
+    const taken = messages / ((await load(ours.inbound, [], 'somebody@example.com')) / 1000);
+    while ((await ours.told()) < before + messages) await sleep(200);
+    const told = messages / ((performance.now() - began) / 1000);
+    if (round === 0) continue;
+    rates.theirs.push(theirs);
+    rates.taken.push(taken);
+    rates.told.push(told);
+  }
+  console.log(`taken in and on disk, while it is read: ${Math.round(median(rates.taken))}/s (${spread(rates.taken)})`);
+  compare('received, authenticated, on disk, frozen', rates.told, rates.theirs, 0.4);
 }
 
 async function measureWhole() {
@@ -99,14 +129,23 @@ async function measureWhole() {
   compare('end to end, RSA and ed25519 signed, recorded', rates.ours, rates.theirs, 1.3);
 }
 
+/** How quickly reports of failure are read. */
+function compareBounces() {
+  if (withoutSisimai()) return console.log('bounces: skipped, since Debian’s libsisimai-perl is not installed');
+  const { ours, theirs, mails } = measureBounces(rounds);
+  compare(`reports read and classified, ${mails} mails`, ours, theirs, 2, 'libsisimai');
+}
+
 try {
-  execFileSync('which', ['smtp-sink', 'postfix']);
+  if (isWanted('accept') || isWanted('whole')) execFileSync('which', ['smtp-sink', 'postfix']);
   console.log(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
   );
   if (isWanted('accept')) await measureAccept();
   if (isWanted('whole')) await measureWhole();
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
+  if (isWanted('inbound')) await measureInbound();
+  if (isWanted('bounces')) compareBounces();
 } finally {
   for (const end of ends.reverse()) await end();
 }

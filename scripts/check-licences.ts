@@ -6,7 +6,7 @@ const checker = createRequire(import.meta.url)('license-checker-rseidelsohn') as
   init: (o: object, done: (e: Error | null, found: Record<string, { licenses: string | string[] }>) => void) => void;
 };
 const allowed =
-  /^(MIT|MIT-0|BSD(-[23]-Clause)?|BSD\*?|0BSD|ISC|Apache-2\.0|MPL-2\.0|PostgreSQL|CC0-1\.0|Python-2\.0|BlueOak-1\.0\.0|CC-BY-[34]\.0|WTFPL)\*?$/;
+  /^(MIT|MIT-0|BSD(-[23]-Clause)?|BSD\*?|0BSD|ISC|Apache-2\.0|MPL-2\.0|PostgreSQL|CC0-1\.0|Python-2\.0|PSF-2\.0|BlueOak-1\.0\.0|CC-BY-[34]\.0|WTFPL)\*?$/;
 const { dependencies, devDependencies, optionalDependencies } = createRequire(import.meta.url)('../package.json') as Record<
   string,
   Record<string, string>

@@ -6,6 +6,7 @@
 import { connect, type Socket } from 'node:net';
 
 const [port, sessions, messages, bytes, ...logins] = process.argv.slice(2);
+const to = process.env.QUARTERDECK_BENCH_TO ?? 'somebody@far.example';
 const line = `${'x'.repeat(70)}\r\n`;
 const header =
   'From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: load\r\nMessage-ID: <load@example.com>\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\r\n';
@@ -52,7 +53,7 @@ await Promise.all(
   opened.map(async ({ ask }) => {
     while (left-- > 0) {
       await ask('MAIL FROM:<load@example.com>\r\n', '250');
-      await ask('RCPT TO:<somebody@far.example>\r\n', '250');
+      await ask(`RCPT TO:<${to}>\r\n`, '250');
       await ask('DATA\r\n', '354');
       await ask(body, '250');
     }

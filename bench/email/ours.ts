@@ -7,18 +7,26 @@ import { fakeDns } from '../../test/fakes/dns.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { startServer } from '../../test/harness/process.ts';
 
+const metricsToken = 'bench';
+
+interface Wanted {
+  sinkPort: number;
+  roles: string;
+  keys: number;
+  nodeFlags?: string[];
+  /** Everything that arrives at the domain goes to an endpoint. */
+  receives?: boolean;
+}
+
 /** The whole program, with a verified domain and as many send keys as there are sessions; `roles` is what runs while it is measured. */
-export async function startOurs(
-  context: TestContext,
-  { sinkPort, roles, keys, nodeFlags = [] }: { sinkPort: number; roles: string; keys: number; nodeFlags?: string[] },
-) {
+export async function startOurs(context: TestContext, { sinkPort, roles, keys, nodeFlags = [], receives = false }: Wanted) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
   await chmod(dir, 0o755);
   const dns = await fakeDns(context, {
     'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] },
     'mx.far.example': { A: ['127.0.0.1'] },
   });
-  const [submission, smtps] = [await freePort(), await freePort()];
+  const [submission, smtps, inbound] = [await freePort(), await freePort(), await freePort()];
   const env = {
     QUARTERDECK_DNS_SERVERS: dns.address,
     QUARTERDECK_MAIL_HOST: 'mx.host.example',
@@ -26,6 +34,9 @@ export async function startOurs(
     QUARTERDECK_SMTP_OUT_PORT: String(sinkPort),
     QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${submission}`,
     QUARTERDECK_SMTPS: `127.0.0.1:${smtps}`,
+    QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${inbound}`,
+    QUARTERDECK_SMTP_INBOUND_RATE: '0',
+    QUARTERDECK_METRICS_TOKEN: metricsToken,
     QUARTERDECK_EMAIL_DAILY_QUOTA: '100000000',
     QUARTERDECK_SMTP_RATE: '100000',
     QUARTERDECK_LOG_LEVEL: 'error',
@@ -49,6 +60,12 @@ export async function startOurs(
     const { body } = await owner.post('/email/keys', { name: `bench ${i}` });
     logins.push(body.sendKey.keyId, body.secret);
   }
+  if (receives) {
+    const { body } = await owner.post('/email/webhooks', { url: 'http://127.0.0.1:9/', eventTypes: ['email.received'] });
+    await owner.post(`/email/domains/${domain.id}/receive`);
+    await owner.post('/email/routes', { domainId: domain.id, pattern: '*', endpointId: body.webhook.id });
+    Object.assign(dns.manner, { ttl: 300, absentTtl: 300 }); // as the world has it: what was asked for once is remembered
+  }
   if (roles !== 'api,worker,smtp') {
     await end();
     ({ server, end } = begin(roles));
@@ -56,6 +73,12 @@ export async function startOurs(
   }
   return {
     port: submission,
+    inbound,
+    /** How many messages were read, judged and told so far. */
+    async told(): Promise<number> {
+      const answer = await fetch(`${await server.ready}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+      return Number(/^quarterdeck_email_arrivals_total\{outcome="told"\} (\d+)/m.exec(await answer.text())?.[1] ?? 0);
+    },
     pid: () => server.pid,
     logins,
     async stop() {

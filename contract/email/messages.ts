@@ -62,6 +62,7 @@ const EmailSettings = named(
     bouncePausePct: Type.Optional(Type.Number({ description: 'Share of hard bounces, in percent over 7 days, that pauses sending' })),
     complaintPausePct: Type.Optional(Type.Number({ description: 'Share of complaints, in percent over 7 days, that pauses sending' })),
     acceptedToday: Type.Optional(Type.Integer({ minimum: 0, description: 'Recipients accepted since midnight UTC' })),
+    warning: Type.Optional(Type.String({ description: 'Why sending comes near to being paused; absent while it does not' })),
   }),
 );
 

@@ -8,6 +8,7 @@ export interface Api {
   registry: RegistryApi;
   email: EmailApi;
   oncall: OncallApi;
+  clusters: ClustersApi;
   uptime: UptimeApi;
   status: StatusApi;
 }
@@ -464,6 +465,9 @@ export interface EmailApi {
     records: EmailDnsObservation[];
   }>;
 
+  /** Arm a domain for receiving. Answers with the MX record to publish. Receiving is exclusive: pointing a mailbox domain’s MX here breaks its existing mail, so arm a subdomain of its own. Arming an armed domain changes nothing. */
+  armDomainReceiving: (id: string, options?: CallOptions) => Promise<EmailDomain>;
+
   /** List send keys. Secrets are never shown again. */
   listSendKeys: (options?: CallOptions) => Promise<{
     sendKeys: EmailSendKey[];
@@ -512,6 +516,24 @@ export interface EmailApi {
 
   /** The raw message. Kept for 30 days; streamed. */
   getMessageContent: (id: string, options?: CallOptions) => Promise<Response>;
+
+  /** List inbound routes */
+  listRoutes: (options?: CallOptions) => Promise<{
+    routes: EmailRoute[];
+  }>;
+
+  /** Route inbound mail to a webhook. The domain must be armed for receiving. An exact pattern wins over a prefix, a longer prefix over a shorter one. The endpoint gets `email.received` for its matches whatever it subscribes to. */
+  createRoute: (input: {
+    /** The receiving domain */
+    domainId: string;
+    /** The local part: exact text, a prefix ending in a star, or a lone star */
+    pattern: string;
+    /** A webhook endpoint of the organization */
+    endpointId: string;
+  }, options?: CallOptions) => Promise<EmailRoute>;
+
+  /** Delete an inbound route */
+  deleteRoute: (id: string, options?: CallOptions) => Promise<void>;
 
   /** Send a message. Accepted means stored: it will be delivered, or you hear why not. At most 50 recipients. */
   sendEmail: (input: EmailSend, options?: CallOptions) => Promise<EmailAccepted>;
@@ -867,6 +889,111 @@ export interface OncallApi {
   }, options?: CallOptions) => Promise<OncallPreview>;
 }
 
+/** Kubernetes control planes: create, upgrade, resize; nodes and how they join; client configuration */
+export interface ClustersApi {
+  /** The version catalog. Newest first. */
+  listClusterVersions: (options?: CallOptions) => Promise<{
+    versions: ClusterVersion[];
+  }>;
+
+  /** List clusters. Live, by name. Clusters of a shard that does not answer are shown as degraded. */
+  listClusters: (options?: CallOptions) => Promise<{
+    clusters: Cluster[];
+  }>;
+
+  /** Create a cluster. Accepted for provisioning: watch `phase` until it is ready. By default the newest supported version, 1 replica, no mesh, a shared datastore, no managed load balancers. */
+  createCluster: (input: {
+    /** A DNS label that begins with a letter; unique in the organization */
+    name: string;
+    tier: 'small' | 'medium' | 'large';
+    /** From the version catalog */
+    orchestratorVersion?: string;
+    /** Redundancy of the control plane; a single one restarts briefly during any roll */
+    replicas?: number;
+    mesh?: boolean;
+    datastore?: ClusterDatastoreCreate;
+    managedLoadBalancers?: ClusterLoadBalancers;
+  }, options?: CallOptions) => Promise<Cluster>;
+
+  /** One cluster */
+  getCluster: (name: string, options?: CallOptions) => Promise<Cluster>;
+
+  /** Upgrade or resize a cluster. All fields are checked before any is applied; then the control plane rolls while you go on. Versions go up, one minor at a time. A smaller tier must have room for what runs now. A failed cluster is tried again. */
+  updateCluster: (name: string, input?: {
+    /** From the version catalog */
+    orchestratorVersion?: string;
+    /** small, medium or large */
+    tier?: string;
+    /** Redundancy of the control plane; a single one restarts briefly during any roll */
+    replicas?: number;
+    managedLoadBalancers?: ClusterLoadBalancers;
+    datastore?: ClusterDatastorePatch;
+  }, options?: CallOptions) => Promise<Cluster>;
+
+  /** Tear a cluster down. Goes on by itself; the cluster is listed as deleting until it is gone. Asking again meanwhile changes nothing. */
+  deleteCluster: (name: string, options?: CallOptions) => Promise<void>;
+
+  /** Mint a join token for one node. Works once, for 15 minutes. Run the command on the node. */
+  createJoinToken: (name: string, options?: CallOptions) => Promise<{
+    joinToken: string;
+    cluster: string;
+    joinCommand: string;
+    /** Lifetime in seconds */
+    expiresIn: number;
+  }>;
+
+  /** Client configuration for administrators. The token inside expires after an hour: fetch it again then. */
+  getClusterKubeconfig: (name: string, options?: CallOptions) => Promise<{
+    kubeconfig: string;
+    /** Lifetime in seconds */
+    expiresIn: number;
+  }>;
+
+  /** List worker nodes. Live, by name. */
+  listClusterNodes: (name: string, options?: CallOptions) => Promise<{
+    nodes: ClusterNode[];
+  }>;
+
+  /** Deregister a node. Across all planes: its credentials are refused from then on, and it comes back only by joining anew. */
+  deregisterClusterNode: (name: string, node: string, options?: CallOptions) => Promise<void>;
+
+  /** List registration tokens. Secrets are never shown again. */
+  listRegistrationTokens: (name: string, options?: CallOptions) => Promise<{
+    tokens: ClusterRegistrationToken[];
+  }>;
+
+  /** Mint a registration token for many nodes. Every node that starts with the cloud config joins by itself. The token is returned only here. */
+  createRegistrationToken: (name: string, input: {
+    /** Trimmed; 1 to 100 characters */
+    name: string;
+    /** Lifetime in seconds, 60 to 31,536,000 (a year); absent: until revoked */
+    expiresIn?: number;
+  }, options?: CallOptions) => Promise<{
+    id: string;
+    name: string;
+    token: string;
+    cloudConfig: string;
+    joinCommand: string;
+  }>;
+
+  /** Disable or enable a registration token. While disabled no node joins with it; nodes that did are unaffected. */
+  updateRegistrationToken: (name: string, id: string, input: {
+    disabled: boolean;
+  }, options?: CallOptions) => Promise<void>;
+
+  /** Revoke a registration token for good */
+  revokeRegistrationToken: (name: string, id: string, options?: CallOptions) => Promise<void>;
+
+  /** Where a cluster can go, and what is in the way */
+  listClusterUpgrades: (name: string, options?: CallOptions) => Promise<{
+    current: string;
+    upgrades: ClusterUpgrade[];
+  }>;
+
+  /** What a cluster uses. A metering snapshot, and what the cluster’s driver cannot give. */
+  getClusterUsage: (name: string, options?: CallOptions) => Promise<ClusterUsage>;
+}
+
 /** Services, HTTP and TCP monitors, what the probes saw, and metrics for scrapers */
 export interface UptimeApi {
   /** Intervals and vantages on offer */
@@ -1144,6 +1271,167 @@ export type AuditEntry = {
   detail: Record<string, unknown>;
 };
 
+export type Cluster = {
+  name: string;
+  tier: string;
+  orchestratorVersion: string;
+  replicas: number;
+  mesh: boolean;
+  datastore: {
+    /** shared or dedicated */
+    mode: string;
+    size?: string;
+    storageGiB?: number;
+    replicas?: number;
+    backups?: boolean;
+  };
+  /** pending, provisioning, ready, updating, degraded, failed or deleting */
+  phase: string;
+  /** Absent until there is one */
+  endpoint?: string;
+  managedLoadBalancers: {
+    enabled: boolean;
+    /** How many services of type LoadBalancer get an address */
+    maxServices: number;
+    loadBalancers: {
+      service: string;
+      ip: string;
+    }[];
+  };
+};
+
+/** A dedicated one: db-small, 10 GiB, 1 replica and backups by default */
+export type ClusterDatastoreCreate = {
+  /** Immutable */
+  mode: 'shared' | 'dedicated';
+  size?: 'db-small' | 'db-medium' | 'db-large';
+  /** May grow, never shrink */
+  storageGiB?: number;
+  replicas?: number;
+  backups?: boolean;
+};
+
+/** Merged: absent fields stay as they are */
+export type ClusterDatastorePatch = {
+  size?: 'db-small' | 'db-medium' | 'db-large';
+  /** May grow, never shrink */
+  storageGiB?: number;
+  replicas?: number;
+  backups?: boolean;
+};
+
+export type ClusterLoadBalancers = {
+  enabled: boolean;
+};
+
+export type ClusterNode = {
+  name: string;
+  ready: boolean;
+  agentVersion: string;
+};
+
+export type ClusterRegistrationToken = {
+  id: string;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsed?: string;
+  disabled: boolean;
+};
+
+export type ClusterUpgrade = {
+  version: string;
+  /** preview, supported, deprecated or expired */
+  state: string;
+  /** Nodes whose agents would be left too far behind: upgrade them first; empty: free to go */
+  blockedBy: {
+    node: string;
+    agentVersion: string;
+  }[];
+};
+
+export type ClusterUsage = {
+  cluster: string;
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  /** What hours and counts are summed over: the calendar month so far */
+  window: {
+    /** ISO 8601, UTC, with milliseconds */
+    from: string;
+    /** ISO 8601, UTC, with milliseconds */
+    to: string;
+  };
+  controlPlane: {
+    hours: number;
+    tier: string;
+    replicas: number;
+    version: string;
+    components: {
+      name: string;
+      /** Thousandths of a core, over the last 15 minutes */
+      cpuMilliP95: number;
+      /** Over the last 15 minutes */
+      memoryBytesP95: number;
+      /** What the tier allows */
+      limitMemoryBytes?: number;
+      restarts: number;
+    }[];
+  };
+  nodes: {
+    count: number;
+    ready: number;
+    nodeHours: number;
+    /** Capacity of all nodes */
+    cpuMilli: number;
+    /** Capacity of all nodes */
+    memoryBytes: number;
+    /** How many nodes run which agent version */
+    byVersion: Record<string, number>;
+  };
+  datastore: {
+    mode: string;
+    usedBytes: number;
+    quotaBytes?: number;
+    keys: number;
+    /** ISO 8601, UTC, with milliseconds */
+    lastBackupAt?: string;
+  };
+  loadBalancers: {
+    count: number;
+    hours: number;
+    bytesIn: number;
+    bytesOut: number;
+  };
+  api: {
+    requests: number;
+    errors5xx: number;
+    inflightPeak: number;
+  };
+  /** What was asked for and the driver behind this cluster cannot give, one sentence each */
+  limitations: string[];
+};
+
+export type ClusterVersion = {
+  version: string;
+  /** Such as 1.35 */
+  minor: string;
+  /** preview, supported, deprecated or expired */
+  state: string;
+  /** Whether new clusters get it when they ask for none */
+  default: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  releasedAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  deprecatedAt?: string;
+  /** ISO 8601, UTC, with milliseconds */
+  endOfLifeAt?: string;
+  /** Versions one step away */
+  upgradesTo: string[];
+};
+
 export type Contacts = {
   billingEmail: string;
   technicalEmail: string;
@@ -1251,6 +1539,17 @@ export type EmailMessageEvent = {
   occurredAt: string;
 };
 
+export type EmailRoute = {
+  id: string;
+  domainId: string;
+  /** The local part: exact text, a prefix ending in a star, or a lone star */
+  pattern: string;
+  /** The webhook endpoint that receives what matches */
+  endpointId: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+};
+
 export type EmailSend = {
   /** An address, or a name and an address: `Ada <ada@example.com>` */
   from: string;
@@ -1305,6 +1604,8 @@ export type EmailSettings = {
   complaintPausePct?: number;
   /** Recipients accepted since midnight UTC */
   acceptedToday?: number;
+  /** Why sending comes near to being paused; absent while it does not */
+  warning?: string;
 };
 
 export type EmailSuppression = {

@@ -2,6 +2,24 @@
 import type { Operation } from '../types.ts';
 
 export const operations: Record<string, Record<string, Operation>> = {
+  clusters: {
+    listClusterVersions: { method: 'GET', path: '/cluster-versions' },
+    listClusters: { method: 'GET', path: '/clusters' },
+    createCluster: { method: 'POST', path: '/clusters', body: 'object', idempotent: true },
+    getCluster: { method: 'GET', path: '/clusters/{name}' },
+    updateCluster: { method: 'PATCH', path: '/clusters/{name}', body: 'object' },
+    deleteCluster: { method: 'DELETE', path: '/clusters/{name}' },
+    createJoinToken: { method: 'POST', path: '/clusters/{name}/join-tokens', idempotent: true },
+    getClusterKubeconfig: { method: 'GET', path: '/clusters/{name}/kubeconfig' },
+    listClusterNodes: { method: 'GET', path: '/clusters/{name}/nodes' },
+    deregisterClusterNode: { method: 'DELETE', path: '/clusters/{name}/nodes/{node}' },
+    listRegistrationTokens: { method: 'GET', path: '/clusters/{name}/registration-tokens' },
+    createRegistrationToken: { method: 'POST', path: '/clusters/{name}/registration-tokens', body: 'object', idempotent: true },
+    updateRegistrationToken: { method: 'PATCH', path: '/clusters/{name}/registration-tokens/{id}', body: 'object' },
+    revokeRegistrationToken: { method: 'DELETE', path: '/clusters/{name}/registration-tokens/{id}' },
+    listClusterUpgrades: { method: 'GET', path: '/clusters/{name}/upgrades' },
+    getClusterUsage: { method: 'GET', path: '/clusters/{name}/usage' },
+  },
   email: {
     listDomains: { method: 'GET', path: '/email/domains' },
     createDomain: { method: 'POST', path: '/email/domains', body: 'object', idempotent: true },
@@ -9,6 +27,7 @@ export const operations: Record<string, Record<string, Operation>> = {
     deleteDomain: { method: 'DELETE', path: '/email/domains/{id}' },
     checkDomain: { method: 'POST', path: '/email/domains/{id}/check', idempotent: true },
     getDomainDns: { method: 'GET', path: '/email/domains/{id}/dns' },
+    armDomainReceiving: { method: 'POST', path: '/email/domains/{id}/receive', idempotent: true },
     listSendKeys: { method: 'GET', path: '/email/keys' },
     createSendKey: { method: 'POST', path: '/email/keys', body: 'object', idempotent: true },
     revokeSendKey: { method: 'DELETE', path: '/email/keys/{id}' },
@@ -16,6 +35,9 @@ export const operations: Record<string, Record<string, Operation>> = {
     getMessage: { method: 'GET', path: '/email/messages/{id}' },
     cancelMessage: { method: 'POST', path: '/email/messages/{id}/cancel' },
     getMessageContent: { method: 'GET', path: '/email/messages/{id}/content', streams: 'message/rfc822' },
+    listRoutes: { method: 'GET', path: '/email/routes' },
+    createRoute: { method: 'POST', path: '/email/routes', body: 'object', idempotent: true },
+    deleteRoute: { method: 'DELETE', path: '/email/routes/{id}' },
     sendEmail: { method: 'POST', path: '/email/send', body: 'object' },
     sendEmailBatch: { method: 'POST', path: '/email/send/batch', body: 'object' },
     getEmailSettings: { method: 'GET', path: '/email/settings' },

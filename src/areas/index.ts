@@ -1,4 +1,5 @@
 import type { AnyArea } from './area.ts';
+import { clusters } from './clusters/index.ts';
 import { email } from './email/index.ts';
 import { iam } from './iam/index.ts';
 import { oncall } from './oncall/index.ts';
@@ -10,4 +11,4 @@ import { tokens } from './tokens/index.ts';
 import { uptime } from './uptime/index.ts';
 
 /** Every area of the product. A new one is a folder and a line here. Status pages first: on a host of their own nothing else answers. */
-export const areas: readonly AnyArea[] = [status, tokens, iam, organization, services, registry, email, uptime, oncall];
+export const areas: readonly AnyArea[] = [status, tokens, iam, organization, services, registry, email, clusters, uptime, oncall];

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { exitCodes, Stop } from './errors.ts';
 import type { Logger } from './log.ts';
 import { wallClock } from './wall-clock.ts';
+import { issueCertificate } from './x509/issue.ts';
 
 // The certificate that is set; and for SMTP one of our own, where none is: programs that hand in mail then speak TLS from the first start. It proves nothing
 // about who we are, which clients on other machines may ask for; for them there are QUARTERDECK_TLS_CERT and QUARTERDECK_TLS_KEY.
@@ -103,65 +104,12 @@ async function writePrivately(file: string, text: string): Promise<void> {
 /** A self-signed certificate for this host name or address: P-256, from yesterday on, so that a clock that is behind takes it too. */
 export function makeCertificate(host: string, now = wallClock().getTime()): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const signed = describe(host, publicKey, new Date(now - dayMs), new Date(now + years * 365.25 * dayMs));
-  const signature = sign('sha256', signed, privateKey);
-  const der = sequence(signed, ecdsaWithSha256, bits(signature));
-  const lines = der.toString('base64').replaceAll(/(.{64})(?!$)/g, '$1\n');
+  const subject = { commonName: host };
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
-    cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
+    cert: issueCertificate({
+      ...{ subject, issuer: subject, publicKey, signingKey: privateKey, usages: ['server'], hosts: [host] },
+      ...{ from: new Date(now - dayMs), until: new Date(now + years * 365.25 * dayMs) },
+    }),
   };
-}
-
-/** TBSCertificate of RFC 5280, 4.1. */
-function describe(host: string, publicKey: KeyObject, from: Date, until: Date): Buffer {
-  const name = sequence(node(0x31, sequence(oid('550403'), node(0x0c, Buffer.from(host.slice(0, 64)))))); // commonName, at most 64
-  const address = isIP(host) ? node(0x87, addressBytes(host)) : node(0x82, Buffer.from(host, 'latin1'));
-  const extension = (id: string, value: Buffer, critical = false) =>
-    sequence(oid(id), ...(critical ? [Buffer.from([1, 1, 0xff])] : []), node(0x04, value));
-  return sequence(
-    node(0xa0, Buffer.from([2, 1, 2])), // version 3
-    integer(Buffer.concat([Buffer.from([0x40]), randomBytes(15)])), // serial: positive, and without leading zeros
-    ecdsaWithSha256,
-    name,
-    sequence(time(from), time(until)),
-    name,
-    publicKey.export({ type: 'spki', format: 'der' }),
-    node(
-      0xa3,
-      sequence(
-        extension('551d11', sequence(address)), // subjectAltName
-        extension('551d13', sequence(), true), // basicConstraints: no authority
-        extension('551d0f', Buffer.from([3, 2, 7, 0x80]), true), // keyUsage: digitalSignature
-        extension('551d25', sequence(oid('2b06010505070301'))), // extendedKeyUsage: serverAuth
-      ),
-    ),
-  );
-}
-
-/** One value of DER: its tag, its length, its bytes. */
-function node(tag: number, content: Buffer): Buffer {
-  const { length } = content;
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-}
-
-const sequence = (...parts: Buffer[]) => node(0x30, Buffer.concat(parts));
-const integer = (bytes: Buffer) => node(0x02, bytes);
-const oid = (hex: string) => node(0x06, Buffer.from(hex, 'hex'));
-const bits = (bytes: Buffer) => node(0x03, Buffer.concat([Buffer.from([0]), bytes]));
-/** Two digits for the year until 2049, four afterwards: RFC 5280, 4.1.2.5. */
-const time = (at: Date) => {
-  const digits = at.toISOString().replaceAll(/\D/g, '').slice(0, 14);
-  return at.getUTCFullYear() < 2050 ? node(0x17, Buffer.from(`${digits.slice(2)}Z`)) : node(0x18, Buffer.from(`${digits}Z`));
-};
-const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
-
-function addressBytes(address: string): Buffer {
-  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::') as [string, string?];
-  const groups = (text: string) => (text ? text.split(':').map((group) => Number.parseInt(group, 16)) : []);
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const all = [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
-  return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
 }

@@ -50,6 +50,10 @@ const address: Parse<{ host: string; port: number }> = (v, key) => {
   if (!m || Number(m[2]) > 65535) return bad(key, `expected host:port, found "${v}"`);
   return { host: (m[1] || '127.0.0.1').replace(/^\[|\]$/g, ''), port: Number(m[2]) };
 };
+const domain: Parse<string> = (v, key) =>
+  v === '' || (v.length <= 190 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(v))
+    ? v
+    : bad(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
 const oneOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
@@ -121,6 +125,12 @@ const settings = {
   smtp_submission: setting({ host: '127.0.0.1', port: 2587 }, address, 'where programs hand in mail by SMTP, with STARTTLS'),
   smtps: setting({ host: '127.0.0.1', port: 2465 }, address, 'the same, with TLS from the first byte'),
   smtp_rate: setting(100, integer(0, 1_000_000), 'messages a second that one send key may hand in by SMTP; 0 turns the limit off'),
+  smtp_inbound: setting(
+    { host: '127.0.0.1', port: 2525 },
+    address,
+    'where other mail servers deliver mail for domains that receive; in production :25 of an address that the mail host has',
+  ),
+  smtp_inbound_rate: setting(50, integer(0, 1_000_000), 'messages a second that one address may deliver; 0 turns the limit off'),
   smtp_out_port: setting(25, integer(1, 65_535), 'the port on which other mail servers are spoken to'),
   email_smarthost: setting(
     '',
@@ -134,6 +144,11 @@ const settings = {
     1_000,
     integer(0, 1e9),
     'recipients a day to whom an organization may send; `admin email quota` sets another for one',
+  ),
+  email_inbound_quota_bytes: setting(
+    5 * 2 ** 30,
+    integer(0, 1e15),
+    'bytes of received mail that an organization may have stored; content is kept for 30 days',
   ),
   storage: setting('', text, 's3://bucket/prefix for blobs and mail; without it, files below data'),
   s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),
@@ -181,6 +196,13 @@ const settings = {
     list,
     'host:port list that a prober watches to know whether it is cut off itself; two or more that never fail together',
   ),
+  cluster_listen: setting(
+    { host: '127.0.0.1', port: 16_443 },
+    address,
+    'where clusters are reached: this port and those after it, one for each; port 0 lets the system choose',
+  ),
+  cluster_domain: setting('', domain, 'a DNS name below which every cluster has one of its own; then all share the port of cluster_listen'),
+  cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(

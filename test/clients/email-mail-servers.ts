@@ -9,6 +9,7 @@ import { freePort } from '../harness/free-port.ts';
 import { daemon, endFirst, lacking, needsRoot, openFolder, run } from './email-support.ts';
 
 // Mail servers of far.example: good@ and grey@ have mailboxes there, nobody else has, and grey@ is greylisted until `welcome`.
+// With `reportsTo`, mail for late@ is taken and comes back afterwards: reports go to whoever listens at that port.
 
 export interface MailServer {
   port: number;
@@ -36,13 +37,16 @@ async function serverFolder(t: TestContext, keyMode: number) {
 export const withoutPostfix = () => lacking('postfix') || needsRoot();
 
 /** postfix with a policy service, as greylisting is done with it. */
-export async function startPostfix(t: TestContext, milter?: number): Promise<MailServer> {
+export async function startPostfix(t: TestContext, milter?: number, reportsTo?: number): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o600);
   const port = await freePort();
   const policy = await policyService(t);
   for (const part of ['conf', 'data']) await mkdir(join(folder, part));
   await run('chown', ['postfix', join(folder, 'data')]);
   await writeFile(join(folder, 'mailboxes'), 'good@far.example ./\ngrey@far.example ./\n');
+  await writeFile(join(folder, 'aliases'), 'late@far.example gone@far.example\n');
+  const reports = reportsTo === undefined ? '' : `bounce.example.com smtp:[127.0.0.1]:${reportsTo}\n`;
+  await writeFile(join(folder, 'transports'), reports);
   await writeFile(join(folder, 'conf', 'main.cf'), postfixSettings(folder, policy.port, milter).join('\n'));
   await writeFile(join(folder, 'conf', 'master.cf'), postfixServices(port));
   const conf = join(folder, 'conf');
@@ -73,6 +77,8 @@ const postfixSettings = (folder: string, policyPort: number, milter: number | un
   'virtual_mailbox_domains = far.example',
   `virtual_mailbox_maps = texthash:${folder}/mailboxes`,
   `virtual_mailbox_base = ${folder}/mail`,
+  `virtual_alias_maps = texthash:${folder}/aliases`,
+  `transport_maps = texthash:${folder}/transports`,
   'virtual_uid_maps = static:65534',
   'virtual_gid_maps = static:65534',
   `smtpd_recipient_restrictions = reject_unauth_destination, check_policy_service inet:127.0.0.1:${policyPort}`,
@@ -95,6 +101,7 @@ defer unix - - n - 0 bounce
 trace unix - - n - 0 bounce
 proxymap unix - - n - - proxymap
 error unix - - n - - error
+smtp unix - - n - - smtp
 retry unix - - n - - error
 virtual unix - n n - - virtual
 anvil unix - - n - 1 anvil
@@ -131,7 +138,7 @@ async function policyService(t: TestContext) {
 const unpacked = process.env.QUARTERDECK_TEST_MAIL_SERVERS ?? '';
 const namespace = join(import.meta.dirname, 'email-peer-namespace.sh');
 
-const within = (...command: string[]) => ['--mount', 'sh', namespace, unpacked, ...command];
+export const within = (...command: string[]) => ['--mount', 'sh', namespace, unpacked, ...command];
 
 /** Why a server that was unpacked cannot run here. */
 function withoutUnpacked(program: string): string | false {
@@ -144,18 +151,18 @@ function withoutUnpacked(program: string): string | false {
 export const withoutExim = () => withoutUnpacked('exim4');
 export const withoutOpenSmtpd = () => withoutUnpacked('smtpd');
 
-export async function startExim(t: TestContext): Promise<MailServer> {
+export async function startExim(t: TestContext, reportsTo = 9): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o644);
   const port = await freePort();
   const conf = join(folder, 'exim.conf');
   const closed = join(folder, 'closed');
   await writeFile(closed, '');
-  await writeFile(conf, eximSettings(folder, port, closed));
+  await writeFile(conf, eximSettings(folder, port, closed, reportsTo));
   await daemon(t, port, 'unshare', within('exim4', '-C', conf, '-bdf'));
   return { port, mail, welcome: () => rm(closed) };
 }
 
-const eximSettings = (folder: string, port: number, closed: string) => `primary_hostname = mx.far.example
+const eximSettings = (folder: string, port: number, closed: string, reportsTo: number) => `primary_hostname = mx.far.example
 spool_directory = ${folder}/spool
 log_file_path = ${folder}/log/%slog
 pid_file_path =
@@ -184,6 +191,25 @@ judge:
   accept
 
 begin routers
+late_at_first:
+  driver = accept
+  verify_only
+  domains = +here
+  local_parts = late
+late:
+  driver = redirect
+  domains = +here
+  local_parts = late
+  no_verify
+  allow_fail
+  data = :fail: 550 5.1.1 no such user here, after all
+reports:
+  driver = manualroute
+  domains = !+here
+  no_verify
+  transport = reports
+  route_list = * 127.0.0.1 byname
+  self = send
 mailboxes:
   driver = accept
   domains = +here
@@ -191,6 +217,11 @@ mailboxes:
   transport = maildir
 
 begin transports
+reports:
+  driver = smtp
+  port = ${reportsTo}
+  allow_localhost
+  hosts_avoid_tls = *
 maildir:
   driver = appendfile
   maildir_format
@@ -200,12 +231,12 @@ maildir:
   group = Debian-exim
 `;
 
-export async function startOpenSmtpd(t: TestContext): Promise<MailServer> {
+export async function startOpenSmtpd(t: TestContext, reportsTo = 9): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o600);
   const port = await freePort();
   const conf = join(folder, 'smtpd.conf');
   const start = async (isGrey: boolean) => {
-    await writeFile(conf, openSmtpdSettings(folder, port, isGrey));
+    await writeFile(conf, openSmtpdSettings(folder, port, isGrey, reportsTo));
     return daemon(t, port, 'unshare', within('smtpd', '-d', '-f', conf));
   };
   const first = await start(true);
@@ -224,11 +255,16 @@ const openSmtpdSettings = (
   folder: string,
   port: number,
   isGrey: boolean,
-) => `table users { good@far.example = nobody, grey@far.example = nobody }
+  reportsTo: number,
+) => `table users { good@far.example = nobody, grey@far.example = nobody, late@far.example = nobody }
 pki mx.far.example cert "${folder}/cert.pem"
 pki mx.far.example key "${folder}/key.pem"
 filter grey phase rcpt-to match rcpt-to { grey@far.example } reject "451 4.7.1 ${greylisted}"
 listen on 127.0.0.1 port ${port} hostname mx.far.example tls pki mx.far.example ${isGrey ? 'filter grey' : ''}
 action keep maildir "${folder}/mail" virtual <users>
+action late mda "exit 67" virtual <users>
+action back relay host "smtp://127.0.0.1:${reportsTo}"
+match from any for rcpt-to late@far.example action late
 match from any for domain far.example action keep
+match from local for any action back
 `;

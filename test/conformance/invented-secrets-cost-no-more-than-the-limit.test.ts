@@ -68,6 +68,13 @@ const doors: Door[] = [
     wrong: 401,
     over: 429,
   },
+  {
+    name: 'registration tokens of nodes',
+    guess: () => ({ method: 'POST', path: '/join/v1', headers: bearer('node') }),
+    each: 1,
+    wrong: 401,
+    over: 429,
+  },
   { name: 'registry keys as bearer', guess: () => ({ path: '/v2/', headers: bearer('reg') }), each: 1, wrong: 401, over: 429 },
   {
     name: 'registry keys as password',

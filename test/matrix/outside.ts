@@ -33,6 +33,7 @@ export async function quarterdeckOutside(t: TestContext): Promise<Outside> {
       QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8;oidc=127.0.0.0/8',
       QUARTERDECK_REGISTRY_UPSTREAMS: `up.test=${upstream.url}`,
       QUARTERDECK_UPTIME_MONITOR_QUOTA: '100000',
+      QUARTERDECK_CLUSTER_QUOTA: '10000',
     },
   });
   const issuer = await oidcIssuer(t, async () => Date.parse(await qd.app.db.read(now)));

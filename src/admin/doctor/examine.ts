@@ -8,6 +8,7 @@ import { connectFor } from '../backup/connection.ts';
 import { hasDatabase, withDatabase } from '../session.ts';
 import { servers } from '../store.ts';
 import { checkCertificate } from './certificates.ts';
+import { checkClusters } from './clusters.ts';
 import { checkClock, checkMigrations, checkSettings } from './database.ts';
 import { checkDisk } from './disk.ts';
 import { type Ask, checkDns } from './dns.ts';
@@ -28,7 +29,7 @@ export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
     ...(await attempt('certificate', () => checkCertificate(config))),
     ...(await attempt('dns', () => checkDns(config, ask))),
     ...(await attempt('mail relay', () => checkRelay(config))),
-    ...(await attempt('mail host', async () => checkMailHost(config))),
+    ...(await attempt('mail host', () => checkMailHost(config))),
     ...(await attempt('storage', () => checkStorage(config))),
   ];
 }
@@ -64,6 +65,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('clusters', () => checkClusters(db)) : []),
         ];
       } finally {
         await db.end();

@@ -17,13 +17,15 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
   for (const [setting, at] of [
     ['QUARTERDECK_SMTP_SUBMISSION', config.smtp_submission],
     ['QUARTERDECK_SMTPS', config.smtps],
+    ['QUARTERDECK_SMTP_INBOUND', config.smtp_inbound],
+    ['QUARTERDECK_CLUSTER_LISTEN', config.cluster_listen],
   ] as const)
-    found.push(await checkSmtpPort(setting, at));
+    found.push(await checkDoor(setting, at));
   return found;
 }
 
-/** Free, or held by somebody who greets as we do. */
-async function checkSmtpPort(setting: string, at: Address): Promise<Finding> {
+/** Free, or held by somebody. */
+async function checkDoor(setting: string, at: Address): Promise<Finding> {
   const where = `${at.host}:${at.port} (${setting})`;
   if (at.port === 0) return ok('ports', `${setting} lets the system choose a port`);
   const code = await tryBind(at);

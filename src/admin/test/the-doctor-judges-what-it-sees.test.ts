@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { authority } from '../../kernel/guard/test/certificates.ts';
 import { judgeCertificate } from '../doctor/certificates.ts';
+import { judgeClusters } from '../doctor/clusters.ts';
 import { judgeClock, judgeMigrations, judgeSettings, type Settings } from '../doctor/database.ts';
 import { judgeSpace } from '../doctor/disk.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -107,4 +108,11 @@ test('background work: dead, waiting, late, failing; without a server waiting is
     says(judgeWork({ ...calm, failing: [{ name: 'a.tidy', failures: 4, error: 'no' }] })),
     /a\.tidy failed 4 times in a row: no/,
   );
+});
+
+test('clusters that nobody serves, or that are in trouble, are told', () => {
+  const ready = { phase: 'ready', clusters: 3, unheld: 0 };
+  assert.deepEqual(brief(judgeClusters([])), ['clusters ok']);
+  assert.deepEqual(brief(judgeClusters([ready])), ['clusters ok']);
+  assert.deepEqual(brief(judgeClusters([ready, { phase: 'failed', clusters: 1, unheld: 1 }])), ['clusters warn', 'clusters warn']);
 });

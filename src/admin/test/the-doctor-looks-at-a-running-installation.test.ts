@@ -3,6 +3,7 @@ import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fakeDns } from '../../../test/fakes/dns.ts';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { urlOf } from '../../../test/harness/postgres.ts';
 import { readConfig } from '../../kernel/config.ts';
@@ -36,7 +37,10 @@ const smtp = (auth: string) => (socket: Socket) => {
 };
 
 test('a sound installation has nothing that fails; each thing broken on purpose is found', async (t) => {
-  const dns = await nameServer(t, {});
+  const dns = await fakeDns(t, {
+    'mail.example.com': { A: ['192.0.2.7'] },
+    '7.2.0.192.in-addr.arpa': { PTR: ['mail.example.com'] },
+  });
   const server = await quarterdeck(t);
   const env = {
     QUARTERDECK_DATABASE_URL: urlOf(server.connection),
@@ -45,6 +49,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
     QUARTERDECK_DNS_SERVERS: dns.address,
     QUARTERDECK_MAIL_HOST: 'mail.example.com',
     QUARTERDECK_SMTP_SUBMISSION: '127.0.0.1:0',
+    QUARTERDECK_SMTP_INBOUND: '127.0.0.1:0',
     QUARTERDECK_SMTPS: '127.0.0.1:0',
     QUARTERDECK_SMTP_RELAY: `smtp://${await listening(t, smtp('235 ok'))}`,
   };
@@ -67,6 +72,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
       'owner.token',
       'jobs',
       'tasks',
+      'clusters',
       'ports',
       'certificate',
       'dns',

@@ -2,13 +2,16 @@ import { defineArea } from '../area.ts';
 import { loadSendKey } from './engine/send-keys.ts';
 import { jobs } from './jobs.ts';
 import { openEmail } from './open.ts';
+import { armDomainReceiving } from './operations/arm-domain-receiving.ts';
 import { cancelMessage } from './operations/cancel-message.ts';
 import { checkDomain } from './operations/check-domain.ts';
 import { createDomain } from './operations/create-domain.ts';
+import { createRoute } from './operations/create-route.ts';
 import { createSendKey } from './operations/create-send-key.ts';
 import { createSuppression } from './operations/create-suppression.ts';
 import { createWebhook } from './operations/create-webhook.ts';
 import { deleteDomain } from './operations/delete-domain.ts';
+import { deleteRoute } from './operations/delete-route.ts';
 import { deleteSuppression } from './operations/delete-suppression.ts';
 import { deleteWebhook } from './operations/delete-webhook.ts';
 import { getDomain } from './operations/get-domain.ts';
@@ -18,6 +21,7 @@ import { getMessage } from './operations/get-message.ts';
 import { getMessageContent } from './operations/get-message-content.ts';
 import { listDomains } from './operations/list-domains.ts';
 import { listMessages } from './operations/list-messages.ts';
+import { listRoutes } from './operations/list-routes.ts';
 import { listSendKeys } from './operations/list-send-keys.ts';
 import { listSuppressions } from './operations/list-suppressions.ts';
 import { listWebhookDeliveries } from './operations/list-webhook-deliveries.ts';
@@ -32,7 +36,7 @@ import { namedDomains } from './store/domains.ts';
 import { listStored } from './store/retention.ts';
 import { tasks } from './tasks.ts';
 
-export { findMailHostTrouble } from './engine/mail-host.ts';
+export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures } from './store/figures.ts';
@@ -46,6 +50,10 @@ export const email = defineArea({
     deleteDomain,
     getDomainDns,
     checkDomain,
+    armDomainReceiving,
+    listRoutes,
+    createRoute,
+    deleteRoute,
     listSendKeys,
     createSendKey,
     revokeSendKey,

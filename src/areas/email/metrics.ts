@@ -1,6 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
 import type { Queue } from './engine/queue/index.ts';
+import type { Readings } from './engine/receiving/index.ts';
+import { arrivalFigures } from './store/arrivals.ts';
 import { deliveryFigures } from './store/deliveries.ts';
 import { queueFigures } from './store/figures.ts';
 
@@ -8,6 +10,7 @@ import { queueFigures } from './store/figures.ts';
 export interface Counters {
   outcomes: Counter<'outcome'>;
   deliveries: Counter<'outcome'>;
+  arrivals: Counter<'outcome'>;
 }
 
 export const makeCounters = (): Counters => ({
@@ -23,12 +26,26 @@ export const makeCounters = (): Counters => ({
     labelNames: ['outcome'],
     registers: [],
   }),
+  arrivals: new Counter({
+    name: 'quarterdeck_email_arrivals_total',
+    help: 'Mail that arrived and was read: told to its endpoint, a report, told although it could not be read, or another process’s by then',
+    labelNames: ['outcome'],
+    registers: [],
+  }),
 });
 
 /** The counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
-export function measure(registry: Registry, db: Db, counters: Counters, queue: () => Pick<Queue, 'held' | 'lost'> | undefined): void {
+export function measure(
+  registry: Registry,
+  db: Db,
+  counters: Counters,
+  queue: () => Pick<Queue, 'held' | 'lost'> | undefined,
+  readings: () => Pick<Readings, 'reader'> | undefined,
+): void {
   registry.registerMetric(counters.outcomes);
   registry.registerMetric(counters.deliveries);
+  registry.registerMetric(counters.arrivals);
+  measureArrivals(registry, db, readings);
   new Gauge({
     name: 'quarterdeck_email_webhook_waiting_deliveries',
     help: 'Deliveries to webhook endpoints that are not done, by state',
@@ -67,6 +84,37 @@ export function measure(registry: Registry, db: Db, counters: Counters, queue: (
     registers: [registry],
     collect() {
       this.set(queue()?.lost ?? 0);
+    },
+  });
+}
+
+function measureArrivals(registry: Registry, db: Db, readings: () => Pick<Readings, 'reader'> | undefined): void {
+  new Gauge({
+    name: 'quarterdeck_email_waiting_arrivals',
+    help: 'Mail that arrived and waits to be read, by kind: mail, or a report at a return path',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      const found = await db.read(arrivalFigures).catch(() => undefined);
+      if (!found) return;
+      this.reset();
+      for (const { kind, arrivals } of found) this.inc({ kind }, arrivals);
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_email_reading_threads',
+    help: 'Threads of this process that read mail at this moment',
+    registers: [registry],
+    collect() {
+      this.set(readings()?.reader.threads ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_email_ended_reading_threads',
+    help: 'Threads that were ended since the start because a message took too long or too much',
+    registers: [registry],
+    collect() {
+      this.set(readings()?.reader.ended ?? 0);
     },
   });
 }

@@ -12,11 +12,15 @@ import { makeIntake } from './engine/intake/index.ts';
 import { mailHostOf } from './engine/mail-host.ts';
 import { openOwnMail } from './engine/own-mail.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
-import { openReturnPaths } from './engine/return-path.ts';
+import { makeDestinationBook } from './engine/receiving/book.ts';
+import { type Readings, startReadings } from './engine/receiving/index.ts';
+import { openReception } from './engine/receiving/intake.ts';
+import { openReturnPaths, type ReturnPaths } from './engine/return-path.ts';
 import { keepStoring, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { type Deliverer, makeDeliverer } from './engine/webhooks/deliver.ts';
-import { makeCounters, measure } from './metrics.ts';
+import { type Counters, makeCounters, measure } from './metrics.ts';
+import { openMxDoor } from './planes/mx/index.ts';
 import { resendPlane } from './planes/resend/index.ts';
 import { openSmtpDoor } from './planes/smtp/index.ts';
 import { touchKeys } from './store/send-keys.ts';
@@ -33,6 +37,8 @@ export interface OpenEmail extends HandIn {
   deliverer: Deliverer;
   /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
   smtp: { ports: number[] };
+  /** Where mail servers deliver, once they can; and who reads what arrived. */
+  receiving: { port: number | undefined; readings: Readings | undefined };
 }
 
 /** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
@@ -47,7 +53,9 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const domains = makeDomainBook(app);
   const lastUsed = makeLastUsed(app, touchKeys);
   const counters = makeCounters();
-  const sending = await describeSending(app, domains);
+  const returnPaths = await openReturnPaths(app);
+  const sending = describeSending(app, domains, returnPaths);
+  const receiving = openReceiving({ app, node, spool, folder, returnPaths, counters });
 
   const ownSender = openSender(app, ownConnections);
   const ownMail = await openOwnMail({ ...sending, sender: ownSender });
@@ -58,10 +66,11 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
     const counted = (outcome: string) => counters.outcomes.inc({ outcome });
     const queue = await startQueue({ ...sending, spool, node, folder, sender: openSender(app, connections), counted });
     running = queue;
+    const readings = receiving.startReadings();
     return {
       async stop() {
         running = undefined;
-        await queue.stop();
+        await Promise.all([readings.stop(), queue.stop()]);
       },
     };
   };
@@ -73,20 +82,36 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
   const startTaking = async () => {
     const door = await openSmtpDoor({ app, principals, ...handIn, mailHost: sending.hostname });
     smtp.ports = door.ports;
-    return door;
+    const mx = await receiving.startDoor().catch(async (error) => {
+      await door.stop();
+      throw error;
+    });
+    return {
+      async stop() {
+        await Promise.all([door.stop(), mx.stop()]);
+      },
+    };
   };
 
   const deliverer = makeDeliverer(app, (outcome) => counters.deliveries.inc({ outcome }));
   return {
-    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp },
+    own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],
     runs: { worker: startSending, smtp: startTaking },
-    metrics: (registry) => measure(registry, app.db, counters, () => running),
+    metrics: (registry) =>
+      measure(
+        registry,
+        app.db,
+        counters,
+        () => running,
+        () => receiving.own.readings,
+      ),
     async stop() {
       ownMail.stop();
       await ownSender.stop(0);
       await lastUsed.stop();
       await storing.stop();
+      await receiving.stop();
       await spool.close();
     },
   };
@@ -104,8 +129,7 @@ const openSender = (app: App, most: number) =>
   });
 
 /** How messages are made ready, whoever's they are. */
-async function describeSending(app: App, domains: DomainBook) {
-  const returnPaths = await openReturnPaths(app);
+function describeSending(app: App, domains: DomainBook, returnPaths: ReturnPaths) {
   return {
     app,
     hostname: mailHostOf(app),
@@ -114,6 +138,58 @@ async function describeSending(app: App, domains: DomainBook) {
     loadSigning: async (id: string) => {
       const keys = await domains.signingKeys(id);
       return keys && { domain: keys.domain, keys: [keys.rsa, keys.ed] };
+    },
+  };
+}
+
+interface ReceivingOptions {
+  app: App;
+  node: string;
+  /** Reads any segment. */
+  spool: Spool;
+  folder: string;
+  returnPaths: ReturnPaths;
+  counters: Counters;
+}
+
+/** Mail in: the door (role `smtp`), and whoever reads what came through it. Both roles read: bytes of the last minute may be on this machine alone. */
+function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
+  const own: OpenEmail['receiving'] = { port: undefined, readings: undefined };
+  const mailHost = mailHostOf(app);
+  // A segment of its own: those who send write to the other one at the same time.
+  const arriving = openSpool(app, folder);
+  const storing = keepStoring(app, arriving);
+  let readers = 0;
+  const beginReadings = () => {
+    readers++;
+    own.readings ??= startReadings({ app, spool, node, mailHost, counted: (outcome) => counters.arrivals.inc({ outcome }) });
+    return {
+      async stop() {
+        if (--readers > 0) return;
+        const { readings } = own;
+        own.readings = undefined;
+        await readings?.stop();
+      },
+    };
+  };
+  return {
+    own,
+    startReadings: beginReadings,
+    async startDoor() {
+      const book = makeDestinationBook(app, returnPaths);
+      const door = await openMxDoor({ app, book, mailHost, reception: openReception({ app, spool: arriving, node }) });
+      own.port = door.port;
+      const readings = beginReadings();
+      return {
+        async stop() {
+          await door.stop();
+          await readings.stop();
+        },
+      };
+    },
+    async stop() {
+      await storing.stop();
+      await arriving.close();
     },
   };
 }

@@ -60,6 +60,12 @@ export const updateContacts = async (tx: Tx, id: string, c: ContactsRow) =>
     update identity.org set billing_email = ${c.billing_email}, technical_email = ${c.technical_email}, security_email = ${c.security_email}
      where id = ${id} returning billing_email, technical_email, security_email`)!;
 
+const EntitlementsRow = Type.Object({ entitlements: Type.Array(Type.String()) });
+
+/** What it is enabled for; undefined: there is no such organization. */
+export const entitlementsOf = async (tx: Tx, id: string): Promise<string[] | undefined> =>
+  (await row(tx, EntitlementsRow)`select entitlements from identity.org where id = ${id}`)?.entitlements;
+
 export const updateEntitlements = (tx: Tx, id: string, entitlements: readonly string[]) =>
   run(tx)`update identity.org set entitlements = ${entitlements} where id = ${id}`;
 

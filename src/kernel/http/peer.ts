@@ -20,6 +20,9 @@ export const asCaller = (socket: Socket): IncomingMessage => ({ socket, headers:
 /** Whether it is this machine that speaks: nobody in between can listen. */
 export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
 
+/** The address that a connection comes from, IPv4 as such. */
+export const addressOfPeer = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string => remoteAddress.replace(/^::ffff:/, '');
+
 /** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
 const longest = { characters: 1_000, hops: 20 };
 

@@ -1,6 +1,7 @@
 // What runs out, and who gets how much of it: docs/areas/kernel.md has the table.
 export { type Behalf, currentBehalf, house, onBehalf } from './behalf.ts';
 export { type ByteBudget, type HeldBytes, type Holders, makeByteBudget } from './byte-budget.ts';
+export { type Crowd, makeCrowd } from './crowd.ts';
 export { type LoopWatch, makeLoopWatch } from './loop-watch.ts';
 export { makeRefusals, type Refusals } from './refusals.ts';
 export { Crowded, makeTurnstile, type Turnstile } from './turnstile.ts';

@@ -86,6 +86,33 @@ const delivery: Maker = async (kitchen) => {
   return { params: { id: String(id) } };
 };
 
+/** Armed, and with nobody who would look for its MX. */
+const armed = async (kitchen: Kitchen): Promise<string> => {
+  const { id } = (await domain(kitchen)).params;
+  await kitchen.qd.app.db.write((tx) => run(tx)`update email.domain set receive_state = 'pending' where id = ${id}`);
+  return id!;
+};
+/** One for an organization, by hand: there may be fifty at most, and there are more callers than that. */
+const endpoint = async ({ qd, at }: Kitchen): Promise<string> => {
+  const id = `whk_${createHash('sha256').update(at.orgId).digest('hex').toUpperCase().slice(0, 26)}`;
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into email.webhook (org_id, id, url, event_types, secret, created_at)
+      values (${at.orgId}, ${id}, 'https://hooks.example.com/in', '{email.failed}', '', kernel.now()) on conflict do nothing`,
+  );
+  return id;
+};
+const routeBody = async (kitchen: Kitchen) => ({
+  domainId: await armed(kitchen),
+  pattern: `${unique('local').replace(' ', '-')}*`,
+  endpointId: await endpoint(kitchen),
+});
+const route: Maker = async (kitchen) => {
+  const body = await routeBody(kitchen);
+  const { id } = await made201(kitchen.at.post('/email/routes', body));
+  return { params: { id }, narrowTo: body.domainId };
+};
+
 export const email: Recipes = {
   listDomains: { lists: domain },
   createDomain: { body: domainBody },
@@ -93,6 +120,23 @@ export const email: Recipes = {
   deleteDomain: { make: domain },
   getDomainDns: { make: domain },
   checkDomain: { make: domain },
+  armDomainReceiving: { make: domain },
+  listRoutes: { lists: route },
+  createRoute: {
+    body: routeBody,
+    cases: {
+      "to another's endpoint": {
+        body: async (kitchen) => ({
+          ...(await routeBody(kitchen)),
+          endpointId: await endpoint({ ...kitchen, at: kitchen.foreigner }),
+        }),
+      },
+      "of another's domain": {
+        body: async (kitchen) => ({ ...(await routeBody(kitchen)), domainId: await armed({ ...kitchen, at: kitchen.foreigner }) }),
+      },
+    },
+  },
+  deleteRoute: { make: route },
   listSendKeys: { lists: key },
   createSendKey: {
     body: keyBody,

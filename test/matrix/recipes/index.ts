@@ -2,6 +2,7 @@ import { type Op, pathParams } from '../../../contract/common.ts';
 import type { AnyArea } from '../../../src/areas/area.ts';
 import { areas } from '../../../src/areas/index.ts';
 import type { Recipe, Recipes } from '../recipe.ts';
+import { clusters } from './clusters.ts';
 import { email } from './email.ts';
 import { iam } from './iam.ts';
 import { oncall } from './oncall.ts';
@@ -12,7 +13,7 @@ import { tokens } from './tokens.ts';
 import { uptime } from './uptime.ts';
 
 /** One file for each area, one word here. */
-const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, email, oncall, status, uptime };
+const recipes: Record<string, Recipes> = { tokens, iam, organization, registry, email, clusters, oncall, status, uptime };
 
 export interface Served {
   spec: Op;

@@ -1,8 +1,9 @@
-import { type Actor, audit } from '../../../identity/audit.ts';
+import { type Actor, audit, operator } from '../../../identity/audit.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
+import { judgeRates } from '../rules/posture.ts';
 import * as store from '../store/posture.ts';
-import { queueChannel } from './queue/index.ts';
+import { queueChannel } from './queue/channel.ts';
 import { tellEndpoints } from './webhooks/tell.ts';
 
 /** Null: the default of the installation. */
@@ -27,4 +28,19 @@ export async function resumeSending(tx: Tx, actor: Actor): Promise<boolean> {
   await tellEndpoints(tx, [{ org: actor.org, type: 'sending.resumed', data: {} }]);
   wake(tx, queueChannel);
   return true;
+}
+
+/**
+ * Judges organizations of which somebody just bounced hard or complained, in that transaction: whoever comes too near to the limits is warned
+ * once, whoever reaches one is paused. What counts is in rows by the hour, whose lock makes two that judge at once see each other.
+ */
+export async function judgePosture(tx: Tx, orgs: readonly string[]): Promise<void> {
+  if (orgs.length === 0) return;
+  for (const figures of await store.findFigures(tx, [...new Set(orgs)])) {
+    const { posture, reason } = judgeRates(figures);
+    if (posture === 'pause' && !figures.is_paused) await pauseSending(tx, operator(figures.org_id), reason);
+    const isNear = posture !== 'fine';
+    if (isNear === figures.is_warned || (await store.markWarned(tx, figures.org_id, isNear)) === 0) continue;
+    if (posture === 'warn') await audit(tx, operator(figures.org_id), 'email.sending.warn', { id: figures.org_id }, { reason });
+  }
 }

@@ -8,6 +8,24 @@ import * as store from '../store/retention.ts';
 export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');
 export const segmentPrefix = 'mail/segments';
 
+/** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
+export class SegmentSealed extends Error {
+  constructor(key: string) {
+    super(`the segment ${key} was sealed while it was written to`);
+  }
+}
+
+/** Writes into a new segment what was to go into one that is sealed. */
+export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof SegmentSealed)) throw error;
+    spool.rotate();
+    return write();
+  }
+}
+
 const everyMs = 10_000;
 /** A writer closes its segment after a minute: one that nobody touched for so long belongs to nobody who still runs. */
 const abandonedMs = 300_000;

@@ -1,11 +1,12 @@
 import { email } from '../../../../contract/email.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { pauseAt } from '../rules/posture.ts';
-import { findPosture } from '../store/posture.ts';
+import { judgeRates, pauseAt } from '../rules/posture.ts';
+import { findFigures, findPosture } from '../store/posture.ts';
 
 export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const posture = await findPosture(tx, ctx.org);
+    const [posture, [figures]] = await Promise.all([findPosture(tx, ctx.org), findFigures(tx, [ctx.org])]);
+    const judged = judgeRates(figures!);
     return ok({
       dailyQuota: posture.daily_quota ?? ctx.app.config.email_daily_quota,
       paused: posture.paused_at !== null,
@@ -14,6 +15,7 @@ export const getEmailSettings = operation(email.getEmailSettings, async ({ ctx }
       bouncePausePct: pauseAt.bouncePct,
       complaintPausePct: pauseAt.complaintPct,
       acceptedToday: posture.accepted,
+      ...(posture.paused_at === null && judged.posture !== 'fine' ? { warning: judged.reason } : {}),
     });
   }),
 );

@@ -7,18 +7,20 @@ export interface DomainKeys {
   rsa_public: string;
   ed_selector: string;
   ed_public: string;
+  /** `none`: nobody asked for mail of this domain to come here. */
+  receive_state: string;
 }
 
 /** A record that the domain's owner publishes. */
 export interface ExpectedRecord {
   /** How it is compared with what stands there. */
-  kind: 'dkim' | 'mx' | 'spf' | 'dmarc';
-  capability: 'send';
+  kind: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'inbound';
+  capability: 'send' | 'receive';
   type: 'TXT' | 'MX';
   name: string;
   value: string;
   priority?: number;
-  /** Whether verification waits for it. */
+  /** Whether verification, of sending or of receiving, waits for it. */
   required: boolean;
 }
 
@@ -39,5 +41,17 @@ export function recordsOf(domain: DomainKeys, mailHost: string): ExpectedRecord[
     { kind: 'mx', capability: 'send', type: 'MX', name: returnHost, value: host, priority: 10, required: true },
     { ...txt, kind: 'spf', name: returnHost, value: `v=spf1 a:${host} ~all` },
     { ...txt, kind: 'dmarc', name: `_dmarc.${domain.name}`, value: 'v=DMARC1; p=none', required: false },
+    ...(domain.receive_state === 'none' ? [] : [inboundRecord(domain.name, host)]),
   ];
 }
+
+/** All mail of the name comes here: whoever has a mailbox there must use another name. */
+const inboundRecord = (name: string, host: string): ExpectedRecord => ({
+  kind: 'inbound',
+  capability: 'receive',
+  type: 'MX',
+  name,
+  value: host,
+  priority: 10,
+  required: true,
+});

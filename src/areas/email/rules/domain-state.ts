@@ -12,8 +12,8 @@ export const failedSeconds = 11 * day;
 export const mostMisses = 3;
 export const missingSeconds = 24 * hour;
 
-/** What is known of a domain's sending before a check. Times in seconds of one clock. */
-export interface SendStanding {
+/** What is known of a domain's sending, or of its receiving, before a check. Times in seconds of one clock. */
+export interface Standing {
   state: 'pending' | 'verified' | 'failed';
   /** When it came into this state. */
   stateAt: number;
@@ -22,7 +22,7 @@ export interface SendStanding {
   missingSince: number | null;
 }
 
-export interface CheckedStanding extends SendStanding {
+export interface CheckedStanding extends Standing {
   /** Seconds until the next look; null: none. */
   nextIn: number | null;
 }
@@ -30,23 +30,23 @@ export interface CheckedStanding extends SendStanding {
 /** `missing` needs proof: where the DNS did not answer, nothing is known. */
 export type Finding = 'found' | 'missing' | 'unknown';
 
-export function findingOf(observations: readonly Observation[]): Finding {
-  const required = observations.filter(({ record }) => record.required);
+export function findingOf(observations: readonly Observation[], capability: 'send' | 'receive' = 'send'): Finding {
+  const required = observations.filter(({ record }) => record.required && record.capability === capability);
   if (required.some(({ outcome }) => outcome === 'missing' || outcome === 'mismatch')) return 'missing';
   return required.every(({ outcome }) => outcome === 'found') ? 'found' : 'unknown';
 }
 
 /** One check's effect on a domain. */
-export function afterCheck(before: SendStanding, finding: Finding, now: number): CheckedStanding {
+export function afterCheck(before: Standing, finding: Finding, now: number): CheckedStanding {
   const after = moveState(before, finding, now);
   return { ...after, nextIn: nextCheckIn(after, now) };
 }
 
-function moveState(before: SendStanding, finding: Finding, now: number): SendStanding {
+function moveState(before: Standing, finding: Finding, now: number): Standing {
   if (finding === 'unknown') return before;
   if (finding === 'found')
     return { state: 'verified', stateAt: before.state === 'verified' ? before.stateAt : now, misses: 0, missingSince: null };
-  const missed: SendStanding = { ...before, misses: before.misses + 1, missingSince: before.missingSince ?? now };
+  const missed: Standing = { ...before, misses: before.misses + 1, missingSince: before.missingSince ?? now };
   const isOver =
     before.state === 'pending'
       ? now - before.stateAt >= pendingSeconds
@@ -65,12 +65,16 @@ const paces: readonly [until: number, every: number][] = [
   [Number.POSITIVE_INFINITY, hour],
 ];
 
-export function nextCheckIn({ state, stateAt }: Pick<SendStanding, 'state' | 'stateAt'>, now: number): number | null {
+export function nextCheckIn({ state, stateAt }: Pick<Standing, 'state' | 'stateAt'>, now: number): number | null {
   const age = Math.max(0, now - stateAt);
   if (state === 'pending') return paces.find(([until]) => age < until)![1];
   return state === 'failed' && age >= failedSeconds ? null : 6 * hour;
 }
 
 /** Somebody asks to look again: a failed domain gets another chance, with all its time. */
-export const afterAsking = (before: SendStanding, now: number): SendStanding =>
+export const afterAsking = (before: Standing, now: number): Standing =>
   before.state === 'failed' ? { state: 'pending', stateAt: now, misses: 0, missingSince: null } : before;
+
+/** Both are looked at in one look, at the earlier of their times; receiving only for as long as somebody still looks at sending. */
+export const soonerOf = (send: number | null, receive: number | null): number | null =>
+  send === null || receive === null ? send : Math.min(send, receive);

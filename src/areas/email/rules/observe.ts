@@ -67,6 +67,8 @@ function findDefect(record: ExpectedRecord, { records }: DnsAnswer): Found | und
   switch (record.kind) {
     case 'mx':
       return mxDefect(record, data as Mx[]);
+    case 'inbound':
+      return inboundDefect(record, data as Mx[]);
     case 'dkim':
       return dkimDefect(record, data as string[]);
     case 'spf':
@@ -82,6 +84,15 @@ function mxDefect({ value }: ExpectedRecord, found: Mx[]): Found | undefined {
   const isOursThere = others.length < found.length;
   // Reports would reach whoever else is named, and be lost there.
   return { reason: isOursThere ? 'extra_mx' : 'wrong_value', observed: others.slice(0, mostShown).map(writeMx).join(', ') };
+}
+
+/** Mail goes to the lowest preference first: ours must stand there alone. Others behind it are for when we are away. */
+function inboundDefect({ value }: ExpectedRecord, found: Mx[]): Found | undefined {
+  const ours = found.filter(({ exchange }) => exchange === value).map(({ preference }) => preference);
+  const others = found.filter(({ exchange, preference }) => exchange !== value && preference <= Math.min(...ours));
+  if (ours.length && !others.length) return undefined;
+  const inTheWay = ours.length ? others : found;
+  return { reason: ours.length ? 'extra_mx' : 'wrong_value', observed: inTheWay.slice(0, mostShown).map(writeMx).join(', ') };
 }
 
 /** RFC 6376 3.6.2.2: with two records of a selector, anything may happen. */

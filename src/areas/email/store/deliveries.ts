@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 
 const DeliveryRow = Type.Object({
@@ -45,6 +45,7 @@ const BegunRow = Type.Object({
   run: Type.String(),
   attempts: Type.Integer(),
   event_id: Type.String(),
+  event_type: Type.String(),
   endpoint_id: Type.String(),
   /** Seconds, for the signature. */
   now: Type.Integer(),
@@ -63,7 +64,7 @@ export type BegunRow = Static<typeof BegunRow>;
 export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, BegunRow)`
   with clock as materialized (select kernel.now() as now),
        found as materialized (
-         select d.id, a.run, d.event_id, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
+         select d.id, a.run, d.event_id, d.event_type, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
                 case when w.id is null then 'the endpoint was deleted'
                      when w.disabled_at is not null then 'the endpoint is disabled: ' || coalesce(w.disabled_reason, 'by hand')
                      when e.id is null then 'what it was to tell is past its time' end as why_not
@@ -95,6 +96,7 @@ const SettledRow = Type.Object({
   id: Type.Integer(),
   org_id: Type.String(),
   endpoint_id: Type.String(),
+  event_type: Type.String(),
   state: Type.Enum(['pending', 'delivered', 'failed'] as const),
   /** Days for which the endpoint has failed; null: it has not. */
   failing_days: Type.Union([Type.Number(), Type.Null()]),
@@ -105,7 +107,7 @@ export type SettledDelivery = Static<typeof SettledRow>;
 export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
   with clock as materialized (select kernel.now() as now),
        mine as materialized (
-         select d.id, d.org_id, d.endpoint_id, t.status, t.error,
+         select d.id, d.org_id, d.endpoint_id, d.event_type, t.status, t.error,
                 extract(epoch from clock.now - w.failing_since)::float8 / 86400 as failing_days,
                 case when t.error is null then 'delivered'
                      when t.is_last or w.id is null or w.disabled_at is not null then 'failed' else 'pending' end as state
@@ -119,21 +121,26 @@ export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<Settl
             set state = m.state, run = null, last_status = coalesce(m.status, d.last_status), last_error = m.error,
                 done_at = case when m.state <> 'pending' then clock.now end
            from mine m, clock where d.id = m.id)
-  select id, org_id, endpoint_id, state, failing_days from mine`;
+  select id, org_id, endpoint_id, event_type, state, failing_days from mine`;
 
 /** Up to which delivery an endpoint has any. */
 export const lastDelivery = async (tx: Tx, org: string, endpointId: string): Promise<number> =>
   (await row(tx, Type.Object({ id: Type.Integer() }))`
     select coalesce(max(id), 0) as id from email.delivery where org_id = ${org} and endpoint_id = ${endpointId}`)!.id;
 
-/** Some of what waits for an endpoint; an attempt under way ends by itself. Returns how many. */
-export const failWaiting = (tx: Tx, org: string, endpointId: string, upTo: number, why: string, limit: number): Promise<number> => run(tx)`
+const IdRow = Type.Object({ id: Type.Integer() });
+
+/** Some of what waits for an endpoint; an attempt under way ends by itself. Returns which. */
+export const failWaiting = async (tx: Tx, org: string, endpointId: string, upTo: number, why: string, limit: number): Promise<number[]> =>
+  (
+    await rows(tx, IdRow)`
   update email.delivery d set state = 'failed', last_error = ${why}, done_at = c.now
     from (select id from email.delivery
            where org_id = ${org} and endpoint_id = ${endpointId} and done_at is null and state = 'pending' and id <= ${upTo}
            order by id limit ${limit} for update skip locked) w,
          (select kernel.now() as now offset 0) c
-   where d.id = w.id`;
+   where d.id = w.id returning d.id`
+  ).map(({ id }) => id);
 
 /** Whether anything up to there is not done: an attempt under way. */
 export const hasWaiting = async (tx: Tx, org: string, endpointId: string, upTo: number): Promise<boolean> =>

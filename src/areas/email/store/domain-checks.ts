@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
-import type { CheckedStanding, SendStanding } from '../rules/domain-state.ts';
+import { sql } from '../../../kernel/sql.ts';
+import type { CheckedStanding, Standing } from '../rules/domain-state.ts';
 
 const DueRow = Type.Object({
   org_id: Type.String(),
@@ -14,6 +15,10 @@ const DueRow = Type.Object({
   state_at: Type.String(),
   misses: Type.Integer(),
   missing_since: Type.Union([Type.String(), Type.Null()]),
+  receive_state: Type.Union([Type.Literal('none'), Type.Literal('pending'), Type.Literal('verified'), Type.Literal('failed')]),
+  receive_state_at: Type.Union([Type.String(), Type.Null()]),
+  receive_misses: Type.Integer(),
+  receive_missing_since: Type.Union([Type.String(), Type.Null()]),
   next_check_at: Type.String(),
   checks: Type.Integer(),
 });
@@ -21,7 +26,8 @@ export type DueRow = Static<typeof DueRow>;
 
 /** Those that wait for longest, the organizations in turn: at most `perOrg` of each. */
 export const dueDomains = (tx: Tx, { most, perOrg }: { most: number; perOrg: number }) => rows(tx, DueRow)`
-  select org_id, id, name, rsa_selector, rsa_public, ed_selector, ed_public, send_state, state_at, misses, missing_since, next_check_at, checks
+  select org_id, id, name, rsa_selector, rsa_public, ed_selector, ed_public, send_state, state_at, misses, missing_since,
+         receive_state, receive_state_at, receive_misses, receive_missing_since, next_check_at, checks
     from (select d.*, row_number() over (partition by org_id order by next_check_at, id) as turn
             from (select * from email.domain where next_check_at <= (select kernel.now()) order by next_check_at limit 2000) d) t
    where turn <= ${perOrg} order by turn, next_check_at, id limit ${most}`;
@@ -33,24 +39,47 @@ const timeOf = (seconds: number | null) => (seconds === null ? null : new Date(s
 /** So long after a look, whoever asks for another one waits. */
 const restSeconds = 10;
 
+/** What is known of a domain after a look. `receive` is undefined for one that is not armed. */
+export interface Checked {
+  send: Standing;
+  receive: Standing | undefined;
+  /** Seconds until the next look; null: none. */
+  nextIn: CheckedStanding['nextIn'];
+}
+
+/** Columns of receiving as this standing has them. */
+const setReceive = (standing: Standing | undefined) =>
+  standing
+    ? sql`, receive_state = ${standing.state}, receive_state_at = ${timeOf(standing.stateAt)}, receive_misses = ${standing.misses},
+           receive_missing_since = ${timeOf(standing.missingSince)}`
+    : sql``;
+
 /** False: the domain changed since it was read. Whoever asked to look meanwhile may have published something: it is looked at again soon. */
-export const settleCheck = async (tx: Tx, read: DueRow, after: CheckedStanding): Promise<boolean> =>
+export const settleCheck = async (tx: Tx, read: DueRow, { send, receive, nextIn }: Checked): Promise<boolean> =>
   (await run(tx)`
     update email.domain
-       set send_state = ${after.state}, state_at = ${timeOf(after.stateAt)}, misses = ${after.misses}, missing_since = ${timeOf(after.missingSince)},
+       set send_state = ${send.state}, state_at = ${timeOf(send.stateAt)}, misses = ${send.misses}, missing_since = ${timeOf(send.missingSince)},
            checks = checks + 1, checked_at = c.now,
            next_check_at = case when next_check_at = ${read.next_check_at}
-                                then coalesce(c.now + make_interval(secs => ${after.nextIn}), ${never}::timestamptz)
-                                else c.now + make_interval(secs => ${restSeconds}) end
+                                then coalesce(c.now + make_interval(secs => ${nextIn}), ${never}::timestamptz)
+                                else c.now + make_interval(secs => ${restSeconds}) end ${setReceive(receive)}
       from (select kernel.now() as now offset 0) c
-     where org_id = ${read.org_id} and id = ${read.id} and checks = ${read.checks} and send_state = ${read.send_state}`) > 0;
+     where org_id = ${read.org_id} and id = ${read.id} and checks = ${read.checks}
+       and send_state = ${read.send_state} and receive_state = ${read.receive_state}`) > 0;
 
-/** Due as soon as the last look is long enough ago. One that comes before that anyway stays; one under way does not count. */
-export const hurryCheck = (tx: Tx, org: string, id: string, standing: SendStanding) => run(tx)`
+/** When it is looked at if somebody wants it soon: once the last look is long enough ago. One that comes before that anyway stays; one under way does not count. */
+const soon = sql`least(case when next_check_at > c.now then next_check_at end, greatest(c.now, checked_at + make_interval(secs => ${restSeconds})))`;
+
+export const hurryCheck = (tx: Tx, org: string, id: string, send: Standing, receive: Standing | undefined) => run(tx)`
   update email.domain
-     set send_state = ${standing.state}, state_at = ${timeOf(standing.stateAt)}, misses = ${standing.misses},
-         missing_since = ${timeOf(standing.missingSince)},
-         next_check_at = least(case when next_check_at > c.now then next_check_at end,
-                               greatest(c.now, checked_at + make_interval(secs => ${restSeconds})))
+     set send_state = ${send.state}, state_at = ${timeOf(send.stateAt)}, misses = ${send.misses},
+         missing_since = ${timeOf(send.missingSince)}, next_check_at = ${soon} ${setReceive(receive)}
     from (select kernel.now() as now offset 0) c
    where org_id = ${org} and id = ${id}`;
+
+/** Mail of this domain is to come here; its MX is looked for soon. */
+export const armDomain = (tx: Tx, org: string, id: string) => run(tx)`
+  update email.domain
+     set receive_state = 'pending', receive_state_at = c.now, receive_misses = 0, receive_missing_since = null, next_check_at = ${soon}
+    from (select kernel.now() as now offset 0) c
+   where org_id = ${org} and id = ${id} and receive_state = 'none'`;

@@ -19,11 +19,14 @@ const DomainRow = Type.Object({
   state_at: Type.String(),
   misses: Type.Integer(),
   missing_since: Type.Union([Type.String(), Type.Null()]),
+  receive_state_at: Type.Union([Type.String(), Type.Null()]),
+  receive_misses: Type.Integer(),
+  receive_missing_since: Type.Union([Type.String(), Type.Null()]),
 });
 export type DomainRow = Static<typeof DomainRow>;
 
 const columns = sql`org_id, id, name, send_state, receive_state, created_at, rsa_selector, rsa_public, ed_selector, ed_public,
-  state_at, misses, missing_since`;
+  state_at, misses, missing_since, receive_state_at, receive_misses, receive_missing_since`;
 
 export const domainsOf = (tx: Tx, org: string, visible: Visible) => rows(tx, DomainRow)`
   select ${columns} from email.domain where org_id = ${org} and ${isVisible(visible, sql`id`)} order by id desc`;

@@ -51,10 +51,13 @@ export const listMessageRows = (
      and ${direction === undefined ? all : sql`m.direction = ${direction}`}
      and ${state === undefined ? all : sql`m.state = ${state}`}
      and ${domainId === undefined ? all : sql`m.domain_id = ${domainId}`}
-     and ${to === undefined ? all : sql`m.id in (select r.message_id from email.recipient r where r.org_id = ${org} and r.folded = ${to})`}
+     and ${to === undefined ? all : sql`m.id in (${idsTo(org, to)})`}
      and ${since === undefined ? all : sql`m.created_at >= ${since}::timestamptz and m.id >= ${idAt(since)}`}
    order by m.id desc limit ${limit}`;
 const all: Sql = sql`true`;
+
+const idsTo = (org: string, to: string): Sql => sql`select r.message_id from email.recipient r where r.org_id = ${org} and r.folded = ${to}
+   union all select a.message_id from email.received_address a where a.org_id = ${org} and a.folded = ${to}`;
 
 /** The smallest id of a little before this time: ids begin with the time, so that an index finds where to begin. */
 const idAt = (since: string): string => `msg_${idTime(Date.parse(since) - 60_000)}`;

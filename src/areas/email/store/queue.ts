@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
-import { sql } from '../../../kernel/sql.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 
 // Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
 
@@ -115,6 +115,9 @@ export type SettledRow = Static<typeof SettledRow>;
 const toldLateEvery = sql`interval '4 hours'`;
 const lateSeconds = 30;
 
+/** Of the simulator: nobody is suppressed or judged for it. */
+const isSimulated = (folded: Sql) => sql`${folded} like '%@simulator.invalid'`;
+
 /** Hours after which what is still not taken by the other side comes back. */
 const givenUpAfter = sql`interval '72 hours'`;
 
@@ -157,10 +160,16 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                select message_id, org_id, case when fate = 'delivered' then 'delivered' else 'bounced' end, bounce_type, address, detail, 1
                  from fate where fate in ('delivered', 'bounced') or fate = 'failed' and bounce_type is not null) e, clock
               order by n),
+           counted as (
+             insert into email.sending_hour as h (org_id, hour, recipients, hard, complaints)
+             select org_id, date_trunc('hour', clock.now, 'UTC'), count(*), count(*) filter (where fate = 'bounced' and bounce_type = 'hard'), 0
+               from fate, clock where (fate in ('delivered', 'sent', 'bounced') or fate = 'failed' and bounce_type is not null) and not ${isSimulated(sql`folded`)}
+              group by org_id, clock.now order by org_id
+                 on conflict (org_id, hour) do update set recipients = h.recipients + excluded.recipients, hard = h.hard + excluded.hard),
            suppressed as (
              insert into email.suppression (org_id, id, address, reason, created_at)
              select distinct on (org_id, folded) org_id, kernel.new_id('sup'), folded, 'bounce', clock.now
-               from fate, clock where fate = 'bounced' and bounce_type = 'hard' order by org_id, folded
+               from fate, clock where fate = 'bounced' and bounce_type = 'hard' and not ${isSimulated(sql`folded`)} order by org_id, folded
                  on conflict do nothing returning org_id, address, id)
       select f.id, f.org_id, f.message_id, f.address, f.fate, f.bounce_type, f.is_first, f.is_late,
              clock.now as at, clock.now + make_interval(secs => f.after_seconds) as next_at, s.id as suppression_id

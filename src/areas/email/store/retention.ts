@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { deleteOldHours } from './posture.ts';
 
 // What is kept is shown for its time; what is removed here is past it already. A message that is not finished is never touched.
 
@@ -14,6 +15,7 @@ export const findOldSegments = async (tx: Tx, limit: number): Promise<string[]> 
        where s.created_at < kernel.now() - interval '31 days'
          and s.key not in (select m.body_key from email.message m
                             where m.state = any(${unfinished}::text[]) and m.body_key is not null and m.created_at < kernel.now() - interval '30 days')
+         and not exists (select from email.arrival a where a.body_key = s.key)
        order by s.created_at limit ${limit}`
   ).map((s) => s.key);
 
@@ -25,6 +27,8 @@ export const findOldObjects = async (tx: Tx, limit: number): Promise<string[]> =
     await rows(tx, KeyRow)`
       select m.body_key as key from email.message m
        where m.body_key like 'mail/large/%' and m.created_at < kernel.now() - interval '30 days' and m.state <> all(${unfinished}::text[])
+         -- Several received messages share one: it came once, by several routes.
+         and not exists (select from email.message o where o.body_key = m.body_key and o.body_key like 'mail/large/%' and o.state = any(${unfinished}::text[]))
        order by m.created_at limit ${limit}`
   ).map((m) => m.key);
 
@@ -38,13 +42,16 @@ export const deleteOldMessages = (tx: Tx, limit: number): Promise<number> => run
     select id from email.message
      where created_at < kernel.now() - interval '90 days' and (door = 'relay' or state <> all(${unfinished}::text[])) order by id limit ${limit} for update skip locked),
   events as (delete from email.event e using old where e.message_id = old.id),
-  recipients as (delete from email.recipient r using old where r.message_id = old.id)
+  recipients as (delete from email.recipient r using old where r.message_id = old.id),
+  addresses as (delete from email.received_address a using old where a.message_id = old.id)
   delete from email.message m using old where m.id = old.id`;
 
 export const deleteOldNotes = async (tx: Tx): Promise<void> => {
   await Promise.all([
     run(tx)`delete from email.submission where created_at < kernel.now() - interval '25 hours'`,
+    deleteOldHours(tx),
     run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
+    run(tx)`delete from email.received_usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
   ]);
 };
 
@@ -90,4 +97,5 @@ export const markStored = async (tx: Tx, key: string): Promise<void> => {
   await run(tx)`
     update email.recipient r set node = null
      where r.done_at is null and r.node is not null and exists (select from email.message m where m.id = r.message_id and m.body_key = ${key})`;
+  await run(tx)`update email.arrival set node = null where body_key = ${key} and node is not null`;
 };

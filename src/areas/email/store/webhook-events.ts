@@ -31,6 +31,8 @@ export interface NewEvent {
   type: string;
   message_id: string | null;
   payload: string;
+  /** Told whatever it subscribes to. */
+  endpoint_id: string | null;
 }
 
 const DeliveryIdRow = Type.Object({ id: Type.Integer(), org_id: Type.String(), endpoint_id: Type.String() });
@@ -40,13 +42,13 @@ export type DeliveryIdRow = Static<typeof DeliveryIdRow>;
 export const insertEvents = (tx: Tx, at: string, events: readonly NewEvent[]): Promise<DeliveryIdRow[]> => rows(tx, DeliveryIdRow)`
   with told as materialized (
          select kernel.new_id('evt') as id, t.* from rows from (json_to_recordset(${JSON.stringify(events)}::json) as (
-                org_id text, type text, message_id text, payload text)) with ordinality as t(org_id, type, message_id, payload, n)),
+                org_id text, type text, message_id text, payload text, endpoint_id text)) with ordinality as t(org_id, type, message_id, payload, endpoint_id, n)),
        frozen as (
          insert into email.webhook_event (org_id, id, type, message_id, payload, created_at)
          select org_id, id, type, message_id, payload, ${at}::timestamptz from told order by n)
   insert into email.delivery (org_id, endpoint_id, event_id, event_type, message_id, state, created_at)
   select t.org_id, w.id, t.id, t.type, t.message_id, 'pending', ${at}::timestamptz
-    from told t join email.webhook w on w.org_id = t.org_id and w.disabled_at is null and t.type = any(w.event_types)
+    from told t join email.webhook w on w.org_id = t.org_id and (w.id = t.endpoint_id or w.disabled_at is null and t.type = any(w.event_types))
    order by t.n, w.id
   returning id, org_id, endpoint_id`;
 

@@ -5,7 +5,8 @@ import { channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { now } from '../../../../kernel/time.ts';
-import { afterAsking, afterCheck, findingOf, type SendStanding } from '../../rules/domain-state.ts';
+import { afterAsking, afterCheck, findingOf, type Standing, soonerOf } from '../../rules/domain-state.ts';
+import type { Observation } from '../../rules/observe.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domain-checks.ts';
 import type { DomainRow } from '../../store/domains.ts';
@@ -32,41 +33,91 @@ export async function checkDueDomains(app: App, signal: AbortSignal, log: Logger
 
 /** Looks outside of any transaction; what is written counts only if nothing has changed since the domain was read. */
 async function checkDomain(app: App, domain: store.DueRow, signal: AbortSignal, log: Logger): Promise<void> {
-  const finding = findingOf(await unlessAborted(signal, () => lookUpRecords(app, domain)));
+  const observed = await unlessAborted(signal, () => lookUpRecords(app, domain));
   const after = await app.db.write(async (tx) => {
-    const standing = afterCheck(standingOf(domain), finding, secondsOf(await now(tx)));
-    if (!(await store.settleCheck(tx, domain, standing))) return undefined;
-    if (standing.state !== domain.send_state) await tellChange(tx, app, domain, standing.state);
-    return standing;
+    const checked = judge(domain, observed, secondsOf(await now(tx)));
+    if (!(await store.settleCheck(tx, domain, checked))) return undefined;
+    await tellChange(tx, app, domain, statesOf(checked));
+    return statesOf(checked);
   });
-  if (after && after.state !== domain.send_state)
+  if (after && isChanged(domain, after))
     log.info(
-      { event: 'email.domain', domain: domain.name, org: domain.org_id, from: domain.send_state, to: after.state },
+      { event: 'email.domain', domain: domain.name, org: domain.org_id, from: domain.send_state, to: after.send, receive: after.receive },
       'a domain changed its state',
     );
 }
 
-/** To whoever remembers the domain, and to endpoints. */
-async function tellChange(tx: Tx, { caches }: App, domain: Changed, sendState: SendStanding['state']): Promise<void> {
-  const { org_id: org, id: domainId, name, send_state: previousSendState } = domain;
-  await caches.drop(tx, topics.domain(domainId));
-  await tellEndpoints(tx, [{ org, type: 'domain.updated', data: { domainId, name, sendState, previousSendState } }]);
+/** Sending and receiving are proven by different records, and judged alike. */
+function judge(domain: store.DueRow, observed: readonly Observation[], at: number): store.Checked {
+  const send = afterCheck(sendingOf(domain), findingOf(observed, 'send'), at);
+  const before = receivingOf(domain);
+  const receive = before && afterCheck(before, findingOf(observed, 'receive'), at);
+  return { send, receive, nextIn: soonerOf(send.nextIn, receive ? receive.nextIn : null) };
 }
-type Changed = Pick<DomainRow, 'org_id' | 'id' | 'name' | 'send_state'>;
+
+interface States {
+  send: Standing['state'];
+  /** Undefined: it is not armed. */
+  receive: Standing['state'] | undefined;
+}
+const statesOf = ({ send, receive }: { send: Standing; receive: Standing | undefined }): States => ({
+  send: send.state,
+  receive: receive?.state,
+});
+
+type Known = Pick<
+  DomainRow,
+  | 'org_id'
+  | 'id'
+  | 'name'
+  | 'send_state'
+  | 'state_at'
+  | 'misses'
+  | 'missing_since'
+  | 'receive_state'
+  | 'receive_state_at'
+  | 'receive_misses'
+  | 'receive_missing_since'
+>;
+
+const isChanged = (domain: Known, { send, receive }: States) =>
+  send !== domain.send_state || (receive !== undefined && receive !== domain.receive_state);
+
+/** To whoever remembers the domain, and to endpoints. */
+async function tellChange(tx: Tx, { caches }: App, domain: Known, after: States): Promise<void> {
+  if (!isChanged(domain, after)) return;
+  const { org_id: org, id: domainId, name } = domain;
+  await caches.drop(tx, topics.domain(domainId));
+  const receiving = after.receive === undefined ? {} : { receiveState: after.receive, previousReceiveState: domain.receive_state };
+  const data = { domainId, name, sendState: after.send, previousSendState: domain.send_state, ...receiving };
+  await tellEndpoints(tx, [{ org, type: 'domain.updated', data }]);
+}
 
 const secondsOf = (time: string) => Date.parse(time) / 1_000;
-const standingOf = (row: Pick<DomainRow, 'send_state' | 'state_at' | 'misses' | 'missing_since'>): SendStanding => ({
+const secondsOrNull = (time: string | null) => (time === null ? null : secondsOf(time));
+const sendingOf = (row: Known): Standing => ({
   state: row.send_state,
   stateAt: secondsOf(row.state_at),
   misses: row.misses,
-  missingSince: row.missing_since === null ? null : secondsOf(row.missing_since),
+  missingSince: secondsOrNull(row.missing_since),
 });
+const receivingOf = (row: Known): Standing | undefined =>
+  row.receive_state === 'none'
+    ? undefined
+    : {
+        state: row.receive_state,
+        stateAt: secondsOrNull(row.receive_state_at) ?? 0,
+        misses: row.receive_misses,
+        missingSince: secondsOrNull(row.receive_missing_since),
+      };
 
 /** Somebody asks to look now. However often they ask, a domain is looked at once in ten seconds. */
 export async function askForCheck(tx: Tx, app: App, domain: DomainRow): Promise<void> {
-  const before = standingOf(domain);
-  const standing = afterAsking(before, secondsOf(await now(tx)));
-  await store.hurryCheck(tx, domain.org_id, domain.id, standing);
-  if (standing.state !== before.state) await tellChange(tx, app, domain, standing.state);
+  const at = secondsOf(await now(tx));
+  const send = afterAsking(sendingOf(domain), at);
+  const before = receivingOf(domain);
+  const receive = before && afterAsking(before, at);
+  await store.hurryCheck(tx, domain.org_id, domain.id, send, receive);
+  await tellChange(tx, app, domain, statesOf({ send, receive }));
   wake(tx, checksDue);
 }

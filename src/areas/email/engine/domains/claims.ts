@@ -7,6 +7,7 @@ import { enqueue, wake } from '../../../../kernel/jobs/index.ts';
 import { parentsOf } from '../../rules/domain-name.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domains.ts';
+import { deleteRoutesOf } from '../../store/routes.ts';
 import { checksDue } from './check-due.ts';
 import type { DkimKeys } from './dkim-keys.ts';
 import { failMailOfDomain } from './fail-mail.ts';
@@ -14,14 +15,14 @@ import { failMailOfDomain } from './fail-mail.ts';
 export const mostDomains = 100;
 
 /** The domain of the acting organization, once the caller may do to it what the operation does: 404 before 403. */
-export async function findDomain(tx: Tx, ctx: Ctx, id: string, find = store.domainById): Promise<store.DomainRow> {
-  const domain = (await find(tx, ctx.org, id)) ?? notFound('domain');
+export async function findDomain(tx: Tx, ctx: Ctx, id: string, find = store.domainById, field = ''): Promise<store.DomainRow> {
+  const domain = (await find(tx, ctx.org, id)) ?? notFound(field ? `${field}: the organization has no such domain` : 'domain');
   ctx.require(domain.id);
   return domain;
 }
 
-/** The same, for whoever changes or deletes it. */
-export const lockDomain = (tx: Tx, ctx: Ctx, id: string) => findDomain(tx, ctx, id, store.lockDomain);
+/** The same, for whoever changes or deletes it; `field` names where the id came from, if it stands in a body. */
+export const lockDomain = (tx: Tx, ctx: Ctx, id: string, field?: string) => findDomain(tx, ctx, id, store.lockDomain, field);
 
 /** Whether the organization could have this name now: asked before keys are made for it. */
 export async function isFree(tx: Tx, org: string, name: string): Promise<boolean> {
@@ -73,9 +74,10 @@ async function releaseClaim(tx: Tx, app: App, claim: store.ClaimRow): Promise<vo
   await audit(tx, operator(claim.org_id), 'email.domain.release', claim, { name: claim.name, why });
 }
 
-/** Its name is free from here on; what still waits to be sent fails in a job, portion by portion. */
+/** Its name is free from here on, and its routes are gone; what still waits to be sent fails in a job, portion by portion. */
 export async function deleteDomain(tx: Tx, { caches }: App, org: string, { id }: { id: string }): Promise<void> {
   await store.deleteDomain(tx, org, id);
+  await deleteRoutesOf(tx, org, id);
   await enqueue(tx, failMailOfDomain, { key: id, org, payload: { org, domainId: id } });
   await caches.drop(tx, topics.domain(id));
 }

@@ -14,7 +14,7 @@ export async function lookUpRecords(app: Pick<App, 'config' | 'publicUrl' | 'dns
   const signal = AbortSignal.timeout(mostMs);
   const lookUp = async (record: ExpectedRecord): Promise<Observation> => {
     // Nobody can publish what names a server without a name.
-    const isUnnamed = why !== undefined && (record.kind === 'mx' || record.kind === 'spf');
+    const isUnnamed = why !== undefined && (record.type === 'MX' || record.kind === 'spf');
     if (isUnnamed) return { record, outcome: 'error', reason: why, observedAll: [], resolver: '' };
     return observeRecord(record, await app.dns.lookupAtSource(record.name, record.type, { signal }).catch(() => late));
   };

@@ -5,8 +5,10 @@ import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/intake.ts';
-import { type Born, type Queue, queueChannel } from '../queue/index.ts';
+import { queueChannel } from '../queue/channel.ts';
+import type { Born, Queue } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
+import { retrySealed, SegmentSealed } from '../segments.ts';
 import type { Handed, Submission } from '../submission.ts';
 import { tellEndpoints } from '../webhooks/tell.ts';
 import type { Answer } from './index.ts';
@@ -34,19 +36,9 @@ export interface BatchOptions {
   knownSegments: Set<string>;
 }
 
-/** The segment was sealed while it was written to: this process was stopped for long, and others took it for dead. */
-class SegmentSealed extends Error {}
-
 /** One write and one sync for all bytes, in one transaction for all rows; both before anybody is answered. */
-export async function writeBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
-  try {
-    await tryBatch(options, batch);
-  } catch (error) {
-    if (!(error instanceof SegmentSealed)) throw error;
-    options.spool.rotate();
-    await tryBatch(options, batch);
-  }
-}
+export const writeBatch = (options: BatchOptions, batch: Entry[]): Promise<void> =>
+  retrySealed(options.spool, () => tryBatch(options, batch));
 
 interface Written {
   verdicts: Verdict[];
@@ -73,7 +65,7 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
         segment === undefined || store.useSegment(tx, segment, options.node, knownSegments.has(segment)),
         insert(tx, found.stamp.now, batch, verdicts, rows),
       ]);
-      if (!isOpen) throw new SegmentSealed(`the segment ${segment} was sealed while it was written to`);
+      if (!isOpen) throw new SegmentSealed(segment!);
       await written;
       return { verdicts, born: rows.borns(born), segment };
     });

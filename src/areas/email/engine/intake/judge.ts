@@ -1,5 +1,6 @@
 import { Refusal } from '../../../../kernel/errors.ts';
 import { foldAddress } from '../../rules/envelope.ts';
+import { storyOf } from '../../rules/simulator.ts';
 import type { Taken } from '../submission.ts';
 import type { Entry, Found } from './batch.ts';
 
@@ -30,7 +31,7 @@ export function judge(batch: Entry[], found: Found, defaultQuota: number): Verdi
       ids,
       messages: submissions.map(({ messageId }, i) => ({ id: ids[i]!, messageId })),
       replayed: false,
-      suppressed: new Set(addresses.filter((address) => found.suppressed.has(`${org} ${address}`))),
+      suppressed: new Set(addresses.filter((address) => found.suppressed.has(`${org} ${address}`) || storyOf(address) === 'suppressed')),
     };
   });
 }

@@ -21,7 +21,7 @@ export interface Claims {
 }
 
 /** Looks for what is due whenever it is told that there may be something, and once a second. */
-export function makeClaims({ app }: QueueOptions, look: () => Promise<'more' | 'none' | 'full'>): Claims {
+export function makeClaims({ app }: Pick<QueueOptions, 'app'>, look: () => Promise<'more' | 'none' | 'full'>): Claims {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;

@@ -1,9 +1,12 @@
 import type { App } from '../../../../kernel/app.ts';
-import { channelNamed, clockMoved } from '../../../../kernel/jobs/index.ts';
+import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
+import { storyOf } from '../../rules/simulator.ts';
 import type { Fate } from '../../store/queue.ts';
 import type { Sender } from '../outgoing.ts';
+import { simulateAttempt } from '../simulator.ts';
+import { queueChannel } from './channel.ts';
 import { claimMore, makeClaims } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
 import { type Fated, fail, fateOf, putBack } from './fate.ts';
@@ -66,9 +69,6 @@ export interface QueueOptions {
   /** Told of every outcome that is written down. */
   counted?(outcome: string): void;
 }
-
-/** Told when there is something to send that this process may not know of. */
-export const queueChannel = channelNamed('email.queue');
 
 const stopGraceMs = 8_000;
 
@@ -151,6 +151,8 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
 /** Never rejects: what goes wrong here is a reason to wait. */
 async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Contents, item: Born, isWanted: () => boolean): Promise<Fated> {
   try {
+    const story = storyOf(item.address);
+    if (story) return fateOf(item, simulateAttempt(story, item.tries), false);
     const outgoing = await contents.outgoing(item);
     return outgoing
       ? fateOf(item, await sender.send({ ...outgoing, isWanted }), isRelayed)

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { isSimulated } from '../../rules/simulator.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
+import { judgePosture } from '../posture.ts';
+import { complainLater } from '../simulator.ts';
 import { happeningsOf } from '../webhooks/outcomes.ts';
 import { tellEndpoints } from '../webhooks/tell.ts';
 import type { Fated } from './fate.ts';
@@ -85,5 +88,16 @@ const settleAndTell = (app: App, fates: Fate[]) =>
   app.db.write(async (tx) => {
     const settled = await settleRecipients(tx, fates);
     await tellEndpoints(tx, happeningsOf(settled, fates));
+    const refused = settled.filter(
+      ({ fate, bounce_type, address }) => fate === 'bounced' && bounce_type === 'hard' && !isSimulated(address),
+    );
+    await judgePosture(
+      tx,
+      refused.map(({ org_id }) => org_id),
+    );
+    await complainLater(
+      tx,
+      settled.filter(({ fate }) => fate === 'delivered'),
+    );
     return settled;
   });

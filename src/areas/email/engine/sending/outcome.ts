@@ -1,7 +1,7 @@
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import { printReply } from '../../clients/smtp/replies.ts';
 import type { Decision, Whereabouts } from '../../clients/smtp/session.ts';
-import { judgeReply } from '../../rules/reply.ts';
+import { judgeReply } from '../../rules/bounces/reply.ts';
 import { delayAfter } from '../../rules/retry.ts';
 import type { Outcome, Outgoing, Told } from '../outgoing.ts';
 

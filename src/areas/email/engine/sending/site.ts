@@ -2,7 +2,7 @@ import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import type { Decision, Session } from '../../clients/smtp/session.ts';
-import { asksForLess, judgeReply } from '../../rules/reply.ts';
+import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
 import { delayAfter, restAfter } from '../../rules/retry.ts';
 import { firstPace, notePace, type Pace, type SiteLimits } from '../../rules/site.ts';
 import type { Outcome, Outgoing, Told } from '../outgoing.ts';

@@ -5,6 +5,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { job, RetryIn } from '../../../../kernel/jobs/index.ts';
 import { postEvent, type Reply } from '../../clients/webhook.ts';
 import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
+import { settleReceived } from '../../store/arrivals.ts';
 import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
 import { disableForFailing } from './disable.ts';
@@ -24,7 +25,7 @@ type Heard = store.Heard & { endpointId: string };
 export const makeDeliverer = ({ db }: Pick<App, 'db'>, counted: Deliverer['counted']): Deliverer => ({
   pace: makePace(),
   begin: gatherCalls(async (asked) => {
-    const begun = new Map((await db.write((tx) => store.beginDeliveries(tx, asked))).map((b) => [b.run, b]));
+    const begun = new Map((await db.write((tx) => beginAttempts(tx, asked))).map((b) => [b.run, b]));
     return asked.map(({ run }) => begun.get(run));
   }),
   settle: gatherCalls(async (heard: Heard[]) => {
@@ -34,9 +35,22 @@ export const makeDeliverer = ({ db }: Pick<App, 'db'>, counted: Deliverer['count
   counted,
 });
 
+/** Those of endpoints that are gone fail here. */
+async function beginAttempts(tx: Tx, asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
+  const begun = await store.beginDeliveries(tx, asked);
+  const over = begun.filter((b) => b.why_not !== null && b.event_type === received);
+  if (over.length) await settleReceived(tx, over.map(({ id }) => id)); // biome-ignore format: one thought
+  return begun;
+}
+
+/** What became of it is what became of the message. */
+const received = 'email.received';
+
 /** What came of attempts, and what follows for their endpoints: an ordinary batch is one statement. */
 async function settleAttempts(tx: Tx, heard: Heard[]): Promise<store.SettledDelivery[]> {
   const settled = await store.settleDeliveries(tx, heard);
+  const done = settled.filter((s) => s.state !== 'pending' && s.event_type === received);
+  if (done.length) await settleReceived(tx, done.map(({ id }) => id)); // biome-ignore format: one thought
   const works = new Set(settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id));
   const mended = settled.filter((s) => works.has(s.endpoint_id) && s.failing_days !== null);
   const failing = settled.filter((s) => !works.has(s.endpoint_id));

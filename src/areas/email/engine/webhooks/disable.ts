@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { audit, operator } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, job, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { settleReceived } from '../../store/arrivals.ts';
 import * as deliveries from '../../store/deliveries.ts';
 import { disableWebhook } from '../../store/webhooks.ts';
 
@@ -16,7 +17,11 @@ export const failDeliveries = job(
   async ({ db, payload: { org, endpointId, upTo, why }, signal }) => {
     for (let failed = portion; failed === portion; ) {
       signal.throwIfAborted();
-      failed = await db.write((tx) => deliveries.failWaiting(tx, org, endpointId, upTo, why, portion));
+      failed = await db.write(async (tx) => {
+        const over = await deliveries.failWaiting(tx, org, endpointId, upTo, why, portion);
+        await settleReceived(tx, over);
+        return over.length;
+      });
     }
     if (await db.read((tx) => deliveries.hasWaiting(tx, org, endpointId, upTo)))
       throw new RetryIn(attemptSeconds, 'an attempt is under way; it is looked at again once that has ended');

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { forbidden, notFound } from '../../../../kernel/errors.ts';
+import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
 import { hasDelivery } from '../../store/deliveries.ts';
+import { routeTo } from '../../store/routes.ts';
 import { insertRedelivery } from '../../store/webhook-events.ts';
 import * as store from '../../store/webhooks.ts';
 import { failWaiting } from './disable.ts';
@@ -56,8 +57,10 @@ export async function rotateSecret(tx: Tx, app: App, { org_id, id }: store.Webho
   return secret;
 }
 
-/** Its deliveries stay in the list for their time. Inbound routes will refuse it here (409) once there are any. */
+/** Its deliveries stay in the list for their time. Mail that arrives must have somewhere to go: 409 while a route leads here. */
 export async function deleteEndpoint(tx: Tx, { org_id, id }: store.WebhookRow): Promise<void> {
+  const route = await routeTo(tx, org_id, id);
+  if (route) conflict(`the route ${route.pattern}@${route.name} leads to this endpoint; delete it first`);
   await store.deleteWebhook(tx, org_id, id);
   await failWaiting(tx, org_id, id, 'the endpoint was deleted');
 }

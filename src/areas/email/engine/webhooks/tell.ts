@@ -1,5 +1,6 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueueMany } from '../../../../kernel/jobs/index.ts';
+import { now } from '../../../../kernel/time.ts';
 import * as store from '../../store/webhook-events.ts';
 import { type EventType, eventPayload } from '../../views/webhook-event.ts';
 import { deliverWebhook } from './deliver.ts';
@@ -10,6 +11,8 @@ export interface Happening {
   type: EventType;
   /** The message that it is about: what the log says of it is told too. */
   messageId?: string;
+  /** Told whatever it subscribes to, and also when it is disabled: then its delivery fails, and says so. */
+  endpointId?: string;
   data: Record<string, unknown>;
 }
 
@@ -18,16 +21,17 @@ export async function tellEndpoints(tx: Tx, happenings: readonly Happening[]): P
   if (happenings.length === 0) return;
   const subscribed = await store.findSubscribed(tx, [...new Set(happenings.map(({ org }) => org))]);
   const wants = new Set(subscribed.flatMap(({ org_id, event_types }) => event_types.map((type) => `${org_id} ${type}`)));
-  const wanted = happenings.filter(({ org, type }) => wants.has(`${org} ${type}`));
+  const wanted = happenings.filter(({ org, type, endpointId }) => endpointId !== undefined || wants.has(`${org} ${type}`));
   if (wanted.length === 0) return;
 
-  const at = subscribed[0]!.now;
+  const at = subscribed[0]?.now ?? (await now(tx));
   const about = [...new Set(wanted.flatMap(({ messageId }) => messageId ?? []))];
   const messages = new Map((about.length ? await store.findToldMessages(tx, about) : []).map((m) => [m.id, m]));
-  const events = wanted.map(({ org, type, messageId, data }) => ({
+  const events = wanted.map(({ org, type, messageId, endpointId, data }) => ({
     org_id: org,
     type,
     message_id: messageId ?? null,
+    endpoint_id: endpointId ?? null,
     payload: eventPayload(type, at, messages.get(messageId ?? ''), data),
   }));
   await enqueueDeliveries(tx, await store.insertEvents(tx, at, events));

@@ -1,19 +1,27 @@
-import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { SMTPServerAddress, SMTPServerAuthentication, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { Principals } from '../../../../identity/principal.ts';
 import { type Certificate, followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
-import { exitCodes, Refusal, Stop } from '../../../../kernel/errors.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
+import { type Crowd, makeCrowd, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
+import {
+  type Answer,
+  CountedServer,
+  closeServer,
+  cutAfter,
+  drainRest,
+  handOver as handOverTo,
+  listenAt,
+  Reply,
+  replyFor,
+} from '../../../../kernel/smtp/index.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { limits } from '../../rules/limits.ts';
-import { type Crowd, makeCrowd } from './crowd.ts';
 import { type Login, type Logins, makeLogins } from './logins.ts';
 import { largeShares, type Receiving, receiveMessage } from './receive.ts';
-import { Reply, replyFor } from './replies.ts';
-import { type SubmissionConnection, SubmissionServer } from './server.ts';
+import { SubmissionConnection, type SubmissionServer } from './server.ts';
 
 export interface SmtpDoor extends Omit<Receiving, 'large'> {
   principals: Principals;
@@ -57,7 +65,8 @@ export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   };
   try {
     const places = [config.smtp_submission, config.smtps];
-    return { ports: await Promise.all(servers.map((server, i) => listen(server, places[i]!))), stop };
+    const settings = 'QUARTERDECK_SMTP_SUBMISSION or QUARTERDECK_SMTPS';
+    return { ports: await Promise.all(servers.map((server, i) => listenAt(server, places[i]!, settings))), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -76,6 +85,7 @@ interface Shared {
 function makeServer(door: Door, { secure, certificate, connections, logins }: Shared): SubmissionServer {
   const { app } = door;
   const visits = makeVisits(door, logins);
+  const handOver = <T>(work: () => Promise<T>, answer: Answer) => handOverTo(app.log, 'submission', work, answer);
   const options = {
     ...certificate,
     minVersion: 'TLSv1.2' as const,
@@ -96,7 +106,6 @@ function makeServer(door: Door, { secure, certificate, connections, logins }: Sh
     socketTimeout: times.idleMs,
     closeTimeout: times.closeMs,
     maxAllowedUnauthenticatedCommands: 20,
-    // The library's callbacks hand over, and do nothing themselves: what they throw would end the process.
     onConnect: (session: SMTPServerSession, callback: Answer) => handOver(() => visits.begin(server.connectionOf(session)), callback),
     onAuth: (auth: SMTPServerAuthentication, session: SMTPServerSession, callback: Answer) =>
       handOver(() => visits.logIn(server.connectionOf(session), auth), callback),
@@ -109,28 +118,11 @@ function makeServer(door: Door, { secure, certificate, connections, logins }: Sh
     onClose: (session: SMTPServerSession) => visits.end(server.connectionOf(session)),
   };
   const placeOf = (socket: Socket) => app.peers.of(asCaller(socket));
-  const server = new SubmissionServer(options as never, { connections, placeOf });
+  const server: SubmissionServer = new CountedServer(options as never, { connections, placeOf }, SubmissionConnection);
   server.on('error', (err) => app.log.debug({ err }, 'a connection at the SMTP door failed'));
 
-  function handOver<T>(work: () => Promise<T>, answer: Answer): void {
-    work()
-      .then(
-        (given) => answer(null, given),
-        (error: unknown) => {
-          if (!(error instanceof Reply || error instanceof Refusal || isGone(error)))
-            app.log.error({ err: error }, 'mail was not taken in at the SMTP door');
-          answer(replyFor(error));
-        },
-      )
-      .catch((err: unknown) => app.log.error({ err }, 'the SMTP door could not answer'));
-  }
   return server;
 }
-
-/** The client closed the connection while it sent its message: nobody is left to tell. */
-const isGone = (error: unknown) => ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNECTION'].includes((error as NodeJS.ErrnoException).code ?? '');
-
-type Answer = (error: Error | null, given?: unknown) => void;
 
 interface Visit {
   login: Login | undefined;
@@ -141,8 +133,6 @@ interface Visit {
 /** One visit a connection: who it is, and what it may do next. */
 function makeVisits(door: Door, logins: Logins) {
   const visits = new WeakMap<SubmissionConnection, Visit>();
-  const cutAfter = (connection: SubmissionConnection, ms: number, why: string) =>
-    setTimeout(() => connection.send(421, `4.4.2 ${why}`), ms).unref();
   const loginOf = (connection: SubmissionConnection): Login => {
     const login = visits.get(connection)?.login;
     // Whoever began in the clear and then said STARTTLS is nobody again: RFC 3207, 4.2.
@@ -186,7 +176,7 @@ function makeVisits(door: Door, logins: Logins) {
         return `2.0.0 Ok: queued as ${id}`;
       } finally {
         clearTimeout(deadline);
-        drainRest(connection, stream);
+        drainRest(connection, stream, drainedBytes);
       }
     },
     end: (connection: SubmissionConnection) => {
@@ -218,32 +208,3 @@ function checkRecipient(written: string): string {
   if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
   return read.address;
 }
-
-/** A refused message is read to its end, so that its client hears why; one that does not end is cut off. */
-function drainRest(connection: SubmissionConnection, stream: SMTPServerDataStream): void {
-  let left = drainedBytes;
-  stream.on('data', (piece: Buffer) => {
-    left -= piece.length;
-    if (left < 0) connection.send(421, '4.3.4 the message does not end');
-  });
-  stream.resume();
-}
-
-async function listen(server: SubmissionServer, { host, port }: { host: string; port: number }): Promise<number> {
-  server.listen(port, host);
-  await once(server.server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new Stop(
-      exitCodes.portTaken,
-      `cannot take mail in on ${host}:${port} (${error.code}); set QUARTERDECK_SMTP_SUBMISSION and QUARTERDECK_SMTPS to other addresses`,
-    );
-  });
-  return (server.server.address() as AddressInfo).port;
-}
-
-/** Those who wait for nothing are told at once; what is under way may finish. */
-const closeServer = (server: SubmissionServer): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    for (const connection of server.connections)
-      if (!connection._handlerPending && !connection._dataStream) connection.send(421, '4.3.2 the server stops; come again in a moment');
-  });

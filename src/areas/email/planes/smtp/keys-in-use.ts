@@ -1,6 +1,6 @@
 import type { Principal, Principals } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { Reply } from './replies.ts';
+import { Reply } from '../../../../kernel/smtp/index.ts';
 import type { SubmissionConnection } from './server.ts';
 
 /** A send key that has sessions. */

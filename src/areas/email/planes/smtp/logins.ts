@@ -4,10 +4,10 @@ import { rateLimit } from '../../../../identity/rate-limit.ts';
 import { hashKey, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
+import { makeCrowd } from '../../../../kernel/shares/index.ts';
+import { Reply } from '../../../../kernel/smtp/index.ts';
 import { accessOf, requireEntitled } from '../../engine/may-send.ts';
-import { makeCrowd } from './crowd.ts';
 import { makeKeysInUse } from './keys-in-use.ts';
-import { Reply } from './replies.ts';
 import type { SubmissionConnection } from './server.ts';
 
 /** Somebody who came in with a send key. */

@@ -4,6 +4,7 @@ import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
+import { Reply } from '../../../../kernel/smtp/index.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
@@ -12,7 +13,6 @@ import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 import { limits } from '../../rules/limits.ts';
 import { watchLineEnds } from '../../rules/line-ends.ts';
-import { Reply } from './replies.ts';
 
 export interface Receiving {
   app: App;

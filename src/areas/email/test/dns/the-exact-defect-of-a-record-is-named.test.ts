@@ -5,8 +5,11 @@ import { recordsOf } from '../../rules/dns-records.ts';
 import { findingOf } from '../../rules/domain-state.ts';
 import { observeRecord } from '../../rules/observe.ts';
 
-const keys = { name: 'example.com', rsa_selector: 'r', rsa_public: 'cnNhIGtleSBieXRlcw==', ed_selector: 'e', ed_public: 'ZWQga2V5' };
-const [rsa, ed, mx, spf, dmarc] = recordsOf(keys, 'mx.host.example') as [never, never, never, never, never];
+const keys = {
+  ...{ name: 'example.com', rsa_selector: 'r', rsa_public: 'cnNhIGtleSBieXRlcw==', ed_selector: 'e', ed_public: 'ZWQga2V5' },
+  receive_state: 'pending',
+};
+const [rsa, ed, mx, spf, dmarc, inbound] = recordsOf(keys, 'mx.host.example') as [never, never, never, never, never, never];
 
 const answer = (type: DnsType, data: unknown[], more: Partial<DnsAnswer> = {}): DnsAnswer => ({
   outcome: data.length ? 'found' : 'nodata',
@@ -89,4 +92,19 @@ test('an alias is fine where it leads to the right text, and named where it does
   assert.equal(judge(rsa, answer('TXT', [], { outcome: 'servfail' })), 'error servfail');
   assert.equal(judge(rsa, answer('TXT', [], { outcome: 'timeout' })), 'error timeout');
   assert.equal(judge(rsa, answer('TXT', [], { outcome: 'nxdomain' })), 'missing nxdomain');
+});
+
+test('mail comes here when our host stands alone at the lowest preference', () => {
+  const at = (preference: number, exchange = 'mx.host.example') => ({ preference, exchange });
+  const outcome = (...found: unknown[]) => {
+    const { outcome: came, reason } = observeRecord(inbound, answer('MX', found));
+    return reason ?? came;
+  };
+  assert.equal(outcome(at(10)), 'found');
+  assert.equal(outcome(at(5), at(20, 'backup.example')), 'found', 'others behind it are for when we are away');
+  assert.equal(outcome(at(10), at(10, 'other.example')), 'extra_mx');
+  assert.equal(outcome(at(10), at(1, 'other.example')), 'extra_mx');
+  assert.equal(outcome(at(10, 'other.example')), 'wrong_value');
+  assert.equal(outcome(), 'nodata');
+  assert.deepEqual(recordsOf({ ...keys, receive_state: 'none' }, 'mx.host.example').length, 5, 'one that is not armed has no such record');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { asksForLess, judgeReply, type Said } from '../../rules/reply.ts';
+import { asksForLess, judgeReply, type Said } from '../../rules/bounces/reply.ts';
 
 const read = (line: string, stage: string, bySmartHost = false): Said => {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
@@ -13,7 +13,7 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['550 5.1.1 The email account that you tried to reach does not exist.', 'rcpt', 'hard InvalidRecipient'],
   ['550 5.1.1 <x@example.org>: Recipient address rejected: User unknown in virtual mailbox table', 'rcpt', 'hard InvalidRecipient'],
   ['524 5.2.4 Mailing list expansion problem: <x@example.org>', 'rcpt', 'hard InvalidRecipient'],
-  ['550 5.2.1 The email account that you tried to reach is disabled.', 'rcpt', 'hard InactiveMailbox'],
+  ['550 5.2.1 The email account that you tried to reach is disabled.', 'rcpt', 'soft InactiveMailbox'],
   ['550 5.4.1 Recipient address rejected: Access denied.', 'rcpt', 'hard InvalidRecipient'],
   ['550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found', 'rcpt', 'hard InvalidRecipient'],
   ['550 5.1.2 Host unknown', 'rcpt', 'hard BadDomain'],
@@ -28,7 +28,7 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'rcpt', 'block SpamBlock'],
   ['550 5.1.1 Mail rejected: your address is on our blacklist', 'rcpt', 'block SpamBlock'],
   ['550 5.7.1 Access denied', 'rcpt', 'block PolicyRelated'],
-  ['550 5.7.26 This mail has been blocked because the sender is unauthenticated.', 'dot', 'block SpamBlock'],
+  ['550 5.7.26 This mail has been blocked because the sender is unauthenticated.', 'dot', 'block AuthenticationFailed'],
   ['550 5.7.26 Unauthenticated email is not accepted due to domain’s DMARC policy.', 'dot', 'block AuthenticationFailed'],
   ['550 5.7.23 SPF validation failed', 'mail', 'block AuthenticationFailed'],
   ['552 5.7.0 This message was rejected because its content presents a potential security issue: virus', 'dot', 'block SpamContent'],
@@ -77,14 +77,14 @@ const anySaid = fc.record({
   bySmartHost: fc.boolean(),
 });
 
-test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7 never hard, 552 at RCPT never final', () => {
+test('whatever is said: 4xx is never final, hard is the recipient’s alone, 5.7 never hard by its code alone, 552 at RCPT never final', () => {
   fc.assert(
     fc.property(anySaid, ({ enhanced: detail, ...rest }) => {
       const enhanced = detail === undefined ? undefined : `${Math.floor(rest.code / 100)}.${detail[0]}.${detail[1]}`;
       const judged = judgeReply({ ...rest, enhanced });
       assert.equal(judged.bounceType === 'hard', judged.fault === 'recipient');
       if (rest.code < 500) assert.equal(judged.bounceType, undefined);
-      if (rest.code >= 500 && enhanced?.startsWith('5.7.')) assert.notEqual(judged.bounceType, 'hard');
+      if (rest.code >= 500 && enhanced?.startsWith('5.7.')) assert.notEqual(judgeReply({ ...rest, text: '', enhanced }).bounceType, 'hard');
       if (rest.code === 552 && rest.stage === 'rcpt') assert.equal(judged.bounceType, undefined);
     }),
     { numRuns: 2000 },

@@ -1,5 +1,5 @@
-import { Refusal } from '../../../../kernel/errors.ts';
-import { isPassing } from '../../../../kernel/http/away.ts';
+import { Refusal } from '../errors.ts';
+import { isPassing } from '../http/away.ts';
 
 /** What is said to a client instead of what it asked for. The code of RFC 3463 stands before the sentence. */
 export class Reply extends Error {

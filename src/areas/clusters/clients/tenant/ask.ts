@@ -1,0 +1,67 @@
+/** An answer of a cluster's API. */
+export interface Answered {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
+  body: any;
+}
+
+/** A cluster's API as its administrator, whichever driver runs it. */
+export type Ask = (method: string, path: string, body?: unknown) => Promise<Answered>;
+
+/** The cluster's API refused or failed what ought to work. */
+export class TenantTrouble extends Error {
+  readonly status: number;
+
+  constructor(method: string, path: string, { status, body }: Answered) {
+    super(`${method} ${path.split('?', 1)[0]} was answered ${status}: ${String(body?.message ?? '').slice(0, 300)}`);
+    this.name = 'TenantTrouble';
+    this.status = status;
+  }
+}
+
+/** The answer's body; `allowed` statuses beside 2xx come back as undefined. */
+export async function askFor(ask: Ask, method: string, path: string, body?: unknown, allowed: readonly number[] = []) {
+  const answered = await ask(method, path, body);
+  if (answered.status >= 200 && answered.status < 300) return answered.body;
+  if (allowed.includes(answered.status)) return undefined;
+  throw new TenantTrouble(method, path, answered);
+}
+
+/** Small ones: nobody else waits while one is read. */
+const pageSize = 100;
+const mostPages = 500;
+
+/** Every object of a collection, in pages. */
+// biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
+export async function listAll(ask: Ask, path: string): Promise<any[]> {
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  const found: any[] = [];
+  let next = '';
+  for (let page = 0; page < mostPages; page++) {
+    const body = await askFor(ask, 'GET', `${path}?limit=${pageSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`);
+    found.push(...(body.items ?? []));
+    next = body.metadata?.continue ?? '';
+    if (!next) return found;
+  }
+  throw new Error(`${path} has more than ${mostPages * pageSize} objects`);
+}
+
+const mostTries = 20;
+
+/** Reads an object, changes it and writes it back, again if somebody else was faster. `change` returns undefined to leave it as it is;
+ *  `part` is the subresource that is written. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const found = await askFor(ask, 'GET', path, undefined, [404]);
+    if (found === undefined) return false;
+    const changed = change(found);
+    if (changed === undefined) return true;
+    const answered = await ask('PUT', part ? `${path}/${part}` : path, changed);
+    if (answered.status === 409) continue;
+    if (answered.status === 404) return false;
+    if (answered.status >= 300) throw new TenantTrouble('PUT', path, answered);
+    return true;
+  }
+  throw new Error(`${path} was changed by others ${mostTries} times in a row`);
+}

@@ -1,0 +1,64 @@
+import { type Ask, askFor, changeObject, listAll } from './ask.ts';
+
+/** A worker node as its cluster shows it. */
+export interface NodeSeen {
+  name: string;
+  ready: boolean;
+  agentVersion: string;
+  addresses: string[];
+  cpuMilli: number;
+  memoryBytes: number;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a Node of Kubernetes
+const seen = (node: any): NodeSeen => ({
+  name: String(node.metadata?.name ?? ''),
+  ready: (node.status?.conditions ?? []).some((c: { type?: string; status?: string }) => c.type === 'Ready' && c.status === 'True'),
+  agentVersion: String(node.status?.nodeInfo?.kubeletVersion ?? ''),
+  addresses: (node.status?.addresses ?? []).map((a: { address?: unknown }) => String(a.address ?? '')),
+  cpuMilli: quantity(node.status?.capacity?.cpu) * 1000,
+  memoryBytes: quantity(node.status?.capacity?.memory),
+});
+
+const units: Record<string, number> = {
+  ...{ m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 },
+};
+
+/** A quantity such as `4`, `3900m` or `16Gi`; 0 for what is none. */
+export function quantity(text: unknown): number {
+  const m = /^(\d{1,15}(?:\.\d{1,9})?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(String(text ?? ''));
+  return m ? Number(m[1]) * (m[2] ? units[m[2]]! : 1) : 0;
+}
+
+/** By name. */
+export async function listNodes(ask: Ask): Promise<NodeSeen[]> {
+  const nodes = (await listAll(ask, '/api/v1/nodes')).map(seen);
+  return nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const nodePath = (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`;
+
+export async function findNode(ask: Ask, name: string): Promise<NodeSeen | undefined> {
+  const found = await askFor(ask, 'GET', nodePath(name), undefined, [404]);
+  return found && seen(found);
+}
+
+/** No more pods are put on it, and those that it has are asked to leave. As far as it goes: the node leaves in any case. */
+export async function drainNode(ask: Ask, name: string): Promise<void> {
+  await changeObject(ask, nodePath(name), (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
+  const { status, body } = await ask('GET', `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}&limit=500`);
+  if (status !== 200) return;
+  for (const { metadata } of body.items ?? []) {
+    const { name: pod, namespace } = metadata;
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod, namespace } };
+    await ask('POST', `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`, eviction);
+  }
+}
+
+/** The node and its lease. */
+export async function removeNode(ask: Ask, name: string): Promise<void> {
+  await askFor(ask, 'DELETE', nodePath(name), undefined, [404]);
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(name)}`;
+  await askFor(ask, 'DELETE', lease, undefined, [404]);
+}

@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type BootstrapToken, secretName, signatureName, signDetached } from '../../rules/bootstrap-token.ts';
+import { configMap, type KubeObject, kubeadmObjects, type Wanted } from '../../rules/kubeadm.ts';
+import { discoveryText } from '../../rules/kubeconfig.ts';
+import { type Ask, askFor, changeObject, listAll } from './ask.ts';
+
+export interface Described {
+  name: string;
+  endpoint: string;
+  version: string;
+  caCertificate: string;
+}
+
+/** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
+export async function prepareCluster(ask: Ask, described: Described): Promise<void> {
+  const [first, ...others] = kubeadmObjects(described);
+  await ensureObject(ask, first!); // the namespace
+  await Promise.all([...others.map((wanted) => ensureObject(ask, wanted)), tellDiscovery(ask, described)]);
+}
+
+async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
+  const { status, body } = await ask('POST', path, object);
+  if (status === 201) return;
+  if (status !== 409) throw new Error(`${object.kind} ${object.metadata.name} could not be made: ${status} ${String(body?.message ?? '')}`);
+  // Users may change what is theirs to change; only what kubeadm reads is put right.
+  if (object.kind !== 'ConfigMap') return;
+  await changeObject(ask, `${path}/${object.metadata.name}`, (found: KubeObject) =>
+    isDeepStrictEqual(found.data, object.data) ? undefined : { ...found, data: object.data },
+  );
+}
+
+const discoveryPath = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
+
+/** `cluster-info`, signed with every bootstrap token there is: done anew when the address or the authority changes. */
+async function tellDiscovery(ask: Ask, { endpoint, caCertificate }: Described): Promise<void> {
+  const kubeconfig = discoveryText(endpoint, caCertificate);
+  const found = await askFor(ask, 'GET', discoveryPath, undefined, [404]);
+  if (found?.data?.kubeconfig === kubeconfig) return;
+  const data: Record<string, string> = { kubeconfig };
+  for (const token of await bootstrapTokens(ask)) data[signatureName(token.id)] = signDetached(kubeconfig, token);
+  const wanted = configMap('cluster-info', 'kube-public', data);
+  if (found) await changeObject(ask, discoveryPath, (object) => ({ ...object, data }));
+  else await ensureObject(ask, wanted);
+}
+
+const decoded = (text: unknown) => (typeof text === 'string' ? Buffer.from(text, 'base64').toString() : '');
+
+async function bootstrapTokens(ask: Ask): Promise<BootstrapToken[]> {
+  const secrets = await listAll(ask, '/api/v1/namespaces/kube-system/secrets');
+  return secrets
+    .filter(({ type }) => type === 'bootstrap.kubernetes.io/token')
+    .map(({ data = {} }) => ({ id: decoded(data['token-id']), secret: decoded(data['token-secret']) }))
+    .filter(({ id, secret }) => id && secret);
+}
+
+const secretsPath = '/api/v1/namespaces/kube-system/secrets';
+const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+/** A node can join with it from the moment this returns. */
+export async function putJoinToken(ask: Ask, token: BootstrapToken, expiresAt: string): Promise<void> {
+  const data = {
+    'token-id': encoded(token.id),
+    'token-secret': encoded(token.secret),
+    expiration: encoded(expiresAt),
+    'usage-bootstrap-authentication': encoded('true'),
+    'usage-bootstrap-signing': encoded('true'),
+    'auth-extra-groups': encoded('system:bootstrappers:kubeadm:default-node-token'),
+    description: encoded('one node, once'),
+  };
+  const metadata = { name: secretName(token.id), namespace: 'kube-system' };
+  await askFor(ask, 'POST', secretsPath, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'bootstrap.kubernetes.io/token', data });
+  await changeObject(ask, discoveryPath, (object) => ({
+    ...object,
+    data: { ...object.data, [signatureName(token.id)]: signDetached(object.data?.kubeconfig ?? '', token) },
+  }));
+}
+
+/** Their Secrets and signatures go. */
+export async function removeJoinTokens(ask: Ask, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await askFor(ask, 'DELETE', `${secretsPath}/${secretName(id)}`, undefined, [404]);
+  const gone = new Set(ids.map(signatureName));
+  await changeObject(ask, discoveryPath, (object) => {
+    const kept = Object.entries(object.data ?? {}).filter(([name]) => !gone.has(name));
+    return kept.length === Object.keys(object.data ?? {}).length ? undefined : { ...object, data: Object.fromEntries(kept) };
+  });
+}

@@ -1,0 +1,46 @@
+import { type Ask, askFor, listAll } from './ask.ts';
+
+export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+
+/** A CertificateSigningRequest, as far as it is looked at here. */
+export interface RequestObject {
+  metadata: { name: string; uid: string; creationTimestamp?: string };
+  spec: { request: string; signerName: string; username?: string; usages?: string[] };
+  status?: { certificate?: string; conditions?: { type: string }[] };
+}
+
+export const isDecided = ({ status }: RequestObject): boolean =>
+  (status?.conditions ?? []).some(({ type }) => type === 'Approved' || type === 'Denied' || type === 'Failed');
+
+export const listRequests = (ask: Ask): Promise<RequestObject[]> => listAll(ask, requestsPath);
+
+/** Undefined: it went meanwhile. */
+export const readRequest = (ask: Ask, name: string): Promise<RequestObject | undefined> =>
+  askFor(ask, 'GET', `${requestsPath}/${encodeURIComponent(name)}`, undefined, [404]);
+
+export interface Decision {
+  type: 'Approved' | 'Denied';
+  reason: string;
+  message: string;
+}
+
+/** Writes a decision down, unless there is one already. */
+export async function decideRequest(ask: Ask, name: string, decision: Decision): Promise<void> {
+  const path = `${requestsPath}/${encodeURIComponent(name)}`;
+  for (let tries = 0; tries < 10; tries++) {
+    const found = await readRequest(ask, name);
+    if (!found || isDecided(found)) return;
+    const condition = { ...decision, status: 'True' };
+    const { status, body } = await ask('PUT', `${path}/approval`, {
+      ...found,
+      status: { ...found.status, conditions: [...(found.status?.conditions ?? []), condition] },
+    });
+    if (status === 409) continue;
+    if (status >= 300 && status !== 404)
+      throw new Error(`a certificate request could not be decided: ${status} ${String(body?.message ?? '')}`);
+    return;
+  }
+}
+
+export const removeRequest = (ask: Ask, name: string) =>
+  askFor(ask, 'DELETE', `${requestsPath}/${encodeURIComponent(name)}`, undefined, [404]);

@@ -1,0 +1,81 @@
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { nodeMay, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
+import type { KubeObject } from '../../rules/kubernetes/object.ts';
+import type { Asked } from '../../rules/kubernetes/path.ts';
+import { type Attributes, covers, mayDo, type PolicyRule, placeOfRole, rulesFor } from '../../rules/kubernetes/rbac.ts';
+import { nameAskedFor, readSelector } from '../../rules/kubernetes/selectors.ts';
+import { ApiError, forbiddenError } from '../../rules/kubernetes/status.ts';
+import type { Cluster, User } from './cluster.ts';
+import { readRbac } from './read.ts';
+
+export const attributesOf = ({ verb, path, resource, subresource, namespace, name }: Asked): Attributes =>
+  resource
+    ? { verb, group: resource.group, resource: resource.plural, subresource: subresource?.name ?? '', namespace, name }
+    : { verb, path, group: '', resource: '', subresource: '', namespace: '', name: '' };
+
+const masters = 'system:masters';
+
+/** Whether somebody may: members of system:masters everything, nodes what nodes do, others what roles give them. */
+export async function isAllowed(cluster: Cluster, user: User, attributes: Attributes, selectedName?: string, tx?: Tx): Promise<boolean> {
+  if (user.groups.includes(masters)) return true;
+  const node = nodeNameOf(user);
+  if (node && nodeMay(node, attributes, selectedName)) return true;
+  return mayDo(await readRbac(cluster, tx), user, attributes);
+}
+
+export async function authorize(cluster: Cluster, user: User, asked: Asked): Promise<void> {
+  const attributes = attributesOf(asked);
+  const isList = asked.verb === 'list' || asked.verb === 'watch' || asked.verb === 'deletecollection';
+  const selectedName =
+    isList && asked.resource ? nameAskedFor(readSelector('', asked.query.get('fieldSelector') ?? '', asked.resource.kind)) : undefined;
+  if (await isAllowed(cluster, user, attributes, selectedName)) return;
+  throw refuse(user, attributes);
+}
+
+function refuse({ name: user }: User, a: Attributes): ApiError {
+  if (a.path !== undefined)
+    return new ApiError(403, 'Forbidden', `forbidden: User "${user}" cannot ${a.verb} path "${a.path.slice(0, 500)}"`, {});
+  const what = `resource "${a.resource}${a.subresource ? `/${a.subresource}` : ''}" in API group "${a.group}"`;
+  const where = a.namespace && a.resource !== 'namespaces' ? `in the namespace "${a.namespace}"` : 'at the cluster scope';
+  return forbiddenError({ group: a.group, plural: a.resource }, a.name, `User "${user}" cannot ${a.verb} ${what} ${where}`);
+}
+
+/** Nobody hands out rights that they do not have: Kubernetes asks this of every role and binding that is written. */
+export async function refuseEscalation(
+  tx: Tx,
+  cluster: Cluster,
+  user: User,
+  object: KubeObject,
+  before: KubeObject | undefined,
+): Promise<void> {
+  if (user.groups.includes(masters)) return;
+  const { kind, metadata } = object;
+  const namespace = metadata.namespace ?? '';
+  const isBinding = /Binding$/.test(kind);
+  const rbac = await readRbac(cluster, tx);
+  const attributes = { group: 'rbac.authorization.k8s.io', subresource: '', namespace };
+  let wanted: readonly PolicyRule[];
+  if (isBinding) {
+    const { kind: roleKind, name } = object['roleRef'] as { kind: string; name: string };
+    wanted = rbac.roles.get(placeOfRole(object['roleRef'], namespace)) ?? [];
+    const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
+    if (await isAllowed(cluster, user, { ...attributes, verb: 'bind', resource, name }, undefined, tx)) return;
+  } else {
+    if (
+      before &&
+      JSON.stringify(before['rules']) === JSON.stringify(object['rules']) &&
+      before['aggregationRule'] === object['aggregationRule']
+    )
+      return;
+    wanted = object['aggregationRule'] ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : ((object['rules'] ?? []) as PolicyRule[]);
+    const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
+    if (await isAllowed(cluster, user, { ...attributes, verb: 'escalate', resource, name: metadata.name }, undefined, tx)) return;
+  }
+  if (covers([...rulesFor(rbac, user, namespace)], wanted)) return;
+  const plural = `${kind.toLowerCase()}s`;
+  throw forbiddenError(
+    { group: attributes.group, plural },
+    metadata.name,
+    `user "${user.name}" is attempting to grant RBAC permissions not currently held; hold them first, or ask somebody who does`,
+  );
+}

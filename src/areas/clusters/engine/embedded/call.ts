@@ -1,0 +1,28 @@
+import type { Asked } from '../../rules/kubernetes/path.ts';
+import type { User } from './cluster.ts';
+
+/** One request, once it is known who asks for what. */
+export interface Call {
+  asked: Asked;
+  user: User;
+  /** The body as JSON would have it, whatever it came as; undefined if there was none. */
+  body: unknown;
+  contentType: string;
+  /** The header, for those who choose between forms that only they have. */
+  accept: string;
+  /** How objects are shown. */
+  show: Show;
+  /** Ends when the caller is gone. */
+  signal: AbortSignal;
+}
+
+export interface Show {
+  as: 'object' | 'table' | 'metadata';
+  /** Of tables: what stands in each row beside its cells. */
+  rowObject: 'None' | 'Metadata' | 'Object';
+}
+
+/** What goes back: one value, or pieces of text as they come. */
+export type Reply =
+  | { status: number; body: unknown; warnings?: string[]; contentType?: string }
+  | { status: 200; pieces: AsyncIterable<string>; isWatch: boolean };

@@ -1,0 +1,84 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { Compiled } from '../../rules/kubernetes/rbac.ts';
+
+/** How a connection proved itself by certificate; absent: it did not. */
+export interface EmbeddedIdentity {
+  commonName: string;
+  organizations: string[];
+  /** SHA-256 of the certificate, in lower case hex. */
+  fingerprint: string;
+}
+
+export interface EmbeddedOptions {
+  clusterId: string;
+  org: string;
+  /** As served now: `v1.36.0+embedded`. */
+  version: () => string;
+  /** Signs approved certificate signing requests. */
+  clientCa: { certificatePem: string; keyPem: string };
+  /** ES256 or RS256; signs tokens of service accounts. */
+  serviceAccount: { privateKeyPem: string; issuer: string; audience: string };
+  /** Whether a certificate is a deregistered node's. */
+  isRefused: (fingerprint: string) => boolean;
+  certificateSeconds: number;
+  /** How many requests may be under way at once. */
+  inflight: () => number;
+  /** How many bytes all objects together may have, where it is less than what every cluster may. */
+  bytes?: () => number;
+}
+
+/** Who asks. */
+export interface User {
+  name: string;
+  uid?: string;
+  groups: readonly string[];
+  extra?: Record<string, string[]>;
+}
+
+/** What one embedded cluster holds in memory; everything else is in its rows. */
+export interface Cluster {
+  app: App;
+  options: EmbeddedOptions;
+  id: string;
+  org: string;
+  /** The channel that is woken after each write. */
+  channel: string;
+  /** Roles and bindings as of a version. */
+  rbac: { version: number; compiled: Compiled } | undefined;
+  figures: { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
+  underway: number;
+  /** Resolves when the write before has ended. */
+  writing: Promise<void>;
+  watches: number;
+  /** Asks for namespaces and owned objects to be cleared away. */
+  sweep: () => void;
+  isStopped: boolean;
+}
+
+/** What a cluster may hold and ask at once. Each is counted before the work that it limits. */
+export const limits = {
+  objects: 20_000,
+  /** Of all objects together. */
+  bytes: 268_435_456,
+  /** Of one; etcd's own default. */
+  objectBytes: 1_572_864,
+  /** Of a request's body, as kube-apiserver's. */
+  bodyBytes: 3_145_728,
+  bodyMs: 30_000,
+  /** Fields and values of a body. */
+  bodyParts: 100_000,
+  watches: 5_000,
+  /** What a watch may lag behind before it is cut. */
+  watchBytes: 4_194_304,
+  /** How far back a watch may begin. */
+  changes: 10_000,
+  changeBytes: 67_108_864,
+  /** One statement's share of a list. */
+  portionRows: 500,
+  portionBytes: 2_097_152,
+  /** Of each kind of role and binding: all of them are weighed in memory. */
+  rbacObjects: 2_000,
+  rbacBytes: 1_048_576,
+  /** Roles that add up others. */
+  aggregatingRoles: 20,
+};

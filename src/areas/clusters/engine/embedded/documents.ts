@@ -1,0 +1,111 @@
+import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { aggregate, coreVersions, findGroup, listGroups, listResources } from '../../rules/kubernetes/discovery.ts';
+import { openApiIndex, openApiOf } from '../../rules/kubernetes/openapi.ts';
+import { ApiError, noSuchPath } from '../../rules/kubernetes/status.ts';
+import type { Call, Reply } from './call.ts';
+import type { Cluster } from './cluster.ts';
+import { requireSpace } from './read.ts';
+
+// Everything that is no object: health, version, what there is.
+
+type Make = (cluster: Cluster, call: Call) => Reply | Promise<Reply>;
+const tell = (body: unknown): Reply => ({ status: 200, body });
+
+/** Alive as long as it answers; ready as long as its objects can be read. */
+const isReady: Make = async (cluster) => {
+  await cluster.app.db.read((tx) => requireSpace(tx, cluster));
+  return tell('ok');
+};
+
+const fixed: Readonly<Record<string, Make>> = {
+  '/': () => tell({ paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'] }),
+  '/healthz': isReady,
+  '/readyz': isReady,
+  '/livez': () => tell('ok'),
+  '/version': (cluster) => tell(versionOf(cluster)),
+  '/api': (_cluster, call) => discover(call, true) ?? tell(coreVersions()),
+  '/apis': (_cluster, call) => discover(call, false) ?? tell(listGroups()),
+  '/openapi/v3': () => tell(openApiIndex(openApiHash())),
+  '/.well-known/openid-configuration': ({ options: { serviceAccount } }) =>
+    tell({
+      issuer: serviceAccount.issuer,
+      jwks_uri: `${serviceAccount.issuer}/openid/v1/jwks`,
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: [algorithmOf(serviceAccount.privateKeyPem)],
+    }),
+  '/openid/v1/jwks': ({ options: { serviceAccount } }) => {
+    const key = createPublicKey(createPrivateKey(serviceAccount.privateKeyPem)).export({ format: 'jwk' });
+    return tell({ keys: [{ ...key, use: 'sig', alg: algorithmOf(serviceAccount.privateKeyPem) }] });
+  },
+};
+
+const algorithmOf = (pem: string) => (createPrivateKey(pem).asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256');
+
+export async function answerDocument(cluster: Cluster, call: Call): Promise<Reply> {
+  const { verb } = call.asked;
+  const path = call.asked.path.replace(/\/+$/, '') || '/';
+  if (verb !== 'get' && verb !== 'head')
+    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  const make = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
+  if (make) return make(cluster, call);
+  if (/^\/(healthz|livez|readyz)\/ping$/.test(path)) return tell('ok');
+  const found = findByPath(path);
+  if (found === undefined) throw noSuchPath();
+  return tell(found);
+}
+
+function findByPath(path: string): unknown {
+  const [first, second, third, ...more] = path.slice(1).split('/');
+  if (path === '/api/v1') return listResources('', 'v1');
+  if (first === 'apis' && second && !third) return findGroup(second);
+  if (first === 'apis' && second && third && more.length === 0) return listResources(second, third);
+  return path.startsWith('/openapi/v3/') ? openApiText(path.slice('/openapi/v3/'.length)) : undefined;
+}
+
+/** Made once for the process, when first asked for: they are the same for every cluster. */
+const openApiTexts = new Map<string, string>();
+function openApiText(key: string): string | undefined {
+  const known = openApiTexts.get(key);
+  if (known) return known;
+  const made = openApiOf(key);
+  if (!made) return undefined;
+  openApiTexts.set(key, JSON.stringify(made));
+  return openApiTexts.get(key);
+}
+let knownHash: string | undefined;
+const openApiHash = () => {
+  knownHash ??= createHash('sha256').update(openApiText('api/v1')!).digest('hex').slice(0, 32).toUpperCase();
+  return knownHash;
+};
+
+/** kubectl asks for everything at once, in a form that it names in Accept. */
+function discover({ accept }: Call, isCore: boolean): Reply | undefined {
+  const form =
+    /application\/json;[^,]*v=(v2beta1|v2);[^,]*g=apidiscovery\.k8s\.io;[^,]*as=APIGroupDiscoveryList|application\/json;g=apidiscovery\.k8s\.io;v=(v2beta1|v2);as=APIGroupDiscoveryList/.exec(
+      accept,
+    );
+  const version = (form?.[1] ?? form?.[2]) as 'v2' | 'v2beta1' | undefined;
+  if (!version) return undefined;
+  return {
+    status: 200,
+    body: aggregate(isCore, version),
+    contentType: `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+  };
+}
+
+function versionOf({ options }: Cluster) {
+  const gitVersion = options.version();
+  const [, major = '1', minor = '0'] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: '',
+    compiler: '',
+    platform: 'embedded',
+  };
+}

@@ -1,0 +1,87 @@
+import type { Json, KubeObject } from '../../rules/kubernetes/object.ts';
+import { textOf, textsOf } from '../../rules/kubernetes/object.ts';
+import { type Attributes, rulesFor } from '../../rules/kubernetes/rbac.ts';
+import { badRequest } from '../../rules/kubernetes/status.ts';
+import { authenticateToken } from './authenticate.ts';
+import { isAllowed } from './authorize.ts';
+import { takeObject } from './body.ts';
+import type { Call } from './call.ts';
+import type { Cluster, User } from './cluster.ts';
+import { readRbac } from './read.ts';
+
+// Questions that are answered and not kept: who am I, may I, may they, whose is this token.
+
+export async function answerReview(cluster: Cluster, call: Call): Promise<KubeObject> {
+  const { object } = takeObject(call);
+  const spec = object.spec ?? {};
+  object.metadata = { name: '' };
+  const answers: Record<string, () => Promise<Json>> = {
+    SelfSubjectReview: async () => ({ userInfo: infoOf(call.user) }),
+    TokenReview: () => reviewToken(cluster, spec),
+    SelfSubjectAccessReview: () => reviewAccess(cluster, call.user, spec),
+    SubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), spec),
+    LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.asked.namespace)),
+    SelfSubjectRulesReview: () => reviewRules(cluster, call.user, textOf(spec['namespace'])),
+  };
+  const { name: _name, ...metadata } = object.metadata;
+  return { ...object, metadata: metadata as KubeObject['metadata'], status: await answers[object.kind]!() };
+}
+
+const infoOf = ({ name, uid, groups, extra }: User): Json => ({
+  username: name,
+  ...(uid ? { uid } : {}),
+  groups,
+  ...(extra ? { extra } : {}),
+});
+
+const subjectOf = (spec: Json): User => {
+  const name = textOf(spec['user']);
+  const groups = textsOf(spec['groups']);
+  if (!name && groups.length === 0) throw badRequest('spec.user or spec.groups: at least one of user or group must be specified');
+  return { name, groups };
+};
+
+function inNamespace(spec: Json, namespace: string): Json {
+  const asked = spec['resourceAttributes'] as Json | undefined;
+  if (textOf(asked?.['namespace']) !== namespace)
+    throw badRequest('spec.resourceAttributes.namespace: must match the namespace of the request');
+  return spec;
+}
+
+async function reviewToken(cluster: Cluster, spec: Json): Promise<Json> {
+  const { audience } = cluster.options.serviceAccount;
+  const wanted = textsOf(spec['audiences']);
+  const user = await authenticateToken(cluster, textOf(spec['token']));
+  if (!user) return { authenticated: false, error: '[invalid bearer token]' };
+  if (wanted.length > 0 && !wanted.includes(audience))
+    return { authenticated: false, error: `token audiences ["${audience}"] is invalid for the target audiences` };
+  return { authenticated: true, user: infoOf(user), audiences: [audience] };
+}
+
+async function reviewAccess(cluster: Cluster, user: User, spec: Json): Promise<Json> {
+  const resource = spec['resourceAttributes'] as Record<string, string> | undefined;
+  const path = spec['nonResourceAttributes'] as Record<string, string> | undefined;
+  if (Boolean(resource) === Boolean(path))
+    throw badRequest('spec: exactly one of nonResourceAttributes or resourceAttributes must be specified');
+  const none = { group: '', resource: '', subresource: '', namespace: '', name: '' };
+  const attributes: Attributes = resource
+    ? {
+        ...none,
+        ...{ verb: resource['verb'] ?? '', group: resource['group'] ?? '', resource: resource['resource'] ?? '' },
+        ...{ subresource: resource['subresource'] ?? '', namespace: resource['namespace'] ?? '', name: resource['name'] ?? '' },
+      }
+    : { ...none, verb: path!['verb'] ?? '', path: path!['path'] ?? '' };
+  return (await isAllowed(cluster, user, attributes)) ? { allowed: true } : { allowed: false };
+}
+
+async function reviewRules(cluster: Cluster, user: User, namespace: string): Promise<Json> {
+  if (!namespace) throw badRequest('no namespace on request');
+  const rules = [...rulesFor(await readRbac(cluster), user, namespace)];
+  const resourceRules = rules.flatMap(({ verbs = [], apiGroups, resources, resourceNames }) =>
+    resources?.length ? [{ verbs, apiGroups, resources, ...(resourceNames ? { resourceNames } : {}) }] : [],
+  );
+  const nonResourceRules = rules.flatMap(({ verbs = [], nonResourceURLs }) =>
+    nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [],
+  );
+  return { resourceRules, nonResourceRules, incomplete: false };
+}

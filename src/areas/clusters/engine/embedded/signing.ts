@@ -1,0 +1,151 @@
+import { wallClock } from '../../../../kernel/wall-clock.ts';
+import { isForItself, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
+import type { Json, KubeObject } from '../../rules/kubernetes/object.ts';
+import { textOf } from '../../rules/kubernetes/object.ts';
+import { judgeSigningRequest, signers, usagesOf } from '../../rules/kubernetes/signers.ts';
+import { type Cause, forbiddenError, invalidError, invalidValue, requiredValue } from '../../rules/kubernetes/status.ts';
+import { readSigningRequest, writeCertificate } from '../../rules/kubernetes/x509.ts';
+import { readObject } from '../../store/objects.ts';
+import { isAllowed } from './authorize.ts';
+import type { Call } from './call.ts';
+import type { Cluster, User } from './cluster.ts';
+
+// Certificate signing requests: who asked is written down when one is made; once it is approved, it is signed in the same step.
+
+const of = { group: 'certificates.k8s.io', plural: 'certificatesigningrequests' };
+const kind = 'CertificateSigningRequest';
+const shortest = 600;
+
+const pemOf = (spec: Json) => Buffer.from(textOf(spec['request']), 'base64').toString('latin1');
+
+/** Judges a new request, and writes down who asks. */
+export function prepareSigning(object: KubeObject, user: User): void {
+  object.spec ??= {};
+  const { spec } = object;
+  const signer = textOf(spec['signerName']);
+  const causes: Cause[] = [];
+  if (!signer) causes.push(requiredValue('spec.signerName'));
+  else if (signer === 'kubernetes.io/legacy-unknown')
+    causes.push(invalidValue('spec.signerName', signer, 'the legacy signerName is not allowed'));
+  else if (!/^[a-z0-9.-]{1,253}\/[A-Za-z0-9._:/-]{1,318}$/.test(signer))
+    causes.push(invalidValue('spec.signerName', signer, 'must be a fully qualified domain and path of the form "example.com/signer-name"'));
+  const usages = usagesOf(spec);
+  if (usages.length === 0) causes.push(requiredValue('spec.usages', 'usages must be specified'));
+  const seconds = spec['expirationSeconds'];
+  if (typeof seconds === 'number' && seconds < shortest)
+    causes.push(invalidValue('spec.expirationSeconds', seconds, 'may not specify a duration less than 600 seconds (10 minutes)'));
+  const request = readSigningRequest(pemOf(spec));
+  if (!request)
+    causes.push(invalidValue('spec.request', '', 'PEM block type must be CERTIFICATE REQUEST, and it must be signed by its own key'));
+  if (causes.length > 0) throw invalidError(kind, of, object.metadata.name, causes);
+  // Real Kubernetes refuses this too: whoever may approve must not thereby become master of everything.
+  if (signer === signers.client && request!.organizations.includes('system:masters'))
+    throw forbiddenError(
+      of,
+      object.metadata.name,
+      'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
+    );
+  const node = nodeNameOf(user);
+  if (node && !isForItself(node, signer, request!.commonName))
+    throw forbiddenError(of, object.metadata.name, `node "${node}" asks for a certificate of another name than its own`);
+  spec['username'] = user.name;
+  spec['groups'] = [...user.groups];
+  if (user.uid) spec['uid'] = user.uid;
+  else delete spec['uid'];
+  if (user.extra) spec['extra'] = user.extra;
+  else delete spec['extra'];
+}
+
+type Make = (before: KubeObject) => KubeObject;
+
+/** Whoever approves or signs needs a right to that signer; what is approved comes back signed. */
+export async function decideSigning(cluster: Cluster, call: Call, make: Make): Promise<Make> {
+  const { name, subresource } = call.asked;
+  const signer = await signerOf(cluster, name);
+  const verb = subresource!.name === 'approval' ? 'approve' : 'sign';
+  if (signer !== undefined && !(await mayUseSigner(cluster, call.user, verb, signer)))
+    throw forbiddenError(of, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
+  return (before) => {
+    const object = make(before);
+    object.metadata.name ||= before.metadata.name;
+    requireOneDecision(before, object);
+    if (subresource!.name !== 'approval') return object;
+    object.status = withTimes(object.status ?? {}, before.status ?? {});
+    if (before.status?.['certificate']) object.status['certificate'] = before.status['certificate'];
+    else delete object.status['certificate'];
+    return isApproved(object) && !object.status['certificate'] ? sign(cluster, before, object) : object;
+  };
+}
+
+const signerOf = (cluster: Cluster, name: string): Promise<string | undefined> =>
+  cluster.app.db.read(async (tx) => {
+    const row = await readObject(tx, cluster.id, { resource: 'certificatesigningrequests.certificates.k8s.io', namespace: '', name });
+    return row && textOf((JSON.parse(row.body) as KubeObject).spec?.['signerName']);
+  });
+
+async function mayUseSigner(cluster: Cluster, user: User, verb: string, signer: string): Promise<boolean> {
+  const attributes = { verb, group: of.group, resource: 'signers', subresource: '', namespace: '' };
+  const names = [signer, `${signer.slice(0, signer.indexOf('/'))}/*`];
+  for (const name of names) if (await isAllowed(cluster, user, { ...attributes, name })) return true;
+  return false;
+}
+
+const conditionsOf = (status: Json | undefined): Json[] => (status?.['conditions'] ?? []) as Json[];
+const hasCondition = (object: KubeObject, type: string) => conditionsOf(object.status).some((one) => one['type'] === type);
+const isApproved = (object: KubeObject) =>
+  hasCondition(object, 'Approved') && !hasCondition(object, 'Denied') && !hasCondition(object, 'Failed');
+
+/** Approved and Denied are said once, stay said, and exclude each other. */
+function requireOneDecision(before: KubeObject, after: KubeObject): void {
+  const causes: Cause[] = [];
+  for (const type of ['Approved', 'Denied'])
+    if (hasCondition(before, type) && !hasCondition(after, type))
+      causes.push({
+        reason: 'FieldValueForbidden',
+        field: 'status.conditions',
+        message: `Forbidden: updates may not remove a condition of type "${type}"`,
+      });
+  if (hasCondition(after, 'Approved') && hasCondition(after, 'Denied'))
+    causes.push(invalidValue('status.conditions', 'Denied', 'Approved and Denied conditions are mutually exclusive'));
+  if (causes.length > 0) throw invalidError(kind, of, before.metadata.name, causes);
+}
+
+function withTimes(status: Json, before: Json): Json {
+  const now = `${wallClock().toISOString().slice(0, 19)}Z`;
+  const known = new Map(conditionsOf(before).map((one) => [one['type'], one]));
+  const conditions = conditionsOf(status).map((one): Json => {
+    const times = known.get(one['type']) ?? {};
+    return {
+      ...one,
+      status: one['status'] ?? 'True',
+      lastUpdateTime: one['lastUpdateTime'] ?? times['lastUpdateTime'] ?? now,
+      lastTransitionTime: times['lastTransitionTime'] ?? now,
+    };
+  });
+  return { ...status, conditions };
+}
+
+/** A clock that is behind must take it too. */
+const backdateMs = 300_000;
+
+function sign(cluster: Cluster, { spec = {} }: KubeObject, object: KubeObject): KubeObject {
+  const signer = textOf(spec['signerName']);
+  const request = readSigningRequest(pemOf(spec));
+  const refusal = request ? judgeSigningRequest(signer, request, spec) : 'the request cannot be read';
+  if (refusal === 'not ours') return object; // another program signs it
+  if (refusal) {
+    const failed = { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message: refusal };
+    return {
+      ...object,
+      status: withTimes({ ...object.status, conditions: [...conditionsOf(object.status), failed] }, object.status ?? {}),
+    };
+  }
+  const asked = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : cluster.options.certificateSeconds;
+  const now = wallClock().getTime();
+  const certificate = writeCertificate(cluster.options.clientCa, {
+    ...{ subject: request!.subject, key: request!.key, names: request!.names, isFor: signer === signers.serving ? 'server' : 'client' },
+    from: new Date(now - backdateMs),
+    until: new Date(now + Math.min(asked, cluster.options.certificateSeconds) * 1000),
+  });
+  return { ...object, status: { ...object.status, certificate: Buffer.from(certificate).toString('base64') } };
+}

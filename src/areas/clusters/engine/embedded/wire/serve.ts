@@ -1,0 +1,247 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
+import { Refusal } from '../../../../../kernel/errors.ts';
+import { cutAfterAnswer, discard, hasBody, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
+import { readJson } from '../../../../../kernel/http/json.ts';
+import { Crowded, onBehalf } from '../../../../../kernel/shares/index.ts';
+import type { Asked } from '../../../rules/kubernetes/path.ts';
+import { readAsked } from '../../../rules/kubernetes/path.ts';
+import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
+import { messageNamed } from '../../../rules/kubernetes/schema/messages.ts';
+import { decodeMessage, openEnvelope } from '../../../rules/kubernetes/schema/protobuf.ts';
+import {
+  ApiError,
+  badRequest,
+  internalError,
+  noSuchPath,
+  notServed,
+  statusOf,
+  tooLarge,
+  tooMany,
+  unavailableError,
+  unsupportedType,
+} from '../../../rules/kubernetes/status.ts';
+import { authenticate } from '../authenticate.ts';
+import { authorize } from '../authorize.ts';
+import { expectBody } from '../body.ts';
+import type { Call, Reply, Show } from '../call.ts';
+import { type Cluster, type EmbeddedIdentity, limits, type User } from '../cluster.ts';
+import { impersonate } from '../impersonate.ts';
+
+// Kubernetes' HTTP: who asks, for what, in which form; and the answer.
+
+export interface Serving {
+  cluster: Cluster;
+  /** Resolves once the cluster has its built-in objects. */
+  ready: () => Promise<void>;
+  dispatch: (call: Call) => Promise<Reply>;
+}
+
+export function serveRequest(
+  serving: Serving,
+  request: IncomingMessage,
+  response: ServerResponse,
+  identity: EmbeddedIdentity | undefined,
+): void {
+  const { cluster } = serving;
+  cluster.figures.requests++;
+  response.on('error', () => {}); // a caller that left
+  const work = async () => {
+    try {
+      await answerRequest(serving, request, response, identity);
+    } catch (error) {
+      refuse(cluster, request, response, error);
+    }
+  };
+  void onBehalf({ org: cluster.org, act: 'kubernetes' }, work, cluster.app.watch);
+}
+
+async function answerRequest(serving: Serving, request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined) {
+  const { cluster } = serving;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  // Counted before anything is done for it; a watch gives its place back once it stands, and counts among the watches.
+  const leave = enter(cluster);
+  try {
+    await serving.ready();
+    const asker = await authenticate(cluster, identity, request.headers.authorization);
+    const asked = readAsked(request.method ?? 'GET', request.url ?? '/');
+    const user = await impersonate(cluster, asker, request.headers);
+    await authorize(cluster, user, asked);
+    const accept = (request.headers.accept ?? '').slice(0, 2_000);
+    const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+    const body = await readRequestBody(cluster, request, response, asked, contentType);
+    const reply = await serving.dispatch({
+      asked,
+      user,
+      body,
+      contentType,
+      accept,
+      show: readShow(accept, asked),
+      signal: gone.signal,
+    });
+    cutAfterAnswer(request, response);
+    if ('pieces' in reply) {
+      if (reply.isWatch) leave();
+      await writePieces(reply.pieces, reply.isWatch, response, gone.signal, request.method === 'HEAD');
+    } else writeReply(response, reply, request.method === 'HEAD');
+  } finally {
+    leave();
+  }
+}
+
+/** Gives the place back; more than once does no harm. */
+export function enter(cluster: Cluster): () => void {
+  if (cluster.underway >= cluster.options.inflight())
+    throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
+  cluster.underway++;
+  cluster.figures.inflightPeak = Math.max(cluster.figures.inflightPeak, cluster.underway);
+  let isIn = true;
+  return () => {
+    if (isIn) cluster.underway--;
+    isIn = false;
+  };
+}
+
+const largeBytes = 262_144;
+
+async function readRequestBody(
+  cluster: Cluster,
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Asked,
+  type: string,
+): Promise<unknown> {
+  if (asked.resource?.manner === 'empty' && !['get', 'list', 'watch'].includes(asked.verb)) {
+    discard(request);
+    throw notServed(whyEmpty(asked.resource));
+  }
+  if (!hasBody(request) || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(request.method ?? '')) return undefined;
+  const held = holdUntilAnswered(cluster.app.bodies, { org: cluster.org }, response);
+  const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
+  if (bytes.length === 0) return undefined;
+  // Large ones of an organization are read one after the other, so that others have their turn between them.
+  if (bytes.length > largeBytes) return cluster.app.heavy.pass(cluster.org, async () => decodeBody(bytes, type, asked));
+  return decodeBody(bytes, type, asked);
+}
+
+/** A body as JSON would have it. */
+function decodeBody(bytes: Buffer, type: string, asked: Asked): unknown {
+  if (type.startsWith('application/apply-patch')) return {}; // refused, and no YAML is read for that
+  if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes, asked);
+  if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
+    throw unsupportedType(
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/vnd.kubernetes.protobuf`,
+    );
+  return readJson(bytes, { values: limits.bodyParts });
+}
+
+function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {
+  const { apiVersion, kind, raw } = openEnvelope(bytes);
+  if (asked.verb === 'delete' || asked.verb === 'deletecollection') return decodeMessage(messageNamed('meta.DeleteOptions'), raw);
+  if (!asked.resource) throw noSuchPath();
+  const expected = expectBody({ asked });
+  if (kind !== expected.kind || apiVersion !== expected.apiVersion)
+    throw badRequest(
+      `the body is a ${kind.slice(0, 100)} of ${apiVersion.slice(0, 100)}; expected is a ${expected.kind} of ${expected.apiVersion}`,
+    );
+  return { ...decodeMessage(expected.message, raw), apiVersion, kind };
+}
+
+/** The first form in Accept that we have. */
+function readShow(accept: string, { query }: Asked): Show {
+  const rowObject = query.get('includeObject');
+  const shown = { rowObject: rowObject === 'None' || rowObject === 'Object' ? rowObject : 'Metadata' } as const;
+  for (const part of accept.split(',')) {
+    const [type, ...parameters] = part.split(';').map((one) => one.trim()) as [string, ...string[]];
+    const as = parameters.find((one) => one.startsWith('as='))?.slice(3);
+    if (type !== 'application/json') continue;
+    if (as === 'Table') return { as: 'table', ...shown };
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as: 'metadata', ...shown };
+    if (as === undefined) break;
+  }
+  return { as: 'object', ...shown };
+}
+
+const headers = { 'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff' };
+
+function writeReply(response: ServerResponse, reply: Extract<Reply, { body: unknown }>, isHead: boolean): void {
+  const isText = typeof reply.body === 'string' && !reply.body.startsWith('{');
+  const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
+  const type = reply.contentType ?? (isText ? 'text/plain; charset=utf-8' : 'application/json');
+  for (const warning of reply.warnings ?? []) response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
+  response
+    .writeHead(reply.status, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) })
+    .end(isHead ? undefined : text);
+}
+
+async function writePieces(
+  pieces: AsyncIterable<string>,
+  isWatch: boolean,
+  response: ServerResponse,
+  signal: AbortSignal,
+  isHead: boolean,
+) {
+  let hasBegun = false;
+  for await (const piece of pieces) {
+    if (signal.aborted) break;
+    if (!hasBegun) {
+      hasBegun = true;
+      response.writeHead(200, { ...headers, 'Content-Type': 'application/json' });
+      if (isWatch) response.flushHeaders();
+      if (isHead) break;
+    }
+    if (piece !== '' && !response.write(piece)) await drained(response, signal);
+  }
+  if (!signal.aborted) response.end();
+}
+
+/** Whoever does not read is waited for until it leaves, or its watch is cut: the next piece is not made before. */
+const drained = (response: ServerResponse, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted || !response.writableNeedDrain) return resolve();
+    const go = () => {
+      response.off('drain', go);
+      signal.removeEventListener('abort', go);
+      resolve();
+    };
+    response.on('drain', go);
+    signal.addEventListener('abort', go);
+  });
+
+/** What an error is in Kubernetes' words. */
+export function translate(cluster: Cluster, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof DatabaseBusy || error instanceof Crowded)
+    return tooMany('your organization has more requests under way than its share; try again in a moment');
+  if (error instanceof DatabaseAway) return unavailableError('the database is away; try again in a moment');
+  if (error instanceof Refusal) {
+    if (error.status === 413) return tooLarge(error.message);
+    if (error.status === 503) return unavailableError(error.message);
+    if (error.status === 408) return new ApiError(408, 'Timeout', error.message, {});
+    return badRequest(error.message);
+  }
+  if (isAboutData(error)) return badRequest('a value in the request cannot be kept, such as a NUL in a name');
+  cluster.app.log.error({ err: error, cluster: cluster.id }, 'a request to an embedded cluster failed');
+  return internalError();
+}
+
+function refuse(cluster: Cluster, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const refusal = translate(cluster, error);
+  if (refusal.code >= 500) cluster.figures.errors++;
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const text = JSON.stringify(statusOf(refusal));
+  const seconds = refusal.details?.retryAfterSeconds;
+  response
+    .writeHead(refusal.code, {
+      ...headers,
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...(seconds ? { 'Retry-After': String(seconds) } : {}),
+    })
+    .end(request.method === 'HEAD' ? undefined : text);
+  discard(request);
+}
+
+/** Who asks from inside the process. */
+export const insider: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };

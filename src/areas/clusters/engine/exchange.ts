@@ -1,0 +1,67 @@
+import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import { Refusal } from '../../../kernel/errors.ts';
+import { putJoinToken } from '../clients/tenant/prepare.ts';
+import { tokenText } from '../rules/bootstrap-token.ts';
+import { kubeadmJoin } from '../rules/join-text.ts';
+import { lifetimes } from '../rules/lifetimes.ts';
+import { type ClusterRow, clusterById } from '../store/clusters.ts';
+import { pkiOf } from '../store/pki.ts';
+import { useRegistration } from '../store/tokens.ts';
+import { type JoinToken, noteJoinToken } from './join.ts';
+import { caHashOf } from './pki.ts';
+import type { Tenants } from './tenants.ts';
+
+interface Noted extends JoinToken {
+  caHash: string;
+}
+
+/**
+ * A join token for one node. `commit` is the transaction in which it is noted: then it is put into the cluster. One that is noted and not
+ * there, after a crash in between, admits nobody and expires.
+ */
+export async function issueJoinToken(
+  tenants: Tenants,
+  cluster: ClusterRow,
+  commit: (note: (tx: Tx, registration?: string) => Promise<Noted>) => Promise<Noted>,
+) {
+  return tenants.with(cluster, async (ask) => {
+    const noted = await commit(async (tx, registration) => {
+      const made = await noteJoinToken(tx, cluster, registration);
+      return { ...made, caHash: caHashOf((await pkiOf(tx, cluster.id))!.ca_certificate) };
+    });
+    await putJoinToken(ask, noted.token, noted.expiresAt);
+    const joinToken = tokenText(noted.token);
+    return {
+      joinToken,
+      cluster: cluster.name,
+      caHash: noted.caHash,
+      joinCommand: kubeadmJoin({ endpoint: cluster.endpoint!, token: joinToken, caHash: noted.caHash }),
+      expiresIn: lifetimes.joinToken,
+    };
+  });
+}
+
+const notGood = () =>
+  new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
+
+/** A fresh join token for one node. The registration token is asked of the database itself: one that was just disabled admits nobody. */
+export async function exchangeRegistration(
+  app: App,
+  tenants: Tenants,
+  { clusterId, registration }: { clusterId: string; registration: string },
+  tell: (tx: Tx, tokenId: string) => Promise<unknown>,
+) {
+  const cluster = await app.db.read((tx) => clusterById(tx, clusterId));
+  if (!cluster) throw notGood();
+  const made = await issueJoinToken(tenants, cluster, (note) =>
+    app.db.write(async (tx) => {
+      if (!(await useRegistration(tx, registration))) throw notGood();
+      const noted = await note(tx, registration);
+      await tell(tx, noted.token.id);
+      return noted;
+    }),
+  );
+  const { joinToken, expiresIn, caHash } = made;
+  return { cluster: cluster.name, endpoint: new URL(cluster.endpoint!).host, joinToken, caCertHash: caHash, expiresIn };
+}

@@ -1,0 +1,26 @@
+import type { App } from '../../../kernel/app.ts';
+import { clusterById } from '../store/clusters.ts';
+import { forgetExpired } from '../store/nodes.ts';
+import { dueForRenewal } from '../store/pki.ts';
+import { clustersDue } from './channels.ts';
+import { renewPki } from './pki.ts';
+import { placeOf } from './place.ts';
+
+const portion = 100;
+
+/** Makes certificates anew that have had two thirds of their life; the servers that show them take them up at once. */
+export async function renewDue(app: App, signal: AbortSignal): Promise<number> {
+  let renewed = 0;
+  for (const { cluster_id, ca_due } of await app.db.read((tx) => dueForRenewal(tx, portion))) {
+    if (signal.aborted) break;
+    const cluster = await app.db.read((tx) => clusterById(tx, cluster_id));
+    if (cluster && (await renewPki(app, cluster_id, placeOf(app, cluster).hosts, ca_due))) renewed++;
+  }
+  if (renewed > 0) app.waker.wake(clustersDue);
+  return renewed;
+}
+
+/** In portions, each a statement. */
+export async function forgetOldCertificates(app: App, signal: AbortSignal): Promise<void> {
+  for (let n = 0; n < 100 && !signal.aborted; n++) if ((await app.db.write((tx) => forgetExpired(tx, 1_000))) < 1_000) return;
+}

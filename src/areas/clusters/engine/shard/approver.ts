@@ -1,0 +1,156 @@
+import type { App } from '../../../../kernel/app.ts';
+import { findNode, listNodes } from '../../clients/tenant/nodes.ts';
+import { decideRequest, isDecided, type RequestObject, readRequest, requestsPath } from '../../clients/tenant/requests.ts';
+import { type Judged, judgeRequest, namesNotOwned } from '../../rules/requests.ts';
+import { tierOf } from '../../rules/tiers.ts';
+import type { ClusterRow } from '../../store/clusters.ts';
+import { insertCertificate } from '../../store/nodes.ts';
+import { takeJoinToken } from '../../store/tokens.ts';
+import type { ControlPlane } from '../driver.ts';
+import { issuedBy } from '../nodes.ts';
+import { readPkcs10 } from './pkcs10.ts';
+
+export interface Approver {
+  stop(): Promise<void>;
+}
+
+interface Work {
+  app: App;
+  plane: ControlPlane;
+  cluster: () => ClusterRow;
+  /** From now on the cluster has nodes. */
+  tellAdmitted: () => void;
+  /** Nodes that were let in here and may not have shown themselves yet, with when that was. */
+  admitted: Map<string, number>;
+  /** Requests whose certificates are noted. */
+  noted: Set<string>;
+}
+
+/** How long a node may take from its certificate to its first word. */
+const arrivalMs = 600_000;
+const againMs = 1_000;
+const mostNoted = 10_000;
+
+/** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
+export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
+  const work: Work = { app, plane, cluster, tellAdmitted, admitted: new Map(), noted: new Set() };
+  const waiting = new Map<string, RequestObject>();
+  let running: Promise<void> | undefined;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const workOff = async () => {
+    for (let next = waiting.entries().next(); !next.done && !stopped; next = waiting.entries().next()) {
+      const [name, request] = next.value;
+      waiting.delete(name);
+      try {
+        await handleRequest(work, request);
+      } catch (error) {
+        app.log.warn({ err: error, cluster: cluster().id, request: name }, 'a certificate request could not be decided; it is tried again');
+        if (!waiting.has(name)) waiting.set(name, request);
+        timer = setTimeout(beginAgain, againMs);
+        return;
+      }
+    }
+  };
+  const begin = () => {
+    if (stopped || running || timer) return;
+    running = workOff().finally(() => {
+      running = undefined;
+      if (waiting.size > 0) begin();
+    });
+  };
+  const beginAgain = () => {
+    timer = undefined;
+    begin();
+  };
+  const endWatch = plane.watch(requestsPath, ({ type, object }) => {
+    if (type !== 'ADDED' && type !== 'MODIFIED') return;
+    waiting.set(object.metadata.name, object);
+    begin();
+  });
+  return {
+    async stop() {
+      stopped = true;
+      endWatch();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+async function handleRequest(work: Work, request: RequestObject): Promise<void> {
+  if (request.status?.certificate) return noteCertificate(work, request);
+  if (isDecided(request)) return;
+  const read = readPkcs10(request);
+  const judged: Judged = read
+    ? judgeRequest(read)
+    : { is: 'denied', reason: 'Unreadable', message: 'the request is no PKCS #10 with a good signature' };
+  if (judged.is === 'foreign') return;
+  const refused = await refuseJudged(work, request, judged);
+  await decideRequest(
+    work.plane.ask,
+    request.metadata.name,
+    refused
+      ? { type: 'Denied', ...refused }
+      : { type: 'Approved', reason: 'QuarterdeckApproved', message: approvals[judged.is as keyof typeof approvals] },
+  );
+  // Noted at once if it is signed at once, so that it can be refused from its first moment; else when the cluster tells of it.
+  const decided = refused ? undefined : await readRequest(work.plane.ask, request.metadata.name);
+  if (decided?.status?.certificate) await noteCertificate(work, decided);
+}
+
+const approvals = {
+  join: 'a join token that was not used before',
+  renewal: 'a node renews its own certificate',
+  serving: 'the names are the node’s own',
+};
+
+/** What is in the way of a request, if anything. */
+async function refuseJudged(work: Work, request: RequestObject, judged: Judged): Promise<{ reason: string; message: string } | undefined> {
+  if (judged.is === 'denied') return { reason: judged.reason, message: judged.message };
+  if (judged.is === 'join') return refuseJoin(work, request, judged);
+  if (judged.is !== 'serving') return undefined;
+  const node = await findNode(work.plane.ask, judged.node);
+  const foreign = namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []);
+  return foreign.length
+    ? { reason: 'NamesOfOthers', message: `not among the node’s own names and addresses: ${foreign.join(', ')}` }
+    : undefined;
+}
+
+/** The token is taken last: what is refused for another reason has not used it up. */
+async function refuseJoin(work: Work, request: RequestObject, { token, node }: { token: string; node: string }) {
+  const { app, plane, admitted } = work;
+  const cluster = work.cluster();
+  const nodes = await listNodes(plane.ask);
+  const named = nodes.find(({ name }) => name === node);
+  if (named?.ready) return { reason: 'NodeNameTaken', message: `a node named ${node} is ready; deregister it first, or use another name` };
+  const now = performance.now();
+  for (const [name, since] of admitted) if (now - since > arrivalMs) admitted.delete(name);
+  const names = new Set([...nodes.map(({ name }) => name), ...admitted.keys()]);
+  const most = tierOf(cluster.tier).nodes;
+  if (!names.has(node) && names.size >= most)
+    return {
+      reason: 'TierNodeLimit',
+      message: `the tier ${cluster.tier} has room for ${most} nodes; deregister one, or choose a larger tier`,
+    };
+  const taken = await app.db.write((tx) => takeJoinToken(tx, { cluster: cluster.id, id: token, request: request.metadata.uid, node }));
+  if (!taken)
+    return {
+      reason: 'JoinTokenAlreadyUsed',
+      message: 'the join token was used before, has expired, or was made from a registration token that is disabled now; mint another',
+    };
+  admitted.set(node, now);
+  work.tellAdmitted();
+  return undefined;
+}
+
+async function noteCertificate({ app, cluster, noted }: Work, request: RequestObject): Promise<void> {
+  const { uid } = request.metadata;
+  const issued = noted.has(uid) ? undefined : issuedBy(request);
+  if (!issued) return;
+  const { id, org_id } = cluster();
+  await app.db.write((tx) => insertCertificate(tx, org_id, id, issued));
+  if (noted.size >= mostNoted) noted.clear();
+  noted.add(uid);
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CertificateIdentity } from '../driver.ts';
+
+/** What a listener shows and asks for; all in PEM. */
+export interface DoorKeys {
+  certificate: string;
+  key: string;
+  /** Whoever shows a certificate must have it from here. */
+  authority: string;
+}
+
+export interface Served {
+  id: string;
+  listen: { host: string; port: number };
+  /** With one port for all clusters: the name by which this one is asked for. */
+  serverName: string | undefined;
+  keys: DoorKeys;
+  /** Connections at once. */
+  most: () => number;
+  serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
+}
+
+/** One cluster's listener. */
+export interface Door {
+  port: number;
+  /** New connections see these from now on. */
+  renew(keys: DoorKeys): void;
+  /** Ends connections that showed one of these certificates. */
+  cut(fingerprints: ReadonlySet<string>): void;
+  close(): Promise<void>;
+}
+
+/** Opens listeners; planes/front does it. */
+export interface Front {
+  open(served: Served): Promise<Door>;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import type { App } from '../../../../kernel/app.ts';
+import { isAway } from '../../../../kernel/db/index.ts';
+import { clockMoved } from '../../../../kernel/jobs/index.ts';
+import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
+import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
+import { type ClusterRow, clusterById } from '../../store/clusters.ts';
+import * as store from '../../store/shards.ts';
+import { clustersDue } from '../channels.ts';
+import { drivers } from '../driver.ts';
+import { removeObjects } from '../embedded/index.ts';
+import type { Tenants } from '../tenants.ts';
+import type { Front } from './door.ts';
+import { makeRefused, type Refused } from './refused.ts';
+import { applyChange, ClusterTrouble, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
+import { keepUp, listenForNodes } from './upkeep.ts';
+
+/** How long a cluster stays this server's when it says nothing more of it. */
+export const leaseSeconds = 20;
+const renewEveryMs = 5_000;
+const lookEveryMs = 1_000;
+/** How often a cluster with nodes is looked at for silent ones. */
+const listenEveryMs = 10_000;
+/** Clusters that one server serves, and at how many of them it works at once. */
+const mostHeld = 1_000;
+const mostBusy = 8;
+
+/** A cluster whose lease this server has. */
+interface HeldCluster extends store.Held {
+  running: RunningCluster | undefined;
+  busy: Promise<void> | undefined;
+  failures: number;
+  /** By the monotonic clock. */
+  retryAt: number;
+}
+
+interface Shard extends Machinery {
+  id: string;
+  held: Map<string, HeldCluster>;
+  refused: Refused;
+  renewedAt: number;
+  stopped: boolean;
+}
+
+export interface RunningShard {
+  /** Served here, by id. */
+  count(): number;
+  stop(): Promise<void>;
+}
+
+/** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
+export async function startShard(app: App, tenants: Tenants, front: Front): Promise<RunningShard> {
+  const refused = makeRefused();
+  const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
+  const shard: Shard = {
+    ...{ app, tenants, front, refused, isRefused },
+    ...{ id: randomUUID(), held: new Map(), renewedAt: Number.NEGATIVE_INFINITY, stopped: false },
+  };
+  const nudge = makeNudge();
+  const endHearing = [clustersDue, clockMoved].map((channel) =>
+    app.waker.hear(channel, () => {
+      if (channel === clockMoved) forgetTimes(shard);
+      nudge.nudge();
+    }),
+  );
+  const loop = (async () => {
+    while (!shard.stopped) {
+      await onBehalf({ ...house, act: 'clusters.shard' }, () => look(shard, nudge.nudge), app.watch).catch((error) => {
+        if (!isAway(error)) app.log.warn({ err: error }, 'clusters could not be looked after');
+      });
+      if (!shard.stopped) await nudge.sleep(lookEveryMs);
+    }
+  })();
+  return {
+    count: () => shard.held.size,
+    async stop() {
+      shard.stopped = true;
+      for (const end of endHearing) end();
+      nudge.nudge();
+      await loop;
+      await stopShard(shard);
+    },
+  };
+}
+
+/** Whoever moved the product’s clock expects everything that is due by it at once. */
+function forgetTimes(shard: Shard): void {
+  shard.renewedAt = Number.NEGATIVE_INFINITY;
+  for (const { running } of shard.held.values()) if (running) running.listenedAt = Number.NEGATIVE_INFINITY;
+}
+
+/** One look: leases, what is new, what changed, and whom to refuse. */
+async function look(shard: Shard, again: () => void): Promise<void> {
+  const { app, held, refused } = shard;
+  if (performance.now() - shard.renewedAt >= renewEveryMs) await renewLeases(shard);
+  await claimMore(shard);
+  if (held.size === 0) return;
+  const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
+  const [marks] = await Promise.all([
+    app.db.read((tx) => store.marksOf(tx, [...held.keys()])),
+    running.size > 0 ? refused.refresh(app, running) : undefined,
+  ]);
+  const markOf = new Map(marks.map((mark) => [mark.id, mark]));
+  let busy = [...held.values()].filter((each) => each.busy).length;
+  for (const each of held.values()) {
+    if (busy >= mostBusy || shard.stopped) break;
+    if (each.busy || performance.now() < each.retryAt) continue;
+    const work = workFor(shard, each, markOf.get(each.id));
+    if (!work) continue;
+    busy++;
+    each.busy = work.finally(() => {
+      each.busy = undefined;
+      again();
+    });
+  }
+}
+
+/** What is to be done for a cluster now, begun; undefined: nothing. */
+function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefined): Promise<void> | undefined {
+  if (!mark) return dropCluster(shard, held);
+  const { running } = held;
+  const isDone = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
+  if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
+  const isQuiet = running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
+  return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
+}
+
+async function claimMore({ app, held }: Shard): Promise<void> {
+  const limit = Math.min(100, mostHeld - held.size);
+  if (limit <= 0) return;
+  const claimed = await app.db.write((tx) =>
+    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers) }),
+  );
+  for (const { id, lease } of claimed) held.set(id, { id, lease, running: undefined, busy: undefined, failures: 0, retryAt: 0 });
+}
+
+/** One that was lost is another server's now: it is let go at once, so that the other can have its port. */
+async function renewLeases(shard: Shard): Promise<void> {
+  const { app, held, id } = shard;
+  const all = [...held.values()];
+  const verdicts = await app.db.write(async (tx) => {
+    await store.touchShard(tx, id);
+    return all.length > 0
+      ? store.renewClusters(
+          tx,
+          all.map((each) => ({ id: each.id, lease: each.lease, leaseSeconds })),
+        )
+      : [];
+  });
+  shard.renewedAt = performance.now();
+  await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
+}
+
+async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {
+  if (shard.held.get(held.id) !== held) return;
+  shard.held.delete(held.id);
+  shard.refused.forget(held.id);
+  const { running } = held;
+  held.running = undefined;
+  if (running) await stopCluster(shard, running);
+}
+
+type Note = (shard: Shard, held: HeldCluster, error: unknown) => Promise<void>;
+
+/** What fails is tried again after a while. A look that fails is only logged: the cluster serves on. */
+async function guarded(shard: Shard, held: HeldCluster, work: () => Promise<void>, note?: Note): Promise<void> {
+  try {
+    await work();
+    held.failures = 0;
+  } catch (error) {
+    held.failures++;
+    held.retryAt = performance.now() + 1000 * retrySeconds(held.failures);
+    if (isAway(error) || shard.stopped) return;
+    shard.app.log.warn({ err: error, cluster: held.id, failures: held.failures }, 'a cluster could not be brought to what was asked for');
+    await note?.(shard, held, error).catch(() => {}); // the next failure says it
+  }
+}
+
+/** For whoever looks: the phase, and why. */
+async function noteTrouble({ app }: Shard, held: HeldCluster, error: unknown): Promise<void> {
+  const reason = error instanceof ClusterTrouble ? error.message : 'its control plane could not be made ready; the server’s log says why';
+  await app.db.write(async (tx) => {
+    const row = await clusterById(tx, held.id);
+    if (row) await store.noteFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
+  });
+}
+
+/** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step looks at what is there. */
+async function converge(shard: Shard, held: HeldCluster): Promise<void> {
+  const { app } = shard;
+  const row = await app.db.read((tx) => clusterById(tx, held.id));
+  if (!row || row.lease !== held.lease) return dropCluster(shard, held);
+  if (row.phase === 'deleting') return tearDown(shard, held, row);
+  if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
+  if (held.running) await applyChange(app, held.running, row);
+  else {
+    await shard.refused.load(app, held.id);
+    const started = await startCluster(shard, held, row);
+    // The lease may have been lost meanwhile.
+    if (shard.held.get(held.id) !== held) return stopCluster(shard, started);
+    held.running = started;
+  }
+  await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
+}
+
+/** The listener first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
+async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
+  const { running } = held;
+  held.running = undefined;
+  if (running) await stopCluster(shard, running);
+  const gone = await shard.app.db.write(async (tx) => {
+    const removed = await store.removeCluster(tx, held);
+    if (removed) await removeObjects(tx, row.id);
+    return removed;
+  });
+  if (gone) await dropCluster(shard, held);
+}
+
+/** Whoever serves them next need not wait for the leases to lapse. */
+async function stopShard(shard: Shard): Promise<void> {
+  const all = [...shard.held.values()];
+  await Promise.all(all.map(({ busy }) => busy));
+  const leases = [...new Set(all.map(({ lease }) => lease))];
+  await Promise.all(all.map((held) => dropCluster(shard, held)));
+  await shard.front.stop();
+  await shard.app.db
+    .write(async (tx) => {
+      await store.removeShard(tx, shard.id);
+      if (leases.length > 0) await store.releaseClusters(tx, leases);
+    })
+    .catch((error) => shard.app.log.warn({ err: error }, 'leases of clusters could not be given back; they lapse by themselves'));
+}

@@ -1,0 +1,14 @@
+import type { RequestObject } from '../../clients/tenant/requests.ts';
+import { readSigningRequest } from '../../rules/kubernetes/x509.ts';
+import type { CertificateRequest } from '../../rules/requests.ts';
+
+/** What a request says, read by the very function that its certificate is made with. Undefined: unreadable, or not signed by its key. */
+export function readPkcs10({ spec }: RequestObject): CertificateRequest | undefined {
+  const read = readSigningRequest(Buffer.from(spec.request, 'base64').toString('latin1'));
+  if (!read) return undefined;
+  const { commonName, organizations, dnsNames, addresses, hasOtherNames } = read;
+  return {
+    ...{ commonName, organizations, dnsNames, addresses, hasOtherNames },
+    ...{ signer: spec.signerName, username: spec.username ?? '', usages: spec.usages ?? [] },
+  };
+}

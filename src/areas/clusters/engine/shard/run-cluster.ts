@@ -1,0 +1,153 @@
+import type { App } from '../../../../kernel/app.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { prepareCluster } from '../../clients/tenant/prepare.ts';
+import { tierOf } from '../../rules/tiers.ts';
+import type { ClusterRow } from '../../store/clusters.ts';
+import { type Held, keepPort, takePort } from '../../store/shards.ts';
+import { type ControlPlane, drivers } from '../driver.ts';
+import { ensurePki, findPki, type Pki } from '../pki.ts';
+import { type Place, placeOf, portsInAll } from '../place.ts';
+import type { Tenants } from '../tenants.ts';
+import { type Approver, startApprover } from './approver.ts';
+import type { Door, Front } from './door.ts';
+import type { Heard } from './silent-nodes.ts';
+
+/** A cluster that this server serves. */
+export interface RunningCluster {
+  /** As it was last applied. */
+  row: ClusterRow;
+  plane: ControlPlane;
+  door: Door;
+  approver: Approver;
+  endpoint: string;
+  /** Of its keys, as they are shown now. */
+  revision: number;
+  /** What was counted into its meter already. */
+  counted: { requests: number; errors: number };
+  /** Whether it may have nodes to listen for, when they were last listened for by the monotonic clock, and what was heard. */
+  hasNodes: boolean;
+  listenedAt: number;
+  heard: Heard;
+}
+
+export interface Machinery {
+  app: App;
+  front: Front;
+  tenants: Tenants;
+  isRefused(cluster: string, fingerprint: string): boolean;
+}
+
+/** A reason that is meant for the people whose cluster it is. */
+export class ClusterTrouble extends Error {}
+
+/** Makes its keys if it has none, opens its listener, and its control plane behind it. What fails leaves nothing behind. */
+export async function startCluster(machinery: Machinery, held: Held, row: ClusterRow): Promise<RunningCluster> {
+  const { app, tenants } = machinery;
+  const place = placeOf(app, row);
+  const pki = await ensurePki(app, row, place.hosts);
+  const running = {
+    ...{ row, revision: pki.revision, counted: { requests: 0, errors: 0 } },
+    ...{ hasNodes: true, listenedAt: Number.NEGATIVE_INFINITY, heard: new Map() },
+  } as unknown as RunningCluster;
+  const cluster = () => running.row;
+  let plane: ControlPlane | undefined;
+  const door = await openDoor(machinery, held, row, place, pki, cluster, () => plane);
+  try {
+    const endpoint = place.endpoint(door.port);
+    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused: (print) => machinery.isRefused(row.id, print) });
+    Object.assign(running, { plane, door, endpoint });
+    await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });
+    running.approver = startApprover(app, plane, cluster, () => {
+      running.hasNodes = true;
+    });
+    tenants.serve(row.id, plane);
+    return running;
+  } catch (error) {
+    await door.close();
+    await plane?.stop();
+    throw error;
+  }
+}
+
+/** Takes up what was changed: it is all read while requests are served, so nothing restarts. */
+export async function applyChange(app: App, running: RunningCluster, row: ClusterRow): Promise<void> {
+  const pki = await app.db.read((tx) => findPki(tx, app, row.id));
+  if (!pki) throw new Error('the keys are gone');
+  running.row = row;
+  if (pki.revision !== running.revision) running.door.renew(keysOf(pki));
+  await prepareCluster(running.plane.ask, {
+    name: row.name,
+    endpoint: running.endpoint,
+    version: row.version,
+    caCertificate: pki.caCertificate,
+  });
+  running.revision = pki.revision;
+}
+
+export async function stopCluster({ tenants }: Machinery, running: RunningCluster): Promise<void> {
+  tenants.forget(running.row.id);
+  await running.approver.stop();
+  await running.door.close();
+  await running.plane.stop();
+}
+
+const keysOf = (pki: Pki) => ({ certificate: pki.servingCertificate, key: pki.servingKey, authority: pki.caCertificate });
+
+const mostPorts = 20;
+
+async function openDoor(
+  { app, front }: Machinery,
+  held: Held,
+  row: ClusterRow,
+  place: Place,
+  pki: Pki,
+  cluster: () => ClusterRow,
+  plane: () => ControlPlane | undefined,
+): Promise<Door> {
+  const { host, port: first } = place.listen;
+  const open = (port: number) =>
+    front.open({
+      id: row.id,
+      listen: { host, port },
+      serverName: place.serverName,
+      keys: keysOf(pki),
+      most: () => tierOf(cluster().tier).connections,
+      serve: (request, response, identity) => {
+        const served = plane();
+        if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
+        onBehalf({ org: row.org_id, act: 'kubernetes' }, () => served.serve(request, response, identity), app.watch);
+      },
+    });
+  if (place.serverName !== undefined) return open(first);
+  if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(sayTaken(row.port));
+  if (first === 0) {
+    const door = await open(0);
+    await app.db.write((tx) => keepPort(tx, held, door.port));
+    return door;
+  }
+  return openNextFree(app, held, row, first, open);
+}
+
+/** The cluster's port once it has been ready: whoever has it must give it back. */
+const sayTaken = (port: number) => (error: NodeJS.ErrnoException) => {
+  throw error.code === 'EADDRINUSE' ? new ClusterTrouble(`its port ${port} is taken by another program of the server`) : error;
+};
+
+/** A port that another program of this machine has is passed over. */
+async function openNextFree(app: App, held: Held, row: ClusterRow, first: number, open: (port: number) => Promise<Door>): Promise<Door> {
+  const but: number[] = [];
+  let port: number | undefined = row.port ?? undefined;
+  for (let tries = 0; tries < mostPorts; tries++) {
+    port ??= await app.db.write((tx) => takePort(tx, held, { first, many: portsInAll, but }));
+    if (port === undefined)
+      throw new ClusterTrouble(`all ${portsInAll} ports from ${first} on are taken; the operator sets QUARTERDECK_CLUSTER_LISTEN`);
+    try {
+      return await open(port);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      but.push(port);
+      port = undefined;
+    }
+  }
+  throw new ClusterTrouble(`${mostPorts} ports from ${first} on are taken by other programs; the operator sets QUARTERDECK_CLUSTER_LISTEN`);
+}

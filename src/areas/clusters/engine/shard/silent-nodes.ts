@@ -1,0 +1,24 @@
+import type { App } from '../../../../kernel/app.ts';
+import { now } from '../../../../kernel/time.ts';
+import { listHeartbeats, markSilent } from '../../clients/tenant/heartbeats.ts';
+import type { ControlPlane } from '../driver.ts';
+
+/** As Kubernetes' own controller has it: a kubelet renews its lease every 10 s. */
+const graceMs = 40_000;
+
+/** When each node was last heard of here. What a node says of the time is only compared with what it said before: its clock may be wrong. */
+export type Heard = Map<string, { said: string; at: number }>;
+
+/** Nodes that have not been heard of for a while are shown as not ready. How many nodes there are. */
+export async function noteSilentNodes(app: App, plane: ControlPlane, heard: Heard): Promise<number> {
+  const at = Date.parse(await app.db.read(now));
+  const nodes = await listHeartbeats(plane.ask);
+  const names = new Set(nodes.map(({ name }) => name));
+  for (const name of heard.keys()) if (!names.has(name)) heard.delete(name);
+  for (const { name, said, isKnown } of nodes) {
+    const last = heard.get(name);
+    if (last?.said !== said) heard.set(name, { said, at });
+    else if (isKnown && at - last.at > graceMs) await markSilent(plane.ask, name, new Date(at));
+  }
+  return nodes.length;
+}

@@ -1,0 +1,99 @@
+import type { App } from '../../../kernel/app.ts';
+import { conflict, unreachable } from '../../../kernel/errors.ts';
+import { type Ask, TenantTrouble } from '../clients/tenant/ask.ts';
+import { refuseEndpoint } from '../rules/phases.ts';
+import type { ClusterRow } from '../store/clusters.ts';
+import { type ControlPlane, drivers } from './driver.ts';
+import { findPki } from './pki.ts';
+
+/** How long a cluster's API may take to answer somebody who waits. */
+const answerMs = 2_000;
+/** Planes that are opened only to ask, in processes that serve none. */
+const mostOpened = 50;
+
+/** The APIs of clusters, for whoever in this process needs to ask one. */
+export interface Tenants {
+  /** Whether its shard answers: it is served here, or another server holds it. */
+  isAnswering(cluster: ClusterRow): boolean;
+  /** Asks the cluster. 409 before it has an endpoint, 502 when its shard is away. */
+  with<T>(cluster: ClusterRow, work: (ask: Ask) => Promise<T>): Promise<T>;
+  /** A plane that this process serves, from now until it is forgotten. */
+  serve(id: string, plane: ControlPlane): void;
+  forget(id: string): void;
+  stop(): Promise<void>;
+}
+
+interface Opened {
+  plane: ControlPlane;
+  revision: number;
+  cluster: ClusterRow;
+}
+
+export function makeTenants(app: App): Tenants {
+  const served = new Map<string, ControlPlane>();
+  const opened = new Map<string, Opened>();
+
+  /** The oldest goes when there are too many: a Map keeps the order in which they came. */
+  const openToAsk = async (cluster: ClusterRow): Promise<ControlPlane> => {
+    const pki = await app.db.read((tx) => findPki(tx, app, cluster.id));
+    if (!pki) return unreachable(`the keys of cluster ${cluster.name} are not there yet; try again in a moment`);
+    const known = opened.get(cluster.id);
+    if (known?.revision === pki.revision) {
+      known.cluster = cluster;
+      return known.plane;
+    }
+    // Nothing is waited for from here until it is in the map: of two who ask at once, the second finds it.
+    const entry = { revision: pki.revision, cluster } as Opened;
+    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false };
+    entry.plane = drivers[cluster.driver]!.open(app, parts);
+    opened.delete(cluster.id);
+    opened.set(cluster.id, entry);
+    const [oldest] = opened.size > mostOpened ? opened : [];
+    if (oldest) opened.delete(oldest[0]);
+    await Promise.all([known?.plane.stop(), oldest?.[1].plane.stop()]);
+    return entry.plane;
+  };
+
+  const isAnswering = (cluster: ClusterRow) => served.has(cluster.id) || cluster.is_held;
+
+  return {
+    isAnswering,
+    async with(cluster, work) {
+      const why = refuseEndpoint(cluster.name, cluster.phase, cluster.endpoint);
+      if (why) return conflict(why);
+      if (!isAnswering(cluster)) return refuseAway(cluster);
+      const plane = served.get(cluster.id) ?? (await openToAsk(cluster));
+      const late = AbortSignal.timeout(answerMs * 5);
+      try {
+        return await work(async (method, path, body) => {
+          if (late.aborted) return refuseAway(cluster);
+          return answerInTime(cluster, plane.ask(method, path, body));
+        });
+      } catch (error) {
+        if (error instanceof TenantTrouble)
+          return unreachable(`the control plane of cluster ${cluster.name} did not do what was asked; try again in a moment`, {
+            cause: error,
+          });
+        throw error;
+      }
+    },
+    serve: (id, plane) => void served.set(id, plane),
+    forget: (id) => void served.delete(id),
+    async stop() {
+      for (const { plane } of opened.values()) await plane.stop();
+      opened.clear();
+    },
+  };
+}
+
+async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), answerMs);
+  });
+  const answered = await Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  return answered === 'late' ? refuseAway(cluster) : answered;
+}
+
+export const refuseAway = ({ name }: { name: string }): never =>
+  unreachable(`the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one`);

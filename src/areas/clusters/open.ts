@@ -1,0 +1,36 @@
+import type { Host, Opened } from '../area.ts';
+import { type Answering, isThere } from './engine/answering.ts';
+import { type RunningShard, startShard } from './engine/shard/index.ts';
+import { makeTenants } from './engine/tenants.ts';
+import { measure } from './metrics.ts';
+import { makeFront } from './planes/front/index.ts';
+import { joinPlane } from './planes/join/index.ts';
+import type { ClusterRow } from './store/clusters.ts';
+
+/** What clusters hold while their process runs. */
+export interface OpenClusters extends Answering {
+  isThere(cluster: ClusterRow): boolean;
+}
+
+export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
+  const tenants = makeTenants(app);
+  const answering: Answering = { tenants, isShard: roles.has('shard') };
+  let running: RunningShard | undefined;
+  const startServing = async () => {
+    const shard = await startShard(app, tenants, makeFront(app.log));
+    running = shard;
+    return {
+      async stop() {
+        running = undefined;
+        await shard.stop();
+      },
+    };
+  };
+  return {
+    own: { ...answering, isThere: (cluster) => isThere(answering, cluster) },
+    planes: [joinPlane({ app, principals, tenants })],
+    runs: { shard: startServing },
+    metrics: (registry) => measure(registry, app.db, () => running),
+    stop: () => tenants.stop(),
+  };
+}

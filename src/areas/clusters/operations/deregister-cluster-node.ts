@@ -1,0 +1,17 @@
+import { clusters } from '../../../../contract/clusters.ts';
+import { audit } from '../../../identity/audit.ts';
+import { noContent, operation } from '../../../identity/operation.ts';
+import { findCluster } from '../engine/find-cluster.ts';
+import { deregisterNode } from '../engine/nodes.ts';
+import type { OpenClusters } from '../open.ts';
+
+export const deregisterClusterNode = operation(clusters.deregisterClusterNode, async ({ ctx, params }, { tenants }: OpenClusters) => {
+  const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
+  return deregisterNode({ tenants, log: ctx.app.log }, cluster, params.node, (refuse) =>
+    ctx.write(async (tx) => {
+      await refuse(tx);
+      await audit(tx, ctx, 'clusters.node.deregister', cluster, { cluster: cluster.name, node: params.node });
+      return noContent();
+    }),
+  );
+});

@@ -1,0 +1,29 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import type { CertificateIdentity } from '../../engine/driver.ts';
+
+export type Shown = { is: 'nothing' } | { is: 'good'; identity: CertificateIdentity } | { is: 'bad' };
+
+const fieldOf = (subject: string, field: string): string[] =>
+  subject.split('\n').flatMap((line) => (line.startsWith(`${field}=`) ? [line.slice(field.length + 1)] : []));
+
+/**
+ * Who a connection is by its certificate. TLS has checked that it has the key, and against the authority of the server name; here it is held
+ * against this cluster's own once more, so that no mistake about names can let one cluster's node into another.
+ */
+export function identifySocket(socket: TLSSocket, authority: X509Certificate): Shown {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return { is: 'nothing' };
+  if (!socket.authorized || !certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) return { is: 'bad' };
+  const [commonName = ''] = fieldOf(certificate.subject, 'CN');
+  return {
+    is: 'good',
+    identity: {
+      commonName,
+      organizations: fieldOf(certificate.subject, 'O'),
+      fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
+    },
+  };
+}
+
+export const readAuthority = (pem: string): X509Certificate => new X509Certificate(pem);

@@ -1,0 +1,184 @@
+import { constants, type X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { Logger } from '../../../../kernel/log.ts';
+import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
+import { identifySocket, readAuthority, type Shown } from './identify.ts';
+
+// Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
+// all, told apart by the name that is asked for.
+
+const limits = { handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 };
+
+/** Sessions are not resumed: a certificate that is refused since must be shown, and judged, again. */
+const secureOptions = constants.SSL_OP_NO_TICKET;
+
+/** A cluster behind a listener. */
+interface Room {
+  served: Served;
+  authority: X509Certificate;
+  context: SecureContext;
+  sockets: Map<TLSSocket, Shown>;
+}
+
+const makeContext = ({ certificate, key, authority }: DoorKeys) =>
+  createSecureContext({ cert: certificate, key, ca: authority, minVersion: 'TLSv1.2', secureOptions });
+
+function makeRoom(served: Served): Room {
+  return { served, authority: readAuthority(served.keys.authority), context: makeContext(served.keys), sockets: new Map() };
+}
+
+function renewRoom(room: Room, keys: DoorKeys): void {
+  room.served = { ...room.served, keys };
+  room.authority = readAuthority(keys.authority);
+  room.context = makeContext(keys);
+}
+
+/** Listens; `roomOf` finds the cluster that a connection is for. */
+async function listen(
+  at: Served['listen'],
+  keys: DoorKeys,
+  roomOf: (serverName: string) => Room | undefined,
+  log: Logger,
+): Promise<Server> {
+  const server = createServer(
+    {
+      ...{ cert: keys.certificate, key: keys.key, ca: keys.authority, minVersion: 'TLSv1.2', secureOptions },
+      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
+      ...{ handshakeTimeout: limits.handshakeMs, maxHeaderSize: limits.headerBytes },
+      SNICallback: (name, done) => {
+        const room = roomOf(name);
+        return room ? done(null, room.context) : done(new Error('no cluster has this name'));
+      },
+    },
+    (request, response) => {
+      const socket = request.socket as TLSSocket;
+      const room = roomOf(nameOf(socket));
+      const shown = room?.sockets.get(socket);
+      if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
+      answerRequest(room, shown, request, response);
+    },
+  );
+  server.headersTimeout = limits.headersMs;
+  server.requestTimeout = 0; // watches stay open; bodies have a time of their own
+  server.keepAliveTimeout = limits.keepAliveMs;
+  server.maxConnections = limits.connectionsInAll;
+  server.on('secureConnection', (socket: TLSSocket) => takeIn(roomOf(nameOf(socket)), socket));
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  server.on('error', (error) => log.warn({ err: error }, 'trouble with the listener of clusters'));
+  server.listen(at.port, at.host);
+  await Promise.race([
+    once(server, 'listening'),
+    once(server, 'error').then(([error]) => {
+      throw error;
+    }),
+  ]);
+  return server;
+}
+
+const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
+
+/** A cluster's connections are counted before anything is read from them. */
+function takeIn(room: Room | undefined, socket: TLSSocket): void {
+  if (!room || room.sockets.size >= room.served.most()) return void socket.destroy();
+  room.sockets.set(socket, identifySocket(socket, room.authority));
+  socket.once('close', () => room.sockets.delete(socket));
+}
+
+function answerRequest(room: Room, shown: Shown, request: IncomingMessage, response: ServerResponse): void {
+  if (shown.is === 'bad') refuseCertificate(response);
+  else room.served.serve(request, response, shown.is === 'good' ? shown.identity : undefined);
+}
+
+/** In Kubernetes' words. */
+function refuseCertificate(response: ServerResponse): void {
+  const message = 'the client certificate is not of this cluster, or has expired';
+  const body = JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: 'Unauthorized',
+    code: 401,
+  });
+  response.writeHead(401, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+function cutSockets({ sockets }: Room, fingerprints: ReadonlySet<string>): void {
+  for (const [socket, shown] of sockets) if (shown.is === 'good' && fingerprints.has(shown.identity.fingerprint)) socket.destroy();
+}
+
+function closeSockets({ sockets }: Room): void {
+  for (const socket of sockets.keys()) socket.destroy();
+}
+
+async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
+
+export function makeFront(log: Logger): Front {
+  const shared = makeSharedPort(log);
+  return {
+    open: (served) => (served.serverName === undefined ? openOwnPort(served, log) : shared.open(served, served.serverName)),
+    stop: shared.stop,
+  };
+}
+
+async function openOwnPort(served: Served, log: Logger): Promise<Door> {
+  const room = makeRoom(served);
+  const server = await listen(served.listen, served.keys, () => room, log);
+  return {
+    port: portOf(server),
+    renew(keys) {
+      renewRoom(room, keys);
+      server.setSecureContext({ cert: keys.certificate, key: keys.key, ca: keys.authority, minVersion: 'TLSv1.2', secureOptions });
+    },
+    cut: (fingerprints) => cutSockets(room, fingerprints),
+    async close() {
+      closeSockets(room);
+      await closeServer(server);
+    },
+  };
+}
+
+/** Opened with the first cluster, closed with the process. */
+function makeSharedPort(log: Logger) {
+  const rooms = new Map<string, Room>();
+  let opening: Promise<Server> | undefined;
+  return {
+    async open(served: Served, serverName: string): Promise<Door> {
+      const room = makeRoom(served);
+      rooms.set(serverName, room);
+      opening ??= listen(served.listen, served.keys, (name) => rooms.get(name.toLowerCase()), log);
+      const server = await opening.catch((error) => {
+        opening = undefined;
+        rooms.delete(serverName);
+        throw error;
+      });
+      return {
+        port: portOf(server),
+        renew: (keys) => renewRoom(room, keys),
+        cut: (fingerprints) => cutSockets(room, fingerprints),
+        async close() {
+          if (rooms.get(serverName) === room) rooms.delete(serverName);
+          closeSockets(room);
+        },
+      };
+    },
+    async stop(): Promise<void> {
+      const server = await opening?.catch(() => undefined);
+      opening = undefined;
+      if (server) await closeServer(server);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { makeAttempts, tooMany } from '../../../../identity/attempts.ts';
+import { type Actor, audit } from '../../../../identity/audit.ts';
+import type { Principal, Principals } from '../../../../identity/principal.ts';
+import { rateLimit } from '../../../../identity/rate-limit.ts';
+import type { Kind } from '../../../../identity/token-format.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { type Plane, refuseInJson } from '../../../../kernel/http/plane.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { exchangeRegistration } from '../../engine/exchange.ts';
+import type { RegistrationAccess } from '../../engine/join.ts';
+import type { Tenants } from '../../engine/tenants.ts';
+import { joinScript } from '../../rules/join-text.ts';
+
+// Where nodes come with a registration token: `/join.sh` for people and clouds, `POST /join/v1` for the script and for programs.
+
+export interface JoinDoor {
+  app: App;
+  principals: Principals;
+  tenants: Tenants;
+}
+
+const node: ReadonlySet<Kind> = new Set(['node']);
+/** Exchanges a minute for one registration token: a large cluster that starts at once gets in, a loop gone wild does not fill it. */
+const perMinute = 300;
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
+
+export const joinPlane = (door: JoinDoor): Plane => ({
+  name: 'join',
+  role: 'api',
+  owns: (request) => pathOf(request) === '/join.sh' || pathOf(request) === '/join/v1',
+  open: () => {
+    const authenticate = makeAuthentication(door);
+    return (request, response) => {
+      if (pathOf(request) === '/join.sh') return sendScript(request, response);
+      if (request.method !== 'POST')
+        throw new Refusal(405, 'method_not_allowed', 'exchange a registration token with POST', { headers: { allow: 'POST' } });
+      return answerExchange(door, authenticate, request, response);
+    };
+  },
+  refuse: refuseInJson,
+});
+
+function sendScript(request: IncomingMessage, response: ServerResponse): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    throw new Refusal(405, 'method_not_allowed', 'the script is there to be read', { headers: { allow: 'GET, HEAD' } });
+  const headers = { 'content-type': 'text/x-shellscript; charset=utf-8', 'content-length': Buffer.byteLength(joinScript) };
+  response.writeHead(200, headers).end(request.method === 'HEAD' ? undefined : joinScript);
+}
+
+async function answerExchange(
+  { app, tenants }: JoinDoor,
+  authenticate: (request: IncomingMessage) => Promise<Principal>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const principal = await authenticate(request);
+  const { clusterId, name } = principal.access as RegistrationAccess;
+  const org = principal.org.id;
+  const actor: Actor = {
+    org,
+    user: { id: principal.id, email: `registration token ${name}` },
+    ...(request.requestId ? { requestId: request.requestId } : {}),
+  };
+  const exchanged = await onBehalf(
+    { org, act: 'join' },
+    () =>
+      exchangeRegistration(app, tenants, { clusterId, registration: principal.id }, (tx, token) =>
+        audit(tx, actor, 'clusters.token.exchange', { id: clusterId }, { joinToken: token, registration: principal.id }),
+      ),
+    app.watch,
+  );
+  const body = JSON.stringify(exchanged);
+  response
+    .writeHead(201, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
+    .end(body);
+}
+
+function makeAuthentication({ app, principals }: JoinDoor) {
+  const attempts = makeAttempts(app);
+  const rate = rateLimit(perMinute);
+  return async (request: IncomingMessage): Promise<Principal> => {
+    const key = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (key === undefined)
+      throw new Refusal(401, 'unauthenticated', 'unauthenticated: send a registration token as `Authorization: Bearer qd_node_…`');
+    const found = principals.find(key, node, (secret, lookup) => attempts.look(request, secret, lookup));
+    if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
+    const principal = await found;
+    if (!principal)
+      throw new Refusal(401, 'unauthenticated', 'unauthenticated: the registration token is unknown, disabled, expired or revoked');
+    const { allowed, resetSeconds } = rate.take(principal.id);
+    if (!allowed) throw tooMany('too many nodes join with this registration token at once', resetSeconds);
+    return principal;
+  };
+}

@@ -1,0 +1,46 @@
+import { compareVersions, type DriverName, minorOf, parseAgentVersion, parseVersion } from './versions.ts';
+
+/** A worker node as the gates see it. */
+export interface NodeVersion {
+  name: string;
+  agentVersion: string;
+}
+
+const driverWords: Record<DriverName, string> = { embedded: 'the embedded control plane', process: 'Kubernetes’ own binaries' };
+
+/** Why the control plane cannot go from one version to the other, whatever its nodes are. Undefined: it can, or it is the same. */
+export function refuseStep(from: string, to: string): string | undefined {
+  const [current, target] = [parseVersion(from), parseVersion(to)];
+  if (!current || !target) return `a cluster cannot go from ${from} to ${to}`;
+  if (current.driver !== target.driver)
+    return `${from} runs on ${driverWords[current.driver]} and ${to} on ${driverWords[target.driver]}; a cluster keeps its driver: create another one for it`;
+  const difference = compareVersions(target, current);
+  if (difference < 0)
+    return `${to} is older than ${from}, and a control plane never goes back; restore a backup into a new cluster instead`;
+  if (target.major !== current.major || target.minor - current.minor > 1)
+    return `${to} is more than one minor version above ${from}; go to ${current.major}.${current.minor + 1} first`;
+  return undefined;
+}
+
+/** So many minors may a kubelet be older than the control plane: the version skew policy, which was stricter for those before 1.25. */
+export const allowedSkew = (kubeletMinor: number): number => (kubeletMinor < 25 ? 2 : 3);
+
+/** Nodes that the target would leave too far behind, that are newer than it, or that do not say what they are. Not ready ones count too. */
+export function nodesInTheWay(to: string, nodes: readonly NodeVersion[]): NodeVersion[] {
+  const target = parseVersion(to);
+  if (!target) return [...nodes];
+  return nodes.filter(({ agentVersion }) => {
+    const kubelet = parseAgentVersion(agentVersion);
+    if (!kubelet || kubelet.major !== target.major) return true;
+    return kubelet.minor > target.minor || target.minor - kubelet.minor > allowedSkew(kubelet.minor);
+  });
+}
+
+/** The refusal that names every node in the way. */
+export function refuseSkew(to: string, nodes: readonly NodeVersion[]): string | undefined {
+  const blocking = nodesInTheWay(to, nodes);
+  if (blocking.length === 0) return undefined;
+  const names = blocking.map(({ name, agentVersion }) => `${name} (${agentVersion || 'unknown version'})`).join(', ');
+  const target = parseVersion(to);
+  return `node skew: ${to} accepts agents up to 3 minor versions older (2 before 1.25) and none newer than ${target ? minorOf(target) : to}; bring these in range first: ${names}`;
+}

@@ -1,0 +1,122 @@
+import { parseVersion } from './versions.ts';
+
+/** An object of Kubernetes, as it is sent. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+  [field: string]: unknown;
+}
+
+export interface Wanted {
+  /** Its collection: where it is created, and below which it has its name. */
+  path: string;
+  object: KubeObject;
+}
+
+/** Where service accounts of people stand. */
+export const ownNamespace = 'quarterdeck-system';
+
+const rbac = 'rbac.authorization.k8s.io/v1';
+const inNamespace = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
+const rbacPath = (namespace: string, resource: string) => `/apis/${rbac}/namespaces/${namespace}/${resource}`;
+const group = (name: string) => ({ kind: 'Group', name, apiGroup: 'rbac.authorization.k8s.io' });
+const joining = 'system:bootstrappers:kubeadm:default-node-token';
+
+const namespace = (name: string): Wanted => ({
+  path: '/api/v1/namespaces',
+  object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+});
+
+/** A role that lets groups read one ConfigMap, and its binding. */
+function reading(name: string, at: string, configMap: string, subjects: unknown[]): Wanted[] {
+  return [
+    {
+      path: rbacPath(at, 'roles'),
+      object: {
+        apiVersion: rbac,
+        kind: 'Role',
+        metadata: { name, namespace: at },
+        rules: [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [configMap], verbs: ['get'] }],
+      },
+    },
+    {
+      path: rbacPath(at, 'rolebindings'),
+      object: {
+        apiVersion: rbac,
+        kind: 'RoleBinding',
+        metadata: { name, namespace: at },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+        subjects,
+      },
+    },
+  ];
+}
+
+const clusterRole = (name: string, rules: unknown[]): Wanted => ({
+  path: `/apis/${rbac}/clusterroles`,
+  object: { apiVersion: rbac, kind: 'ClusterRole', metadata: { name }, rules },
+});
+
+const clusterBinding = (name: string, role: string, subjects: unknown[]): Wanted => ({
+  path: `/apis/${rbac}/clusterrolebindings`,
+  object: {
+    apiVersion: rbac,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects,
+  },
+});
+
+export const configMap = (name: string, at: string, data: Record<string, string>): Wanted => ({
+  path: inNamespace(at, 'configmaps'),
+  object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
+});
+
+/** What `kubeadm join` reads before the kubelet starts, beyond the namespaces and roles that every control plane makes by itself. */
+export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): Wanted[] {
+  const v = parseVersion(version);
+  const plain = v ? `v${v.major}.${v.minor}.${v.patch}` : version;
+  const clusterConfiguration = {
+    apiVersion: 'kubeadm.k8s.io/v1beta4',
+    kind: 'ClusterConfiguration',
+    clusterName: name,
+    kubernetesVersion: plain,
+    controlPlaneEndpoint: new URL(endpoint).host,
+    certificatesDir: '/etc/kubernetes/pki',
+    imageRepository: 'registry.k8s.io',
+    networking: { dnsDomain: 'cluster.local', serviceSubnet: '10.96.0.0/12' },
+    apiServer: {},
+    controllerManager: {},
+    scheduler: {},
+    etcd: { local: { dataDir: '/var/lib/etcd' } },
+    dns: {},
+    proxy: {},
+  };
+  const kubeletConfiguration = {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: '/etc/kubernetes/pki/ca.crt' } },
+    authorization: { mode: 'Webhook' },
+    clusterDNS: ['10.96.0.10'],
+    clusterDomain: 'cluster.local',
+    cgroupDriver: 'systemd',
+    rotateCertificates: true,
+    serverTLSBootstrap: true,
+    staticPodPath: '/etc/kubernetes/manifests',
+  };
+  return [
+    namespace(ownNamespace),
+    clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
+    clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joining)]),
+    clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joining)]),
+    ...reading('kubeadm:bootstrap-signer-clusterinfo', 'kube-public', 'cluster-info', [
+      { kind: 'User', name: 'system:anonymous', apiGroup: 'rbac.authorization.k8s.io' },
+    ]),
+    ...reading('kubeadm:kubelet-config', 'kube-system', 'kubelet-config', [group('system:nodes'), group(joining)]),
+    ...reading('kubeadm:nodes-kubeadm-config', 'kube-system', 'kubeadm-config', [group('system:nodes'), group(joining)]),
+    configMap('kubeadm-config', 'kube-system', { ClusterConfiguration: JSON.stringify(clusterConfiguration) }),
+    configMap('kubelet-config', 'kube-system', { kubelet: JSON.stringify(kubeletConfiguration) }),
+  ];
+}

@@ -1,0 +1,108 @@
+import type { KubeObject, ObjectMeta } from './object.ts';
+import { type Cause, invalidValue, requiredValue } from './status.ts';
+
+// Names, labels and annotations, as Kubernetes judges them.
+
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const serviceLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const qualifiedName = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+
+const subdomainWords =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const labelWords =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
+const isSubdomain = (text: string) => text.length <= 253 && subdomain.test(text);
+const isLabel = (text: string) => text.length <= 63 && label.test(text);
+
+/** Why a name is not one for this kind; undefined if it is. */
+export function judgeName(kind: string, name: string): string | undefined {
+  if (/Role(Binding)?$/.test(kind))
+    return name.length <= 253 && name !== '.' && name !== '..' && !/[/%]/.test(name)
+      ? undefined
+      : 'may not contain \'/\' or \'%\', or be "." or ".."';
+  if (kind === 'Namespace') return isLabel(name) ? undefined : labelWords;
+  if (kind === 'Service')
+    return name.length <= 63 && serviceLabel.test(name)
+      ? undefined
+      : "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+  return isSubdomain(name) ? undefined : subdomainWords;
+}
+
+const mostAnnotations = 262_144;
+
+export function validateMeta(object: KubeObject): Cause[] {
+  const { metadata, kind } = object;
+  const causes: Cause[] = [];
+  if (!metadata.name) causes.push(requiredValue('metadata.name', 'name or generateName is required'));
+  else {
+    const why = judgeName(kind, metadata.name);
+    if (why) causes.push(invalidValue('metadata.name', metadata.name, why));
+  }
+  causes.push(...validateLabels(metadata), ...validateAnnotations(metadata));
+  for (const [at, finalizer] of (metadata.finalizers ?? []).entries())
+    if (!isQualified(finalizer))
+      causes.push(
+        invalidValue(`metadata.finalizers[${at}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
+      );
+  for (const [at, owner] of (metadata.ownerReferences ?? []).entries()) {
+    if (!/^[\x21-\x7e]{0,128}$/.test(owner.uid ?? ''))
+      causes.push(invalidValue(`metadata.ownerReferences[${at}].uid`, owner.uid, 'is no uid'));
+    for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const)
+      if (!owner[field]) causes.push(requiredValue(`metadata.ownerReferences[${at}].${field}`));
+  }
+  return causes.slice(0, 20);
+}
+
+/** A prefix that is a domain, perhaps, and a name. */
+function isQualified(text: string): boolean {
+  const slash = text.indexOf('/');
+  const name = slash < 0 ? text : text.slice(slash + 1);
+  return (slash < 0 || isSubdomain(text.slice(0, slash))) && name.length <= 63 && qualifiedName.test(name);
+}
+
+function validateLabels({ labels = {} }: ObjectMeta): Cause[] {
+  const causes: Cause[] = [];
+  for (const [key, value] of Object.entries(labels)) {
+    if (!isQualified(key))
+      causes.push(
+        invalidValue(
+          'metadata.labels',
+          key,
+          "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+        ),
+      );
+    if (value.length > 63 || (value !== '' && !qualifiedName.test(value)))
+      causes.push(
+        invalidValue(
+          'metadata.labels',
+          value,
+          "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', at most 63 of them, and must start and end with an alphanumeric character",
+        ),
+      );
+  }
+  return causes;
+}
+
+function validateAnnotations({ annotations = {} }: ObjectMeta): Cause[] {
+  let bytes = 0;
+  const causes: Cause[] = [];
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+    if (!isQualified(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, 'is not a qualified name'));
+  }
+  if (bytes > mostAnnotations)
+    causes.push({
+      reason: 'FieldValueTooLong',
+      field: 'metadata.annotations',
+      message: `Too long: may not be more than ${mostAnnotations} bytes`,
+    });
+  return causes;
+}
+
+const letters = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** A name that begins so and goes on by chance; `random` has five bytes at least. */
+export const completeName = (begin: string, random: Uint8Array): string =>
+  begin.slice(0, 58) + [...random.subarray(0, 5)].map((byte) => letters[byte % letters.length]).join('');

@@ -1,0 +1,76 @@
+import { findResource, type Resource, type Subresource } from './resources.ts';
+import { ApiError, badRequest, noSuchPath } from './status.ts';
+
+/** What a request asks for, read from its method and path. */
+export interface Asked {
+  verb: string;
+  path: string;
+  query: URLSearchParams;
+  /** Absent: something that is no resource, such as /healthz. */
+  resource?: Resource;
+  subresource?: Subresource;
+  namespace: string;
+  name: string;
+}
+
+const resourceVerbs: Record<string, [one: string, all: string]> = {
+  GET: ['get', 'list'],
+  HEAD: ['get', 'list'],
+  POST: ['create', 'create'],
+  PUT: ['update', ''],
+  PATCH: ['patch', ''],
+  DELETE: ['delete', 'deletecollection'],
+};
+
+export function readAsked(method: string, url: string): Asked {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const verbs = resourceVerbs[method];
+  if (!verbs) throw new ApiError(405, 'MethodNotAllowed', `the server does not allow the method ${method.slice(0, 20)}`, {});
+  const parts = splitPath(path);
+  const plain: Asked = { verb: method.toLowerCase(), path, query, namespace: '', name: '' };
+  const isCore = parts[0] === 'api' && parts[1] === 'v1';
+  if (!isCore && parts[0] !== 'apis') return plain;
+  const [group, version, rest] = isCore ? ['', 'v1', parts.slice(2)] : [parts[1] ?? '', parts[2] ?? '', parts.slice(3)];
+  if (rest.length === 0) return plain;
+  return readResource(plain, group, version, rest, verbs, method);
+}
+
+function splitPath(path: string): string[] {
+  try {
+    const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+    if (!parts.some((part) => part.includes('\0'))) return parts;
+  } catch {
+    // told below
+  }
+  throw badRequest('the path is not valid');
+}
+
+function readResource(plain: Asked, group: string, version: string, rest: string[], [one, all]: [string, string], method: string): Asked {
+  let namespace = '';
+  let parts = rest;
+  // /namespaces/x and its subresources are the namespace itself; anything else below it is inside it.
+  if (parts[0] === 'namespaces' && parts.length >= 3 && !(group === '' && parts[2] === 'status' && parts.length === 3)) {
+    namespace = parts[1]!;
+    parts = parts.slice(2);
+  }
+  const [plural = '', name = '', below = '', ...more] = parts;
+  const resource = findResource(group, version, plural);
+  if (!resource || more.length > 0 || (namespace !== '' && !resource.isNamespaced)) throw noSuchPath();
+  const subresource = below === '' ? undefined : resource.subresources.find((known) => known.name === below);
+  if (below !== '' && !subresource && resource.manner !== 'empty') throw noSuchPath();
+  const isWatch = ['1', 'true', ''].includes(plain.query.get('watch') ?? 'no') && method === 'GET' && name === '';
+  const verb = name === '' ? (isWatch ? 'watch' : all) : one;
+  if (verb === '' || (verb === 'create' && name !== '' && !subresource && resource.manner !== 'empty'))
+    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  const isInNamespace = resource.isNamespaced || resource.plural === 'namespaces';
+  return {
+    ...plain,
+    verb,
+    resource,
+    ...(subresource ? { subresource } : {}),
+    namespace: isInNamespace && resource.plural === 'namespaces' ? name : namespace,
+    name,
+  };
+}

@@ -1,0 +1,195 @@
+import type { Json, KubeObject } from './object.ts';
+import { textOf, textsOf } from './object.ts';
+import type { Resource } from './resources.ts';
+
+// What `kubectl get` prints: columns of each kind, and a row of an object.
+
+export interface Column {
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
+}
+
+type Cell = (object: KubeObject, now: string) => unknown;
+type Columns = readonly [heading: string, cell: Cell, type?: string][];
+
+const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+const size = (value: unknown) => Object.keys((value ?? {}) as Json).length;
+const none = (text: string, instead = '<none>') => (text === '' ? instead : text);
+
+/** 5d, 3h12m, 45s: as kubectl writes ages. */
+export function tellAge(since: string | undefined, now: string): string {
+  if (!since) return '<unknown>';
+  const seconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 1000));
+  const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600), Math.floor(seconds / 86_400)];
+  if (seconds < 120) return `${seconds}s`;
+  if (minutes < 10) return `${minutes}m${seconds % 60 ? `${seconds % 60}s` : ''}`;
+  if (minutes < 180) return `${minutes}m`;
+  if (hours < 8) return `${hours}h${minutes % 60 ? `${minutes % 60}m` : ''}`;
+  if (hours < 48) return `${hours}h`;
+  if (days < 8) return `${days}d${hours % 24 ? `${hours % 24}h` : ''}`;
+  return days < 730 ? `${days}d` : `${Math.floor(days / 365)}y`;
+}
+
+const name: Columns[number] = ['Name', ({ metadata }) => metadata.name];
+const age: Columns[number] = ['Age', ({ metadata }, now) => tellAge(metadata.creationTimestamp, now)];
+
+function tellNode({ status = {}, spec = {} }: KubeObject): string {
+  const ready = list(status['conditions']).find((one) => one['type'] === 'Ready');
+  const words = [ready ? (ready['status'] === 'True' ? 'Ready' : 'NotReady') : 'Unknown'];
+  if (spec['unschedulable'] === true) words.push('SchedulingDisabled');
+  return words.join(',');
+}
+
+const roleLabel = 'node-role.kubernetes.io/';
+const tellRoles = ({ metadata: { labels = {} } }: KubeObject) =>
+  none(
+    Object.keys(labels)
+      .flatMap((label) => (label.startsWith(roleLabel) && label.length > roleLabel.length ? [label.slice(roleLabel.length)] : []))
+      .sort()
+      .join(','),
+  );
+
+const infoOf = ({ status = {} }: KubeObject) => (status['nodeInfo'] ?? {}) as Record<string, string>;
+const addressOf = ({ status = {} }: KubeObject, type: string) =>
+  none(textOf(list(status['addresses']).find((one) => one['type'] === type)?.['address']));
+
+function tellPorts({ spec = {} }: KubeObject): string {
+  const ports = list(spec['ports']).map(({ port, nodePort, protocol }) => `${port}${nodePort ? `:${nodePort}` : ''}/${protocol}`);
+  return none(ports.join(','));
+}
+
+function tellOutside({ spec = {}, status = {} }: KubeObject): string {
+  const ingress = list((status['loadBalancer'] as Json | undefined)?.['ingress']).map(
+    (one) => textOf(one['ip']) || textOf(one['hostname']),
+  );
+  const all = [...(spec['type'] === 'ExternalName' ? [textOf(spec['externalName'])] : ingress), ...textsOf(spec['externalIPs'])].filter(
+    Boolean,
+  );
+  return none(all.join(','), spec['type'] === 'LoadBalancer' ? '<pending>' : '<none>');
+}
+
+function tellCondition({ status = {} }: KubeObject): string {
+  const types = new Set(list(status['conditions']).map((one) => textOf(one['type'])));
+  const word = types.has('Denied') ? 'Denied' : types.has('Approved') ? 'Approved' : 'Pending';
+  return [word, ...(types.has('Failed') ? ['Failed'] : []), ...(status['certificate'] ? ['Issued'] : [])].join(',');
+}
+
+const tellRole = (object: KubeObject) => {
+  const { kind, name: role } = (object['roleRef'] ?? {}) as { kind?: string; name?: string };
+  return `${kind}/${role}`;
+};
+
+const tellEndpoints = (object: KubeObject) => {
+  const found = list(object['subsets']).flatMap((subset) =>
+    list(subset['addresses']).flatMap(({ ip }) =>
+      list(subset['ports']).length ? list(subset['ports']).map(({ port }) => `${ip}:${port}`) : [String(ip)],
+    ),
+  );
+  return none(found.slice(0, 3).join(',') + (found.length > 3 ? ` + ${found.length - 3} more...` : ''));
+};
+
+const lastSeen: Cell = (object, now) =>
+  tellAge(textOf(object['lastTimestamp'] ?? object['deprecatedLastTimestamp'] ?? object['eventTime']), now);
+const aboutWhat: Cell = (object) => {
+  const { kind = '', name: about = '' } = (object['involvedObject'] ?? object['regarding'] ?? {}) as Record<string, string>;
+  return `${kind.toLowerCase()}/${about}`;
+};
+
+const kinds: Readonly<Record<string, Columns>> = {
+  ConfigMap: [name, ['Data', (o) => size(o['data']) + size(o['binaryData']), 'integer'], age],
+  Secret: [name, ['Type', (o) => o['type']], ['Data', (o) => size(o['data']), 'integer'], age],
+  Namespace: [name, ['Status', ({ status }) => status?.['phase'] ?? ''], age],
+  Node: [
+    name,
+    ['Status', tellNode],
+    ['Roles', tellRoles],
+    age,
+    ['Version', (o) => infoOf(o)['kubeletVersion'] ?? ''],
+    ['Internal-IP', (o) => addressOf(o, 'InternalIP')],
+    ['External-IP', (o) => addressOf(o, 'ExternalIP')],
+    ['OS-Image', (o) => infoOf(o)['osImage'] ?? '<unknown>'],
+    ['Kernel-Version', (o) => infoOf(o)['kernelVersion'] ?? '<unknown>'],
+    ['Container-Runtime', (o) => infoOf(o)['containerRuntimeVersion'] ?? '<unknown>'],
+  ],
+  Service: [
+    name,
+    ['Type', ({ spec }) => spec?.['type']],
+    ['Cluster-IP', ({ spec }) => none(textOf(spec?.['clusterIP']))],
+    ['External-IP', tellOutside],
+    ['Port(s)', tellPorts],
+    age,
+  ],
+  Endpoints: [name, ['Endpoints', tellEndpoints], age],
+  EndpointSlice: [
+    name,
+    ['AddressType', (o) => o['addressType']],
+    [
+      'Ports',
+      (o) =>
+        none(
+          list(o['ports'])
+            .map(({ port }) => String(port ?? '*'))
+            .join(','),
+          '<unset>',
+        ),
+    ],
+    [
+      'Endpoints',
+      (o) =>
+        none(
+          list(o['endpoints'])
+            .flatMap((one) => textsOf(one['addresses']))
+            .slice(0, 3)
+            .join(','),
+          '<unset>',
+        ),
+    ],
+    age,
+  ],
+  ServiceAccount: [name, ['Secrets', (o) => list(o['secrets']).length, 'integer'], age],
+  Lease: [name, ['Holder', ({ spec }) => textOf(spec?.['holderIdentity'])], age],
+  CertificateSigningRequest: [
+    name,
+    age,
+    ['SignerName', ({ spec }) => spec?.['signerName']],
+    ['Requestor', ({ spec }) => textOf(spec?.['username'])],
+    [
+      'RequestedDuration',
+      ({ spec }) => (typeof spec?.['expirationSeconds'] === 'number' ? tellDuration(spec['expirationSeconds']) : '<none>'),
+    ],
+    ['Condition', tellCondition],
+  ],
+  Role: [name, ['Created At', ({ metadata }) => metadata.creationTimestamp]],
+  ClusterRole: [name, ['Created At', ({ metadata }) => metadata.creationTimestamp]],
+  RoleBinding: [name, ['Role', tellRole], age],
+  ClusterRoleBinding: [name, ['Role', tellRole], age],
+  CSINode: [name, ['Drivers', ({ spec }) => list(spec?.['drivers']).length, 'integer'], age],
+  Event: [
+    ['Last Seen', lastSeen],
+    ['Type', (o) => textOf(o['type'])],
+    ['Reason', (o) => textOf(o['reason'])],
+    ['Object', aboutWhat],
+    ['Message', (o) => textOf(o['message'] ?? o['note']).trim()],
+  ],
+};
+
+const tellDuration = (seconds: number) => tellAge('1970-01-01T00:00:00Z', new Date(Math.min(seconds, 1e10) * 1000).toISOString());
+
+const plain: Columns = [name, age];
+const columnsFor = (kind: string): Columns => kinds[kind] ?? plain;
+/** Shown only with -o wide. */
+const wide = new Set(['Internal-IP', 'External-IP', 'OS-Image', 'Kernel-Version', 'Container-Runtime']);
+
+export const columnsOf = ({ kind }: Resource): Column[] =>
+  columnsFor(kind).map(([heading, , type = 'string']) => ({
+    name: heading,
+    type,
+    format: heading === 'Name' ? 'name' : '',
+    description: heading,
+    priority: kind === 'Node' && wide.has(heading) ? 1 : 0,
+  }));
+
+export const rowOf = (object: KubeObject, now: string): unknown[] => columnsFor(object.kind).map(([, cell]) => cell(object, now) ?? '');

@@ -1,0 +1,161 @@
+import type { KubeObject } from './object.ts';
+import { matchesLabels } from './selectors.ts';
+
+// Who may do what: Kubernetes' RBAC, on roles and bindings that were read at one version.
+
+export interface PolicyRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+/** What somebody wants to do. */
+export interface Attributes {
+  verb: string;
+  /** Of something that is no resource; then nothing below counts. */
+  path?: string;
+  group: string;
+  resource: string;
+  subresource: string;
+  namespace: string;
+  name: string;
+}
+
+interface Grant {
+  /** '' for the whole cluster. */
+  namespace: string;
+  rules: readonly PolicyRule[];
+}
+
+/** Roles and bindings, by whom they are for: `User/name`, `Group/name`, `ServiceAccount/namespace/name`. */
+export interface Compiled {
+  bySubject: ReadonlyMap<string, ReadonlyMap<string, Grant>>;
+  /** Rules of each role: `namespace/name`, of cluster roles `/name`. */
+  roles: ReadonlyMap<string, readonly PolicyRule[]>;
+}
+
+interface Subject {
+  kind?: string;
+  name?: string;
+  namespace?: string;
+}
+
+export function compileRbac(objects: readonly KubeObject[]): Compiled {
+  const roles = new Map<string, readonly PolicyRule[]>();
+  for (const object of objects)
+    if (object.kind === 'Role' || object.kind === 'ClusterRole')
+      roles.set(`${object.metadata.namespace ?? ''}/${object.metadata.name}`, (object['rules'] ?? []) as PolicyRule[]);
+  const bySubject = new Map<string, Map<string, Grant>>();
+  for (const object of objects) {
+    if (object.kind !== 'RoleBinding' && object.kind !== 'ClusterRoleBinding') continue;
+    const namespace = object.metadata.namespace ?? '';
+    const place = placeOfRole(object['roleRef'], namespace);
+    const rules = roles.get(place);
+    if (!rules) continue;
+    for (const subject of (object['subjects'] ?? []) as Subject[]) {
+      const key = subjectKey(subject, namespace);
+      // Bound a thousand times over, a role still counts once.
+      const grants = bySubject.get(key) ?? new Map<string, Grant>();
+      bySubject.set(key, grants.set(`${namespace} ${place}`, { namespace, rules }));
+    }
+  }
+  return { bySubject, roles };
+}
+
+/** Where the role that a binding refers to stands in `Compiled.roles`. */
+export const placeOfRole = (roleRef: unknown, namespace: string): string => {
+  const { kind, name } = (roleRef ?? {}) as { kind?: string; name?: string };
+  return `${kind === 'ClusterRole' ? '' : namespace}/${name}`;
+};
+
+const subjectKey = ({ kind = '', name = '', namespace }: Subject, bound: string) =>
+  kind === 'ServiceAccount' ? `User/system:serviceaccount:${namespace ?? bound}:${name}` : `${kind}/${name}`;
+
+/** Rules of roles that others are added up in: the rules of every role that its selectors match. */
+export function aggregateRules(role: KubeObject, all: readonly KubeObject[]): PolicyRule[] | undefined {
+  const selectors = (role['aggregationRule'] as { clusterRoleSelectors?: unknown[] } | undefined)?.clusterRoleSelectors;
+  if (!selectors) return undefined;
+  const parts = all.filter(
+    (one) => one.metadata.name !== role.metadata.name && selectors.some((selector) => matchesLabels(selector, one.metadata.labels ?? {})),
+  );
+  const seen = new Map<string, PolicyRule>();
+  for (const part of parts.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)))
+    for (const rule of (part['rules'] ?? []) as PolicyRule[]) seen.set(JSON.stringify(rule), rule);
+  return [...seen.values()];
+}
+
+export interface Asking {
+  name: string;
+  groups: readonly string[];
+}
+
+/** The rules that hold for somebody in a namespace; '' for those of the whole cluster only. */
+export function* rulesFor({ bySubject }: Compiled, { name, groups }: Asking, namespace: string): Generator<PolicyRule> {
+  for (const key of [`User/${name}`, ...groups.map((group) => `Group/${group}`)])
+    for (const grant of bySubject.get(key)?.values() ?? []) if (grant.namespace === '' || grant.namespace === namespace) yield* grant.rules;
+}
+
+const has = (list: readonly string[] | undefined, ...wanted: string[]) => list?.some((one) => one === '*' || wanted.includes(one)) ?? false;
+
+export function allows(rule: PolicyRule, a: Attributes): boolean {
+  if (!has(rule.verbs, a.verb)) return false;
+  if (a.path !== undefined) return coversPath(rule.nonResourceURLs, a.path);
+  const resource = a.subresource ? `${a.resource}/${a.subresource}` : a.resource;
+  if (!has(rule.apiGroups, a.group)) return false;
+  if (!has(rule.resources, resource) && !(a.subresource && rule.resources?.includes(`*/${a.subresource}`))) return false;
+  return !rule.resourceNames?.length || rule.resourceNames.includes(a.name);
+}
+
+const coversPath = (patterns: readonly string[] | undefined, path: string) =>
+  patterns?.some((pattern) => pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))) ??
+  false;
+
+export const mayDo = (compiled: Compiled, who: Asking, attributes: Attributes): boolean =>
+  rulesFor(compiled, who, attributes.path === undefined ? attributes.namespace : '').some((rule) => allows(rule, attributes));
+
+/** So many times a single right is compared with a rule. */
+const mostComparisons = 500_000;
+
+/**
+ * Whether somebody who holds `own` may hand out `wanted`: nobody gives what they do not have. Each rule is taken apart into single rights, and
+ * one rule of `own` must cover each of them whole. What is too much to compare is not covered.
+ */
+export function covers(own: readonly PolicyRule[], wanted: readonly PolicyRule[]): boolean {
+  let left = mostComparisons;
+  for (const rule of wanted)
+    for (const right of takeApart(rule)) {
+      const isCovered = own.some((one) => --left < 0 || coversRight(one, right));
+      if (!isCovered || left < 0) return false;
+    }
+  return true;
+}
+
+function* takeApart({
+  verbs = [],
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): Generator<PolicyRule> {
+  for (const verb of verbs) {
+    for (const path of nonResourceURLs) yield { verbs: [verb], nonResourceURLs: [path] };
+    for (const group of apiGroups)
+      for (const resource of resources)
+        if (resourceNames.length === 0) yield { verbs: [verb], apiGroups: [group], resources: [resource] };
+        else for (const name of resourceNames) yield { verbs: [verb], apiGroups: [group], resources: [resource], resourceNames: [name] };
+  }
+}
+
+function coversRight(own: PolicyRule, { verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): boolean {
+  if (!has(own.verbs, verbs![0]!)) return false;
+  if (nonResourceURLs) return coversPath(own.nonResourceURLs, nonResourceURLs[0]!);
+  const [resource, subresource] = resources![0]!.split('/') as [string, string?];
+  return (
+    has(own.apiGroups, apiGroups![0]!) &&
+    (has(own.resources, resources![0]!) ||
+      (subresource !== undefined && resource !== '*' && (own.resources?.includes(`*/${subresource}`) ?? false))) &&
+    (!own.resourceNames?.length || (resourceNames !== undefined && own.resourceNames.includes(resourceNames[0]!)))
+  );
+}

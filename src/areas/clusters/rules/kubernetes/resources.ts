@@ -1,0 +1,158 @@
+import { qualified } from './status.ts';
+
+// What is served: which kinds are kept, which are only ever empty, and which are questions.
+
+export interface Resource {
+  group: string;
+  version: string;
+  plural: string;
+  singular: string;
+  kind: string;
+  isNamespaced: boolean;
+  shortNames: readonly string[];
+  /** Kept: objects are stored. Empty: lists have no items and writes are refused. Review: a POST is answered and nothing is kept. */
+  manner: 'kept' | 'empty' | 'review';
+  /** The message of its objects; of empty kinds none. */
+  message: string;
+  subresources: readonly Subresource[];
+  /** Under which name its rows stand: two groups may show the same objects. */
+  storedAs: string;
+  isInAll: boolean;
+}
+
+export interface Subresource {
+  name: 'status' | 'approval' | 'token';
+  kind: string;
+  verbs: readonly string[];
+}
+
+const keptVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+export const verbsOf = ({ manner }: Resource): readonly string[] =>
+  manner === 'kept' ? keptVerbs : manner === 'empty' ? ['get', 'list', 'watch'] : ['create'];
+
+const status = (kind: string): Subresource => ({ name: 'status', kind, verbs: ['get', 'patch', 'update'] });
+
+interface Extras {
+  shortNames?: readonly string[];
+  subresources?: readonly Subresource[];
+  storedAs?: string;
+  isInAll?: boolean;
+  plural?: string;
+}
+
+function describe(
+  groupVersion: string,
+  kind: string,
+  scope: 'namespaced' | 'cluster',
+  manner: Resource['manner'],
+  extras: Extras = {},
+): Resource {
+  const [group, version] = groupVersion.includes('/') ? (groupVersion.split('/') as [string, string]) : ['', groupVersion];
+  const singular = kind.toLowerCase();
+  const plural =
+    extras.plural ?? (/(s|x)$/.test(singular) ? `${singular}es` : singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`);
+  return {
+    group,
+    version,
+    plural,
+    singular,
+    kind,
+    isNamespaced: scope === 'namespaced',
+    shortNames: extras.shortNames ?? [],
+    manner,
+    message: manner === 'empty' ? '' : `${packageOf(group)}.${kind}`,
+    subresources: extras.subresources ?? [],
+    storedAs: extras.storedAs ?? qualified({ group, plural }),
+    isInAll: extras.isInAll ?? false,
+  };
+}
+
+const packageOf = (group: string) => (group === '' ? 'core' : group.split('.')[0]!);
+
+const certificates = 'certificates.k8s.io/v1';
+const rbac = 'rbac.authorization.k8s.io/v1';
+const authorization = 'authorization.k8s.io/v1';
+const authentication = 'authentication.k8s.io/v1';
+
+export const resources: readonly Resource[] = [
+  describe('v1', 'ConfigMap', 'namespaced', 'kept', { shortNames: ['cm'] }),
+  describe('v1', 'Endpoints', 'namespaced', 'kept', { shortNames: ['ep'], plural: 'endpoints' }),
+  describe('v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'] }),
+  describe('v1', 'Namespace', 'cluster', 'kept', {
+    shortNames: ['ns'],
+    subresources: [status('Namespace')],
+  }),
+  describe('v1', 'Node', 'cluster', 'kept', { shortNames: ['no'], subresources: [status('Node')] }),
+  describe('v1', 'Secret', 'namespaced', 'kept'),
+  describe('v1', 'Service', 'namespaced', 'kept', { shortNames: ['svc'], subresources: [status('Service')], isInAll: true }),
+  describe('v1', 'ServiceAccount', 'namespaced', 'kept', {
+    shortNames: ['sa'],
+    subresources: [{ name: 'token', kind: 'TokenRequest', verbs: ['create'] }],
+  }),
+  describe('coordination.k8s.io/v1', 'Lease', 'namespaced', 'kept'),
+  describe(certificates, 'CertificateSigningRequest', 'cluster', 'kept', {
+    shortNames: ['csr'],
+    subresources: [
+      { name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
+      status('CertificateSigningRequest'),
+    ],
+  }),
+  describe('discovery.k8s.io/v1', 'EndpointSlice', 'namespaced', 'kept'),
+  describe('events.k8s.io/v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'], storedAs: 'events' }),
+  describe(rbac, 'ClusterRole', 'cluster', 'kept'),
+  describe(rbac, 'ClusterRoleBinding', 'cluster', 'kept'),
+  describe(rbac, 'Role', 'namespaced', 'kept'),
+  describe(rbac, 'RoleBinding', 'namespaced', 'kept'),
+  describe('storage.k8s.io/v1', 'CSINode', 'cluster', 'kept'),
+
+  describe(authentication, 'TokenReview', 'cluster', 'review'),
+  describe(authentication, 'SelfSubjectReview', 'cluster', 'review'),
+  describe(authorization, 'SubjectAccessReview', 'cluster', 'review'),
+  describe(authorization, 'LocalSubjectAccessReview', 'namespaced', 'review'),
+  describe(authorization, 'SelfSubjectAccessReview', 'cluster', 'review'),
+  describe(authorization, 'SelfSubjectRulesReview', 'cluster', 'review'),
+
+  describe('v1', 'Pod', 'namespaced', 'empty', { shortNames: ['po'], isInAll: true }),
+  describe('v1', 'ReplicationController', 'namespaced', 'empty', { shortNames: ['rc'], isInAll: true }),
+  describe('v1', 'PersistentVolume', 'cluster', 'empty', { shortNames: ['pv'] }),
+  describe('v1', 'PersistentVolumeClaim', 'namespaced', 'empty', { shortNames: ['pvc'] }),
+  describe('v1', 'LimitRange', 'namespaced', 'empty', { shortNames: ['limits'] }),
+  describe('v1', 'ResourceQuota', 'namespaced', 'empty', { shortNames: ['quota'] }),
+  describe('apps/v1', 'DaemonSet', 'namespaced', 'empty', { shortNames: ['ds'], isInAll: true }),
+  describe('apps/v1', 'Deployment', 'namespaced', 'empty', { shortNames: ['deploy'], isInAll: true }),
+  describe('apps/v1', 'ReplicaSet', 'namespaced', 'empty', { shortNames: ['rs'], isInAll: true }),
+  describe('apps/v1', 'StatefulSet', 'namespaced', 'empty', { shortNames: ['sts'], isInAll: true }),
+  describe('autoscaling/v2', 'HorizontalPodAutoscaler', 'namespaced', 'empty', { shortNames: ['hpa'], isInAll: true }),
+  describe('batch/v1', 'CronJob', 'namespaced', 'empty', { shortNames: ['cj'], isInAll: true }),
+  describe('batch/v1', 'Job', 'namespaced', 'empty', { isInAll: true }),
+  describe('networking.k8s.io/v1', 'Ingress', 'namespaced', 'empty', { shortNames: ['ing'] }),
+  describe('networking.k8s.io/v1', 'NetworkPolicy', 'namespaced', 'empty', { shortNames: ['netpol'] }),
+  describe('policy/v1', 'PodDisruptionBudget', 'namespaced', 'empty', { shortNames: ['pdb'] }),
+  describe('node.k8s.io/v1', 'RuntimeClass', 'cluster', 'empty'),
+  describe('scheduling.k8s.io/v1', 'PriorityClass', 'cluster', 'empty', { shortNames: ['pc'] }),
+  describe('storage.k8s.io/v1', 'CSIDriver', 'cluster', 'empty'),
+  describe('storage.k8s.io/v1', 'StorageClass', 'cluster', 'empty', { shortNames: ['sc'] }),
+  describe('storage.k8s.io/v1', 'VolumeAttachment', 'cluster', 'empty'),
+  describe('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'cluster', 'empty', { shortNames: ['crd'] }),
+];
+
+export const groupVersionOf = ({ group, version }: Pick<Resource, 'group' | 'version'>) => (group ? `${group}/${version}` : version);
+
+const byPath = new Map(resources.map((resource) => [`${groupVersionOf(resource)} ${resource.plural}`, resource]));
+
+export const findResource = (group: string, version: string, plural: string): Resource | undefined =>
+  byPath.get(`${groupVersionOf({ group, version })} ${plural}`);
+
+/** The kind under whose name rows stand. */
+export const resourceStoredAs = (storedAs: string): Resource | undefined => resources.find((resource) => qualified(resource) === storedAs);
+
+/** Group versions in the order in which they are told, core first. */
+export const groupVersions: readonly { group: string; version: string }[] = [
+  ...new Map(resources.map(({ group, version }) => [groupVersionOf({ group, version }), { group, version }])).values(),
+].sort((a, b) => (a.group === '' ? -1 : b.group === '' ? 1 : 0));
+
+/** Why a kind that is always empty cannot be written. */
+export const whyEmpty = ({ kind }: Resource): string =>
+  kind === 'CustomResourceDefinition'
+    ? "this control plane is embedded and serves built-in kinds only, no custom resources; no version of this release's catalog takes them"
+    : `this control plane is embedded and runs no pods, so it takes no ${kind} objects; no version of this release's catalog does`;

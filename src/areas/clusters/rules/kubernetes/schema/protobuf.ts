@@ -1,0 +1,190 @@
+import type { Json } from '../object.ts';
+import { badRequest } from '../status.ts';
+import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
+
+// Bodies in protobuf, as kubectl's typed commands and every kubelet send them. Decoded into the JSON that they stand for, and judged as
+// that: what is wrong in it is found by the one judge (shape.ts). Answers are always JSON.
+
+/** What stands around every object: four letters, and a message with its kind and its bytes. */
+const magic = Buffer.from('k8s\0');
+
+export interface Envelope {
+  apiVersion: string;
+  kind: string;
+  raw: Buffer;
+}
+
+export function openEnvelope(bytes: Buffer): Envelope {
+  if (!bytes.subarray(0, 4).equals(magic)) throw broken('it does not begin with k8s');
+  const envelope: Envelope = { apiVersion: '', kind: '', raw: Buffer.alloc(0) };
+  for (const { number, value } of readFields(bytes.subarray(4))) {
+    if (number === 1)
+      for (const part of readFields(asBytes(value))) {
+        if (part.number === 1) envelope.apiVersion = asText(part.value);
+        if (part.number === 2) envelope.kind = asText(part.value);
+      }
+    if (number === 2) envelope.raw = asBytes(value);
+    if (number === 3 && asBytes(value).length > 0) throw broken('its content is encoded');
+  }
+  return envelope;
+}
+
+const broken = (why: string) => badRequest(`the body is not valid protobuf: ${why}`);
+
+interface Part {
+  number: number;
+  value: bigint | Buffer;
+}
+
+/** The deepest that messages of ours stand in each other, with room. */
+const deepest = 16;
+/** Parts of one body; as many as a JSON body may have. */
+const mostParts = 100_000;
+
+function* readFields(bytes: Buffer): Generator<Part> {
+  let at = 0;
+  const readVarint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw broken('it ends early');
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return BigInt.asUintN(64, value);
+    }
+    throw broken('a number is too long');
+  };
+  const take = (length: number): Buffer => {
+    if (length > bytes.length - at) throw broken('it ends early');
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  while (at < bytes.length) {
+    const key = Number(readVarint() & 0xffffffffn);
+    const number = key >>> 3;
+    const wire = key & 7;
+    if (number === 0) throw broken('a field has no number');
+    if (wire === 0) yield { number, value: readVarint() };
+    else if (wire === 2) yield { number, value: take(lengthOf(readVarint())) };
+    else if (wire === 1) yield { number, value: take(8) };
+    else if (wire === 5) yield { number, value: take(4) };
+    else throw broken(`it has a field of the unknown form ${wire}`);
+  }
+}
+
+const lengthOf = (value: bigint) => (value > 0x7fffffffn ? 0x7fffffff : Number(value));
+const asBytes = (value: bigint | Buffer): Buffer => {
+  if (typeof value === 'bigint') throw broken('a number stands where bytes belong');
+  return value;
+};
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const asText = (value: bigint | Buffer): string => {
+  try {
+    return decoder.decode(asBytes(value));
+  } catch (error) {
+    throw error instanceof TypeError ? broken('a text is not UTF-8') : error;
+  }
+};
+const asInteger = (value: bigint | Buffer): number => {
+  if (typeof value !== 'bigint') throw broken('bytes stand where a number belongs');
+  const signed = BigInt.asIntN(64, value);
+  if (signed > BigInt(Number.MAX_SAFE_INTEGER) || signed < -BigInt(Number.MAX_SAFE_INTEGER)) throw broken('a number is too large');
+  return Number(signed);
+};
+
+interface Budget {
+  parts: number;
+}
+
+export const decodeMessage = (message: Message, bytes: Buffer): Json => decode(message, bytes, 0, { parts: mostParts });
+
+function decode(message: Message, bytes: Buffer, depth: number, budget: Budget): Json {
+  if (depth > deepest) throw broken('it is nested too deeply');
+  const decoded: Json = {};
+  for (const { number, value } of readFields(bytes)) {
+    if (--budget.parts < 0) throw broken(`it has more than ${mostParts} parts`);
+    const field = message.byNumber.get(number);
+    if (!field) continue; // of a newer release
+    if (field.form === 'list') {
+      decoded[field.name] ??= [];
+      (decoded[field.name] as unknown[]).push(decodeOne(field.type, value, depth, budget));
+    } else if (field.form === 'map') addEntry(decoded, field, asBytes(value), depth, budget);
+    else {
+      const made = decodeOne(field.type, value, depth, budget);
+      if (saysSomething(field, made)) decoded[field.name] = made;
+    }
+  }
+  return decoded;
+}
+
+/** Go writes every field that is not a pointer, also those that JSON leaves out. */
+function saysSomething({ keepsZero, type }: Field, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (keepsZero) return true;
+  if (value === '' || value === 0 || value === false) return false;
+  return isScalar(type) || Object.keys(value as object).length > 0;
+}
+
+function addEntry(decoded: Json, field: Field, bytes: Buffer, depth: number, budget: Budget): void {
+  let key = '';
+  let value: unknown;
+  for (const part of readFields(bytes)) {
+    if (part.number === 1) key = asText(part.value);
+    if (part.number === 2) value = decodeOne(field.type, part.value, depth, budget);
+  }
+  decoded[field.name] ??= {};
+  const map = decoded[field.name] as Json;
+  // Also a name such as __proto__ becomes a field like any other; the judge refuses it.
+  Object.defineProperty(map, key, { value: value ?? '', enumerable: true, configurable: true, writable: true });
+}
+
+const decodeOne = (type: string, value: bigint | Buffer, depth: number, budget: Budget): unknown =>
+  isScalar(type) ? decodeScalar(type, value) : decode(messageNamed(type), asBytes(value), depth + 1, budget);
+
+function decodeScalar(type: Scalar, value: bigint | Buffer): unknown {
+  switch (type) {
+    case 'string':
+      return asText(value);
+    case 'int':
+      return asInteger(value);
+    case 'bool':
+      return asInteger(value) !== 0;
+    case 'bytes':
+      return asBytes(value).toString('base64');
+    case 'time':
+    case 'microtime':
+      return decodeTime(asBytes(value), type);
+    case 'quantity':
+      return [...readFields(asBytes(value))].filter(({ number }) => number === 1).map((part) => asText(part.value))[0] ?? '0';
+    case 'intstr':
+      return decodeIntOrString(asBytes(value));
+    case 'strings':
+      return [...readFields(asBytes(value))].map((part) => asText(part.value));
+    case 'raw':
+      return undefined;
+  }
+}
+
+function decodeTime(bytes: Buffer, type: 'time' | 'microtime'): string | undefined {
+  let seconds = 0;
+  let nanos = 0;
+  for (const { number, value } of readFields(bytes)) {
+    if (number === 1) seconds = asInteger(value);
+    if (number === 2) nanos = asInteger(value);
+  }
+  if (bytes.length === 0 || seconds < -62_135_596_799) return undefined; // Go's zero time
+  if (seconds > 253_402_300_799 || nanos < 0 || nanos > 999_999_999) throw broken('a time is out of range');
+  const text = new Date(seconds * 1000).toISOString().slice(0, 19);
+  return type === 'time' ? `${text}Z` : `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
+}
+
+function decodeIntOrString(bytes: Buffer): number | string {
+  let isText = false;
+  let integer = 0;
+  let text = '';
+  for (const { number, value } of readFields(bytes)) {
+    if (number === 1) isText = asInteger(value) === 1;
+    if (number === 2) integer = asInteger(value);
+    if (number === 3) text = asText(value);
+  }
+  return isText ? text : integer;
+}

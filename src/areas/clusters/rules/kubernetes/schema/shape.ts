@@ -1,0 +1,130 @@
+import { isInstant } from '../../../../../kernel/instant.ts';
+import type { Json, KubeObject } from '../object.ts';
+import { badRequest } from '../status.ts';
+import { type Field, isScalar, type Message, messageNamed, type Scalar } from './messages.ts';
+
+/** What came, with its shape judged: only fields that the message has, each of its type, none that are null. */
+export interface Shaped {
+  object: KubeObject;
+  /** Paths of fields that it does not have; dropped, as Kubernetes does. */
+  unknown: string[];
+}
+
+interface Judging {
+  kind: string;
+  version: string;
+  unknown: string[];
+}
+
+/** More of them are not told. */
+const mostUnknown = 50;
+
+export function shapeObject(message: Message, value: unknown, apiVersion: string, kind: string): Shaped {
+  const judging: Judging = { kind, version: apiVersion, unknown: [] };
+  if (!isPlain(value)) throw cannot(judging, value, kind, kind);
+  const { apiVersion: _version, kind: _kind, ...rest } = value;
+  const body = shapeMessage(judging, message, rest, '');
+  const { metadata, ...others } = body;
+  const object = { apiVersion, kind, metadata: metadata ?? {}, ...others } as unknown as KubeObject;
+  object.metadata.name ??= '';
+  delete object.metadata.managedFields; // nobody applies on the server here, so nobody owns fields
+  return { object, unknown: judging.unknown };
+}
+
+const isPlain = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const cannot = ({ kind, version }: Judging, value: unknown, path: string, type: string) =>
+  badRequest(
+    `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal ${nameType(value)} into Go struct field ${path} of type ${type}`,
+  );
+
+const nameType = (value: unknown) =>
+  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+function shapeMessage(judging: Judging, message: Message, value: unknown, path: string): Json {
+  if (!isPlain(value)) throw cannot(judging, value, path, message.name);
+  const shaped: Json = {};
+  for (const [name, field] of message.fields) {
+    const given = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (given === undefined || given === null) continue;
+    const made = shapeField(judging, field, given, path ? `${path}.${name}` : name);
+    if (made !== undefined) shaped[name] = made;
+  }
+  for (const name of Object.keys(value))
+    if (!message.fields.has(name) && judging.unknown.length < mostUnknown) judging.unknown.push(path ? `${path}.${name}` : name);
+  return shaped;
+}
+
+function shapeField(judging: Judging, field: Field, value: unknown, path: string): unknown {
+  if (field.form === 'one') {
+    const made = shapeOne(judging, field.type, value, path);
+    return !field.keepsZero && isZero(made) ? undefined : made;
+  }
+  if (field.form === 'list') {
+    if (!Array.isArray(value)) throw cannot(judging, value, path, `[]${field.type}`);
+    return value.filter((item) => item !== null).map((item, at) => shapeOne(judging, field.type, item, `${path}[${at}]`));
+  }
+  if (!isPlain(value)) throw cannot(judging, value, path, `map[string]${field.type}`);
+  const entries = Object.entries(value).filter(([, item]) => item !== null);
+  // It would change the object instead of standing in it.
+  if (entries.some(([name]) => name === '__proto__')) throw badRequest(`${path}: "__proto__" is not taken as a name here; choose another`);
+  return Object.fromEntries(entries.map(([name, item]) => [name, shapeOne(judging, field.type, item, `${path}.${name}`)]));
+}
+
+const isZero = (value: unknown) => value === '' || value === false || value === 0;
+
+function shapeOne(judging: Judging, type: string, value: unknown, path: string): unknown {
+  return isScalar(type) ? shapeScalar(judging, type, value, path) : shapeMessage(judging, messageNamed(type), value, path);
+}
+
+function shapeScalar(judging: Judging, type: Scalar, value: unknown, path: string): unknown {
+  const wrong = () => cannot(judging, value, path, type);
+  switch (type) {
+    case 'string':
+      if (typeof value !== 'string') throw wrong();
+      return value;
+    case 'bool':
+      if (typeof value !== 'boolean') throw wrong();
+      return value;
+    case 'int':
+      if (!Number.isSafeInteger(value)) throw wrong();
+      return value;
+    case 'bytes':
+      return shapeBytes(value, wrong);
+    case 'time':
+    case 'microtime':
+      return shapeTime(value, type, wrong);
+    case 'quantity':
+      return shapeQuantity(value, wrong);
+    case 'intstr':
+      if (typeof value !== 'string' && !Number.isSafeInteger(value)) throw wrong();
+      return value;
+    case 'strings':
+      if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw wrong();
+      return value;
+    case 'raw':
+      return undefined; // only managed fields have it
+  }
+}
+
+function shapeBytes(value: unknown, wrong: () => Error): string {
+  if (typeof value !== 'string') throw wrong();
+  const text = value.replaceAll(/[\r\n]/g, '');
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) throw wrong();
+  return text;
+}
+
+/** Seconds for times, microseconds where they are asked for: as Kubernetes writes them. */
+function shapeTime(value: unknown, type: 'time' | 'microtime', wrong: () => Error): string {
+  if (typeof value !== 'string' || !isInstant(value)) throw wrong();
+  const seconds = new Date(value).toISOString().slice(0, 19);
+  if (type === 'time') return `${seconds}Z`;
+  return `${seconds}.${(/\.(\d+)/.exec(value)?.[1] ?? '').slice(0, 6).padEnd(6, '0')}Z`;
+}
+
+function shapeQuantity(value: unknown, wrong: () => Error): string {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || text.length > 64 || !/^[+-]?(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/.test(text))
+    throw wrong();
+  return text;
+}

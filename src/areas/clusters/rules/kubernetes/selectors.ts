@@ -1,0 +1,169 @@
+import type { Json, KubeObject } from './object.ts';
+import { badRequest } from './status.ts';
+
+// Label and field selectors, as they stand in a query.
+
+export interface LabelRequirement {
+  key: string;
+  operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
+  values: ReadonlySet<string>;
+}
+
+export interface FieldRequirement {
+  field: string;
+  value: string;
+  isEqual: boolean;
+}
+
+export interface Selector {
+  labels: readonly LabelRequirement[];
+  fields: readonly FieldRequirement[];
+}
+
+const longest = 8_192;
+const mostRequirements = 100;
+/** The forms below look at each letter of it more than once. */
+const longestRequirement = 2_048;
+
+/** What selectors look at; kept beside a change when it differs from what was before. */
+export interface Selectable {
+  labels: Readonly<Record<string, string>>;
+  fields: Readonly<Record<string, string>>;
+}
+
+export function readSelector(labelText: string, fieldText: string, kind: string): Selector {
+  if (`${labelText}${fieldText}`.includes('\0')) throw badRequest('a selector has no NUL in it');
+  if (labelText.length > longest || fieldText.length > longest) throw badRequest(`a selector has at most ${longest} characters`);
+  return { labels: readLabels(labelText), fields: readFields(fieldText, kind) };
+}
+
+const key = `(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?`;
+const value = `(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?`;
+const forms: [RegExp, (match: RegExpExecArray) => LabelRequirement][] = [
+  [new RegExp(`^(${key})$`), ([, name]) => ({ key: name!, operator: 'exists', values: new Set() })],
+  [new RegExp(`^!\\s*(${key})$`), ([, name]) => ({ key: name!, operator: 'absent', values: new Set() })],
+  [new RegExp(`^(${key})\\s*==?\\s*(${value})$`), ([, name, one]) => ({ key: name!, operator: 'in', values: new Set([one!]) })],
+  [new RegExp(`^(${key})\\s*!=\\s*(${value})$`), ([, name, one]) => ({ key: name!, operator: 'notin', values: new Set([one!]) })],
+  [
+    new RegExp(`^(${key})\\s+(in|notin)\\s*\\(([^()]*)\\)$`),
+    ([, name, operator, list]) => ({
+      key: name!,
+      operator: operator as 'in' | 'notin',
+      values: new Set(list!.split(',').map((one) => one.trim())),
+    }),
+  ],
+  [
+    new RegExp(`^(${key})\\s*([<>])\\s*(-?\\d+)$`),
+    ([, name, sign, one]) => ({ key: name!, operator: sign === '>' ? 'gt' : 'lt', values: new Set([one!]) }),
+  ],
+];
+
+function readLabels(text: string): LabelRequirement[] {
+  // Commas in brackets belong to a list of values.
+  const parts = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map((part) => part.trim());
+  if (parts.length > mostRequirements) throw badRequest(`a selector has at most ${mostRequirements} requirements`);
+  return parts.map((part) => {
+    if (part.length > longestRequirement) throw badRequest(`a requirement has at most ${longestRequirement} characters`);
+    for (const [form, make] of forms) {
+      const match = form.exec(part);
+      if (match) return make(match);
+    }
+    throw badRequest(`unable to parse requirement: ${JSON.stringify(part.slice(0, 200))} is not a label requirement`);
+  });
+}
+
+const alwaysSelectable = ['metadata.name', 'metadata.namespace'];
+/** By kind: fields that can be asked for beside the name, as Kubernetes has them. */
+const selectable: Readonly<Record<string, readonly string[]>> = {
+  Namespace: ['status.phase'],
+  Node: ['spec.unschedulable'],
+  Secret: ['type'],
+  Service: ['spec.clusterIP', 'spec.type'],
+  CertificateSigningRequest: ['spec.signerName'],
+  Event: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].flatMap((name) => [
+      `involvedObject.${name}`,
+      `regarding.${name}`,
+    ]),
+    ...['reason', 'type', 'reportingComponent', 'reportingController', 'source'],
+  ],
+};
+/** Kinds that are always empty take any of theirs: nothing would match. */
+const emptyPrefixes = /^(spec|status)\./;
+
+function readFields(text: string, kind: string): FieldRequirement[] {
+  const parts = text.trim() === '' ? [] : text.split(/(?<!\\),/);
+  if (parts.length > mostRequirements) throw badRequest(`a selector has at most ${mostRequirements} requirements`);
+  return parts.map((part) => {
+    const match = /^\s*([\w.]+)\s*(==?|!=)\s*([^=]*?)\s*$/.exec(part);
+    if (!match) throw badRequest(`invalid field selector: ${JSON.stringify(part.slice(0, 200))}`);
+    const [, field, operator, given] = match as unknown as [string, string, string, string];
+    const isKnown = alwaysSelectable.includes(field) || (selectable[kind]?.includes(field) ?? emptyPrefixes.test(field));
+    if (!isKnown) throw badRequest(`field label not supported: ${field}`);
+    return { field, value: given.replaceAll(/\\([,=\\])/g, '$1'), isEqual: operator !== '!=' };
+  });
+}
+
+/** What selectors can see of an object. */
+export function selectableOf(object: KubeObject): Selectable {
+  const fields: Record<string, string> = { 'metadata.name': object.metadata.name, 'metadata.namespace': object.metadata.namespace ?? '' };
+  for (const path of selectable[object.kind] ?? []) fields[path] = lookAt(object, path);
+  return { labels: object.metadata.labels ?? {}, fields };
+}
+
+/** Events are kept in one form and asked for in two. */
+const aliases: Record<string, string> = {
+  regarding: 'involvedObject',
+  reportingController: 'reportingComponent',
+  source: 'source.component',
+};
+
+function lookAt(object: KubeObject, path: string): string {
+  const [first, ...rest] = path.split('.') as [string, ...string[]];
+  const real = object.kind === 'Event' && aliases[first] ? [...aliases[first].split('.'), ...rest] : [first, ...rest];
+  let at: unknown = object;
+  for (const part of real) at = (at as Json | undefined)?.[part];
+  if (path === 'spec.unschedulable') return String(at ?? false);
+  return at === undefined ? '' : String(at);
+}
+
+export const isEverything = ({ labels, fields }: Selector): boolean => labels.length === 0 && fields.length === 0;
+
+export function isSelected({ labels, fields }: Selector, seen: Selectable): boolean {
+  return (
+    fields.every(({ field, value: wanted, isEqual }) => ((seen.fields[field] ?? '') === wanted) === isEqual) &&
+    labels.every((requirement) => meets(requirement, seen.labels))
+  );
+}
+
+function meets({ key: name, operator, values }: LabelRequirement, labels: Readonly<Record<string, string>>): boolean {
+  const has = Object.hasOwn(labels, name);
+  const own = has ? labels[name]! : '';
+  if (operator === 'exists') return has;
+  if (operator === 'absent') return !has;
+  if (operator === 'in') return has && values.has(own);
+  if (operator === 'notin') return !has || !values.has(own);
+  const [bound] = [...values].map(Number) as [number];
+  if (!has || !/^-?\d+$/.test(own)) return false;
+  return operator === 'gt' ? Number(own) > bound : Number(own) < bound;
+}
+
+/** A name that every object of the answer must have: then the database need not look at others. */
+export const nameAskedFor = ({ fields }: Selector): string | undefined =>
+  fields.find(({ field, isEqual }) => field === 'metadata.name' && isEqual)?.value;
+
+/** Selectors that stand in an object: of aggregated roles. */
+export function matchesLabels(selector: unknown, labels: Readonly<Record<string, string>>): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = (selector ?? {}) as {
+    matchLabels?: Record<string, string>;
+    matchExpressions?: { key?: string; operator?: string; values?: string[] }[];
+  };
+  const operators: Record<string, LabelRequirement['operator']> = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' };
+  return (
+    Object.entries(matchLabels).every(([name, wanted]) => Object.hasOwn(labels, name) && labels[name] === wanted) &&
+    matchExpressions.every(({ key: name = '', operator = '', values = [] }) => {
+      const known = operators[operator];
+      return known !== undefined && meets({ key: name, operator: known, values: new Set(values) }, labels);
+    })
+  );
+}

@@ -1,0 +1,46 @@
+import type { Json } from './object.ts';
+import { textOf, textsOf } from './object.ts';
+import type { SigningRequest } from './x509.ts';
+
+// Which approved requests are signed, as kube-controller-manager's signers judge them.
+
+export const signers = {
+  client: 'kubernetes.io/kube-apiserver-client',
+  kubelet: 'kubernetes.io/kube-apiserver-client-kubelet',
+  serving: 'kubernetes.io/kubelet-serving',
+};
+
+export const usagesOf = (spec: Json): string[] => textsOf(spec['usages']);
+
+const nodePrefix = 'system:node:';
+const signing = ['digital signature', 'key encipherment'];
+
+const onlyUses = (usages: string[], needed: string) =>
+  usages.includes(needed) && usages.every((one) => one === needed || signing.includes(one));
+
+/** Undefined: sign it. `not ours`: nobody here signs for this signer. Else why it is refused. */
+export function judgeSigningRequest(signer: string, request: SigningRequest, spec: Json): string | undefined {
+  const usages = usagesOf(spec);
+  const isNode =
+    request.commonName.startsWith(nodePrefix) &&
+    request.commonName.length > nodePrefix.length &&
+    request.organizations.length === 1 &&
+    request.organizations[0] === 'system:nodes';
+  const hasNames = request.dnsNames.length + request.addresses.length > 0 || request.hasOtherNames;
+  if (signer === signers.kubelet) {
+    if (!isNode) return 'the subject must be CN=system:node:<name>, O=system:nodes';
+    if (hasNames) return 'a client certificate of a node has no alternative names';
+    return onlyUses(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
+  }
+  if (signer === signers.serving) {
+    if (!isNode) return 'the subject must be CN=system:node:<name>, O=system:nodes';
+    if (textOf(spec['username']) !== request.commonName) return 'a node asks for its serving certificate itself';
+    if (!hasNames || request.hasOtherNames) return 'a serving certificate has DNS names or addresses, and no others';
+    return onlyUses(usages, 'server auth') ? undefined : 'usages must be server auth, digital signature and key encipherment at most';
+  }
+  if (signer === signers.client) {
+    if (request.organizations.includes('system:masters')) return 'system:masters is not given by certificates of this signer';
+    return onlyUses(usages, 'client auth') ? undefined : 'usages must be client auth, digital signature and key encipherment at most';
+  }
+  return 'not ours';
+}

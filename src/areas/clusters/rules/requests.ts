@@ -1,0 +1,86 @@
+/** A certificate request as a cluster shows it, with what its PKCS #10 says. */
+export interface CertificateRequest {
+  signer: string;
+  username: string;
+  usages: readonly string[];
+  commonName: string;
+  organizations: readonly string[];
+  dnsNames: readonly string[];
+  addresses: readonly string[];
+  /** Names of any other kind: mail addresses, URIs. */
+  hasOtherNames: boolean;
+}
+
+export type Judged =
+  /** A node that joins with this token. */
+  | { is: 'join'; token: string; node: string }
+  /** A node that renews its own. */
+  | { is: 'renewal'; node: string }
+  /** A node that wants to serve under these names, if they are its own. */
+  | { is: 'serving'; node: string; names: readonly string[] }
+  | { is: 'denied'; reason: string; message: string }
+  /** Not ours to judge: whoever administers the cluster does. */
+  | { is: 'foreign' };
+
+const clientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
+const servingSigner = 'kubernetes.io/kubelet-serving';
+const nodePrefix = 'system:node:';
+const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+const deny = (reason: string, message: string): Judged => ({ is: 'denied', reason, message });
+
+export function judgeRequest(request: CertificateRequest): Judged {
+  if (request.signer === clientSigner) return judgeClient(request);
+  if (request.signer === servingSigner) return judgeServing(request);
+  return { is: 'foreign' };
+}
+
+export const isNodeClient = (signer: string): boolean => signer === clientSigner;
+
+function judgeClient(request: CertificateRequest): Judged {
+  const bootstrap = /^system:bootstrap:([a-z0-9]{6})$/.exec(request.username)?.[1];
+  const renews = request.username.startsWith(nodePrefix);
+  if (!bootstrap && !renews) return { is: 'foreign' };
+  const node = nodeOf(request);
+  if (node === undefined) return deny('NotANode', 'the subject must be CN=system:node:<name>, O=system:nodes');
+  if (request.dnsNames.length || request.addresses.length || request.hasOtherNames)
+    return deny('UnexpectedNames', 'a node’s client certificate has no alternative names');
+  if (!hasUsages(request, 'client auth'))
+    return deny('UnexpectedUsages', 'the usages must be digital signature and client auth, key encipherment at most beside them');
+  if (bootstrap) return { is: 'join', token: bootstrap, node };
+  return request.username === request.commonName
+    ? { is: 'renewal', node }
+    : deny('AnotherNode', `${request.username} may ask for a certificate of its own name only`);
+}
+
+function judgeServing(request: CertificateRequest): Judged {
+  if (!request.username.startsWith(nodePrefix)) return { is: 'foreign' };
+  const node = nodeOf(request);
+  if (node === undefined || request.username !== request.commonName)
+    return deny('AnotherNode', 'a node may ask for a serving certificate of its own name only');
+  if (!hasUsages(request, 'server auth'))
+    return deny('UnexpectedUsages', 'the usages must be digital signature and server auth, key encipherment at most beside them');
+  const names = [...request.dnsNames, ...request.addresses];
+  if (names.length === 0 || request.hasOtherNames)
+    return deny('UnexpectedNames', 'a serving certificate names DNS names and addresses, at least one');
+  return { is: 'serving', node, names };
+}
+
+function nodeOf({ commonName, organizations }: CertificateRequest): string | undefined {
+  const name = commonName.startsWith(nodePrefix) ? commonName.slice(nodePrefix.length) : '';
+  return nodeName.test(name) && organizations.length === 1 && organizations[0] === 'system:nodes' ? name : undefined;
+}
+
+function hasUsages({ usages }: CertificateRequest, own: string): boolean {
+  const wanted = new Set(['digital signature', own]);
+  return usages.every((usage) => wanted.has(usage) || usage === 'key encipherment') && [...wanted].every((usage) => usages.includes(usage));
+}
+
+/** Names that a node may not serve under, whatever it says its addresses are: they are everybody's, or nobody's. */
+const shared = /^(localhost|127\.|0\.|169\.254\.|22[4-9]\.|23\d\.|::1?$|fe[89ab]|ff)/i;
+
+/** Which of the names are not the node's own. */
+export const namesNotOwned = (names: readonly string[], own: readonly string[]): string[] => {
+  const known = new Set(own.map((each) => each.toLowerCase()));
+  return names.filter((name) => !known.has(name.toLowerCase()) || shared.test(name));
+};

@@ -1,0 +1,132 @@
+import { type Catalog, defaultVersion, refuseVersion } from './catalog.ts';
+import { refuseStep } from './gates.ts';
+import { isSmaller, isTier, tierOf } from './tiers.ts';
+
+export interface Datastore {
+  mode: 'shared' | 'dedicated';
+  size?: string;
+  storageGiB?: number;
+  replicas?: number;
+  backups?: boolean;
+}
+
+/** What was asked for. */
+export interface Spec {
+  version: string;
+  tier: string;
+  replicas: number;
+  mesh: boolean;
+  datastore: Datastore;
+  loadBalancers: boolean;
+}
+
+/** A request that cannot be met: 400 for what no cluster could be, 409 for what this one cannot become. */
+export interface Refused {
+  status: 400 | 409;
+  why: string;
+}
+
+export const isRefused = (value: object): value is Refused => 'why' in value;
+
+export interface Asked {
+  tier: string;
+  orchestratorVersion?: string;
+  replicas?: number;
+  mesh?: boolean;
+  datastore?: Datastore;
+  managedLoadBalancers?: { enabled: boolean };
+}
+
+const dedicated = { size: 'db-small', storageGiB: 10, replicas: 1, backups: true };
+
+/** What a new cluster is, with defaults for what was not asked for. */
+export function newSpec(catalog: Catalog, asked: Asked): Spec | Refused {
+  const version = asked.orchestratorVersion ?? defaultVersion(catalog);
+  if (version === undefined) return { status: 400, why: 'no supported version is in the catalog; name one in orchestratorVersion' };
+  const why = refuseVersion(catalog, version);
+  if (why) return { status: 400, why };
+  if (!isTier(asked.tier)) return unknownTier(asked.tier);
+  const datastore = asked.datastore ?? { mode: 'shared' };
+  return {
+    version,
+    tier: asked.tier,
+    replicas: asked.replicas ?? 1,
+    mesh: asked.mesh ?? false,
+    datastore: datastore.mode === 'dedicated' ? { ...dedicated, ...datastore } : datastore,
+    loadBalancers: asked.managedLoadBalancers?.enabled ?? false,
+  };
+}
+
+const unknownTier = (tier: string): Refused => ({ status: 400, why: `tier ${tier} is none of small, medium, large` });
+
+export interface Patch {
+  orchestratorVersion?: string;
+  tier?: string;
+  replicas?: number;
+  managedLoadBalancers?: { enabled: boolean };
+  datastore?: Omit<Datastore, 'mode'>;
+}
+
+/** What a PATCH makes of a cluster, once every field of it was checked, and which gates it has yet to pass. */
+export interface Planned {
+  spec: Spec;
+  /** What changes, in words; empty: nothing does. */
+  changes: string[];
+  asksNodes: boolean;
+  asksHeadroom: boolean;
+}
+
+/** All fields or none: the first refusal stands for the whole PATCH, what is invalid before what is in the way. */
+export function planChange(catalog: Catalog, current: Spec, patch: Patch): Planned | Refused {
+  const { orchestratorVersion: version = current.version, tier = current.tier } = patch;
+  const invalid = version === current.version ? undefined : refuseVersion(catalog, version);
+  if (invalid) return { status: 400, why: invalid };
+  if (!isTier(tier)) return unknownTier(tier);
+  const step = refuseStep(current.version, version);
+  if (step) return { status: 409, why: step };
+  const { storageGiB } = patch.datastore ?? {};
+  const held = current.datastore.storageGiB;
+  if (storageGiB !== undefined && held !== undefined && storageGiB < held)
+    return { status: 409, why: `datastore.storageGiB is ${held} and may grow, never shrink; ${storageGiB} is less` };
+  const spec: Spec = {
+    ...current,
+    version,
+    tier,
+    replicas: patch.replicas ?? current.replicas,
+    loadBalancers: patch.managedLoadBalancers?.enabled ?? current.loadBalancers,
+    datastore: { ...current.datastore, ...patch.datastore },
+  };
+  return {
+    spec,
+    changes: tellChanges(current, spec),
+    asksNodes: version !== current.version,
+    asksHeadroom: isSmaller(tierOf(tier), tierOf(current.tier)),
+  };
+}
+
+function tellChanges(from: Spec, to: Spec): string[] {
+  const changes: string[] = [];
+  if (from.version !== to.version) changes.push(`upgrade ${from.version} → ${to.version}`);
+  if (from.tier !== to.tier) changes.push(`resize ${from.tier} → ${to.tier}`);
+  if (from.replicas !== to.replicas) changes.push(`replicas ${from.replicas} → ${to.replicas}`);
+  if (from.loadBalancers !== to.loadBalancers) changes.push(`managed load balancers ${to.loadBalancers ? 'on' : 'off'}`);
+  const fields = ['size', 'storageGiB', 'replicas', 'backups'] as const;
+  if (fields.some((field) => from.datastore[field] !== to.datastore[field])) changes.push('datastore');
+  return changes;
+}
+
+/** What was asked for and the embedded driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
+export function limitationsOf(spec: Spec): string[] {
+  const said = [
+    'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
+    'components: processor time and memory of an embedded control plane are a part of the server’s and are not told apart',
+  ];
+  if (spec.replicas > 1)
+    said.push(
+      `replicas: ${spec.replicas} are kept; one server at a time answers for an embedded control plane, and another takes over when it stops`,
+    );
+  if (spec.mesh) said.push('mesh: kept, and not set up yet between the nodes');
+  if (spec.loadBalancers) said.push('managedLoadBalancers: kept; no service gets an address yet');
+  if (spec.datastore.mode === 'dedicated') said.push('datastore: dedicated is kept; its objects stand in the shared one until then');
+  return said;
+}

@@ -1,0 +1,172 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+// Objects of embedded clusters. A cluster's id is known only to whoever was given the cluster, so statements name it alone.
+
+const SpaceRow = Type.Object({
+  version: Type.Integer(),
+  oldest: Type.Integer(),
+  objects: Type.Integer(),
+  bytes: Type.Integer(),
+  log_bytes: Type.Integer(),
+  rbac_version: Type.Integer(),
+  prepared: Type.Integer(),
+  now: Type.String(),
+});
+export type SpaceRow = Static<typeof SpaceRow>;
+const space = sql`version, oldest, objects, bytes, log_bytes, rbac_version, prepared, kernel.now() as now`;
+
+export const makeSpace = (tx: Tx, org: string, cluster: string) => run(tx)`
+  insert into clusters.object_space (org_id, cluster_id) values (${org}, ${cluster}) on conflict do nothing`;
+
+export const readSpace = (tx: Tx, cluster: string) =>
+  row(tx, SpaceRow)`select ${space} from clusters.object_space where cluster_id = ${cluster}`;
+
+/** Until the transaction ends nobody else writes to this cluster. */
+export const lockSpace = (tx: Tx, cluster: string) =>
+  row(tx, SpaceRow)`select ${space} from clusters.object_space where cluster_id = ${cluster} for update`;
+
+export interface SpaceChange {
+  version: number;
+  objects: number;
+  bytes: number;
+  logBytes: number;
+  touchesRbac: boolean;
+}
+
+export const moveSpace = (tx: Tx, cluster: string, { version, objects, bytes, logBytes, touchesRbac }: SpaceChange) => run(tx)`
+  update clusters.object_space
+     set version = ${version}, objects = objects + ${objects}::int, bytes = bytes + ${bytes}::bigint, log_bytes = log_bytes + ${logBytes}::bigint,
+         rbac_version = case when ${touchesRbac} then ${version} else rbac_version end
+   where cluster_id = ${cluster}`;
+
+export const markPrepared = (tx: Tx, cluster: string, prepared: number) =>
+  run(tx)`update clusters.object_space set prepared = ${prepared} where cluster_id = ${cluster}`;
+
+/** Where an object stands. */
+export interface Place {
+  resource: string;
+  namespace: string;
+  name: string;
+}
+
+const ObjectRow = Type.Object({
+  resource: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  version: Type.Integer(),
+  bytes: Type.Integer(),
+  body: Type.String(),
+});
+export type ObjectRow = Static<typeof ObjectRow>;
+const columns = sql`resource, namespace, name, version, bytes, body`;
+
+export const readObject = (tx: Tx, cluster: string, { resource, namespace, name }: Place) => row(tx, ObjectRow)`
+  select ${columns} from clusters.object
+   where cluster_id = ${cluster} and resource = ${resource} and namespace = ${namespace} and name = ${name}`;
+
+export interface Portion {
+  resource: string;
+  /** Undefined: of all namespaces. */
+  namespace: string | undefined;
+  /** Only the one with this name. */
+  name: string | undefined;
+  /** Objects behind this place. */
+  after: { namespace: string; name: string } | undefined;
+  /** So many rows are looked at, and about so many bytes taken. */
+  rows: number;
+  bytes: number;
+}
+
+/** The next objects in the order of their places: few of large ones, many of small ones. */
+export const listObjects = (tx: Tx, cluster: string, { resource, namespace, name, after, rows: most, bytes }: Portion) => rows(
+  tx,
+  ObjectRow,
+)`
+  select ${columns} from (
+    select ${columns}, sum(bytes) over (order by namespace, name) - bytes as before from (
+      select ${columns} from clusters.object
+       where cluster_id = ${cluster} and resource = ${resource}
+         and ${namespace === undefined ? sql`true` : sql`namespace = ${namespace}`}
+         and ${name === undefined ? sql`true` : sql`name = ${name}`}
+         and ${after ? sql`(namespace, name) > (${after.namespace}, ${after.name})` : sql`true`}
+       order by namespace, name limit ${most}) found) counted
+   where before < ${bytes} order by namespace, name`;
+
+export interface NewObject extends Place {
+  version: number;
+  uid: string;
+  bytes: number;
+  deleting: boolean;
+  owners: readonly string[];
+  body: string;
+}
+
+export const putObject = (tx: Tx, org: string, cluster: string, o: NewObject) => run(tx)`
+  insert into clusters.object (org_id, cluster_id, resource, namespace, name, version, uid, bytes, deleting, owners, body)
+  values (${org}, ${cluster}, ${o.resource}, ${o.namespace}, ${o.name}, ${o.version}, ${o.uid}, ${o.bytes}, ${o.deleting}, ${o.owners}, ${o.body})
+  on conflict (cluster_id, resource, namespace, name) do update
+     set version = excluded.version, bytes = excluded.bytes, deleting = excluded.deleting, owners = excluded.owners, body = excluded.body`;
+
+export const deleteObject = (tx: Tx, cluster: string, { resource, namespace, name }: Place) => run(tx)`
+  delete from clusters.object
+   where cluster_id = ${cluster} and resource = ${resource} and namespace = ${namespace} and name = ${name}`;
+
+export const countInNamespace = async (
+  tx: Tx,
+  cluster: string,
+  namespace: string,
+  but: string,
+): Promise<{ resource: string; n: number }[]> =>
+  rows(tx, Type.Object({ resource: Type.String(), n: Type.Integer() }))`
+    select resource, count(*)::int as n from clusters.object
+     where cluster_id = ${cluster} and namespace = ${namespace} and resource <> ${but} group by resource order by resource`;
+
+/** How many objects of a kind there are, and their bytes. */
+export const measureKind = async (tx: Tx, cluster: string, resource: string) =>
+  (await row(tx, Type.Object({ n: Type.Integer(), bytes: Type.Integer() }))`
+    select count(*)::int as n, coalesce(sum(bytes), 0)::bigint as bytes from clusters.object where cluster_id = ${cluster} and resource = ${resource}`)!;
+
+/** Whatever is in a namespace and does not go already. */
+export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object
+   where cluster_id = ${cluster} and namespace = ${namespace} and namespace <> '' and not deleting order by resource, name limit ${most}`;
+
+export const listDeleting = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and deleting order by name limit ${most}`;
+
+/** Those of a kind that were changed longest ago. */
+export const listOldest = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and not deleting order by version limit ${most}`;
+
+export const listOwned = (tx: Tx, cluster: string, uid: string, most: number) => rows(tx, ObjectRow)`
+  select ${columns} from clusters.object
+   where cluster_id = ${cluster} and owners <> '{}' and owners @> array[${uid}]::text[] and not deleting
+   order by resource, namespace, name limit ${most}`;
+
+export const noteGoneOwner = (tx: Tx, org: string, cluster: string, uid: string) => run(tx)`
+  insert into clusters.object_gone_owner (org_id, cluster_id, uid)
+  select ${org}, ${cluster}, ${uid}
+   where exists (select from clusters.object where cluster_id = ${cluster} and owners <> '{}' and owners @> array[${uid}]::text[])
+  on conflict do nothing`;
+
+export const listGoneOwners = (tx: Tx, cluster: string, most: number) =>
+  rows(tx, Type.Object({ uid: Type.String() }))`select uid from clusters.object_gone_owner where cluster_id = ${cluster} limit ${most}`;
+
+export const forgetGoneOwner = (tx: Tx, cluster: string, uid: string) =>
+  run(tx)`delete from clusters.object_gone_owner where cluster_id = ${cluster} and uid = ${uid}`;
+
+export const hasUid = async (tx: Tx, cluster: string, uids: readonly string[]): Promise<boolean> =>
+  (await row(tx, Type.Object({ one: Type.Integer() }))`
+    select 1 as one from clusters.object where cluster_id = ${cluster} and uid = any(${uids}::text[]) limit 1`) !== undefined;
+
+/** Everything of a cluster that is torn down. */
+export async function removeSpace(tx: Tx, cluster: string): Promise<void> {
+  await Promise.all([
+    run(tx)`delete from clusters.object where cluster_id = ${cluster}`,
+    run(tx)`delete from clusters.object_change where cluster_id = ${cluster}`,
+    run(tx)`delete from clusters.object_gone_owner where cluster_id = ${cluster}`,
+    run(tx)`delete from clusters.object_space where cluster_id = ${cluster}`,
+  ]);
+}

@@ -1,0 +1,127 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { claim, type Leased, type Queue, renew } from '../../../kernel/jobs/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+import type { Phase } from '../rules/phases.ts';
+
+// Clusters as a queue: each is held under a lease by the server that serves it.
+
+const queue: Queue = { table: sql`clusters.cluster`, idType: sql`text` };
+
+const ClaimedRow = Type.Object({ id: Type.String(), org_id: Type.String(), lease: Type.String(), late_ms: Type.Number() });
+
+export interface Wanted {
+  limit: number;
+  lease: string;
+  leaseSeconds: number;
+  /** What this process serves already, whatever the clock says of its leases. */
+  held: readonly string[];
+  /** Those that this release knows: a newer one's clusters are left to newer servers. */
+  drivers: readonly string[];
+}
+
+/** Those that nobody serves, now under a fresh lease. */
+export const claimClusters = (tx: Tx, { held, drivers, ...wanted }: Wanted) =>
+  claim(tx, ClaimedRow, queue, {
+    ...wanted,
+    which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])`,
+    returning: sql`q.id, q.org_id`,
+  });
+
+export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { leaseSeconds: number })[]) => renew(tx, queue, leased);
+
+/** Given back at once, so that another server need not wait. */
+export const releaseClusters = (tx: Tx, leases: readonly string[]) => run(tx)`
+  update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where lease = any(${leases}::uuid[])`;
+
+const MarkRow = Type.Object({
+  id: Type.String(),
+  generation: Type.Integer(),
+  phase: Type.String(),
+  revision: Type.Integer(),
+  is_meter_due: Type.Boolean(),
+});
+export type MarkRow = Static<typeof MarkRow>;
+
+/** What tells whether something is to be done for them. */
+export const marksOf = (tx: Tx, ids: readonly string[]) => rows(tx, MarkRow)`
+  select c.id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
+         coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due
+    from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
+
+/** Says that this server is there, and forgets those that have long been silent. */
+export async function touchShard(tx: Tx, id: string): Promise<void> {
+  await run(tx)`
+    insert into clusters.shard (id, seen_at) values (${id}, kernel.now()) on conflict (id) do update set seen_at = excluded.seen_at`;
+  await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
+}
+
+export const removeShard = (tx: Tx, id: string) => run(tx)`delete from clusters.shard where id = ${id}`;
+
+const ThereRow = Type.Object({ is_there: Type.Boolean() });
+export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>
+  (await row(tx, ThereRow)`
+    select exists (select from clusters.shard where seen_at > kernel.now() - make_interval(secs => ${seconds})) as is_there`)!.is_there;
+
+// What the holder of a lease writes down. Nothing happens when it has lost it: 0 rows.
+
+export interface Held {
+  id: string;
+  lease: string;
+}
+
+export const markProvisioning = (tx: Tx, { id, lease }: Held) => run(tx)`
+  update clusters.cluster set phase = 'provisioning', phase_at = kernel.now() where id = ${id} and lease = ${lease}::uuid and phase = 'pending'`;
+
+/** This generation runs. Nothing happens if there is a newer one. */
+export const settleReady = (tx: Tx, { id, lease }: Held, generation: number, endpoint: string) => run(tx)`
+  update clusters.cluster
+     set phase = 'ready', phase_at = case when phase = 'ready' then phase_at else kernel.now() end, observed_generation = ${generation},
+         endpoint = ${endpoint}, reason = null, change = null, failures = 0, metered_at = coalesce(metered_at, kernel.now())
+   where id = ${id} and lease = ${lease}::uuid and generation = ${generation} and phase <> 'deleting'`;
+
+export const noteFailure = (tx: Tx, { id, lease }: Held, phase: Phase, reason: string) => run(tx)`
+  update clusters.cluster
+     set failures = failures + 1, reason = ${reason}, phase = ${phase},
+         phase_at = case when phase = ${phase} then phase_at else kernel.now() end
+   where id = ${id} and lease = ${lease}::uuid and (phase <> 'deleting' or ${phase} = 'deleting')`;
+
+const PortRow = Type.Object({ port: Type.Integer() });
+
+/** The lowest free port from `first` on, of `many`; undefined: all are taken. It stays the cluster's until the cluster is gone. */
+export async function takePort(
+  tx: Tx,
+  { id, lease }: Held,
+  { first, many, but }: { first: number; many: number; but: readonly number[] },
+): Promise<number | undefined> {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.port'))`;
+  return (
+    (
+      await row(tx, PortRow)`
+    update clusters.cluster set port = (
+      select p from generate_series(${first}::int, ${Math.min(65_535, first + many - 1)}::int) p
+       where not exists (select from clusters.cluster o where o.port = p) and p <> all(${but}::int[]) order by p limit 1)
+     where id = ${id} and lease = ${lease}::uuid and (port is null or port = any(${but}::int[])) returning coalesce(port, 0) as port`
+    )?.port || undefined
+  );
+}
+
+/** The one that the system chose. */
+export const keepPort = (tx: Tx, { id, lease }: Held, port: number) => run(tx)`
+  update clusters.cluster set port = ${port} where id = ${id} and lease = ${lease}::uuid and port is null`;
+
+/** Everything of a cluster but its objects. False: the lease was lost, and nothing was removed. */
+export async function removeCluster(tx: Tx, { id, lease }: Held): Promise<boolean> {
+  const gone = await run(tx)`delete from clusters.cluster where id = ${id} and lease = ${lease}::uuid and phase = 'deleting'`;
+  if (gone === 0) return false;
+  await Promise.all([
+    run(tx)`delete from clusters.pki where cluster_id = ${id}`,
+    run(tx)`delete from clusters.join_token where cluster_id = ${id}`,
+    run(tx)`delete from clusters.registration_token where cluster_id = ${id}`,
+    run(tx)`delete from clusters.node_certificate where cluster_id = ${id}`,
+    run(tx)`delete from clusters.access where cluster_id = ${id}`,
+    run(tx)`delete from clusters.meter where cluster_id = ${id}`,
+    run(tx)`delete from clusters.sample where cluster_id = ${id}`,
+  ]);
+  return true;
+}

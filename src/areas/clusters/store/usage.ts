@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+
+export interface Measured {
+  nodes: number;
+  ready: number;
+  inflight: number;
+  objects: number;
+  bytes: number;
+  /** Since the last time. */
+  requests: number;
+  errors: number;
+}
+
+/** Counts the time since the last look into its month or months, and keeps the look. Nothing happens if the lease was lost. */
+export async function meter(tx: Tx, { id, lease }: { id: string; lease: string }, m: Measured): Promise<void> {
+  await run(tx)`
+    with mine as (
+           select org_id, id, metered_at as since, kernel.now() as now from clusters.cluster
+            where id = ${id} and lease = ${lease}::uuid and metered_at is not null for update),
+         spans as (
+           select org_id, id, month::date as month,
+                  extract(epoch from least(mine.now, month + interval '1 month') - greatest(mine.since, month))::float8 as seconds,
+                  month + interval '1 month' > mine.now as is_last
+             from mine, generate_series(date_trunc('month', mine.since at time zone 'UTC') at time zone 'UTC', mine.now, interval '1 month') month),
+         counted as (
+           insert into clusters.meter as t (org_id, cluster_id, month, plane_seconds, node_seconds, requests, errors, inflight_peak)
+           select org_id, id, month, greatest(seconds, 0), greatest(seconds, 0) * ${m.nodes}, case when is_last then ${m.requests}::bigint else 0 end,
+                  case when is_last then ${m.errors}::bigint else 0 end, case when is_last then ${m.inflight}::int else 0 end
+             from spans
+           on conflict (cluster_id, month) do update
+              set plane_seconds = t.plane_seconds + excluded.plane_seconds, node_seconds = t.node_seconds + excluded.node_seconds,
+                  requests = t.requests + excluded.requests, errors = t.errors + excluded.errors,
+                  inflight_peak = greatest(t.inflight_peak, excluded.inflight_peak)),
+         kept as (
+           insert into clusters.sample (org_id, cluster_id, at, nodes, ready, inflight, objects, bytes)
+           select org_id, id, now, ${m.nodes}, ${m.ready}, ${m.inflight}, ${m.objects}, ${m.bytes} from mine on conflict do nothing)
+    update clusters.cluster c set metered_at = mine.now from mine where c.id = mine.id`;
+  await run(tx)`delete from clusters.sample where cluster_id = ${id} and at < kernel.now() - ${span}`;
+}
+
+const span = sql`interval '15 minutes'`;
+
+export type SampleRow = Static<typeof SampleRow>;
+const SampleRow = Type.Object({
+  nodes: Type.Integer(),
+  ready: Type.Integer(),
+  inflight: Type.Integer(),
+  objects: Type.Integer(),
+  bytes: Type.Integer(),
+});
+
+/** Of the last quarter of an hour, oldest first. */
+export const samplesOf = (tx: Tx, cluster: string) => rows(tx, SampleRow)`
+  select nodes, ready, inflight, objects, bytes from clusters.sample where cluster_id = ${cluster} and at > kernel.now() - ${span} order by at`;
+
+const MeterRow = Type.Object({
+  now: Type.String(),
+  month: Type.String(),
+  plane_seconds: Type.Number(),
+  node_seconds: Type.Number(),
+  requests: Type.Integer(),
+  errors: Type.Integer(),
+  inflight_peak: Type.Integer(),
+  /** Since the last look: counted into it already when it is shown. */
+  open_seconds: Type.Number(),
+});
+export type MeterRow = Static<typeof MeterRow>;
+
+/** The month so far, with what has passed since the last look. */
+export const meterOf = async (tx: Tx, cluster: string): Promise<MeterRow> =>
+  (await row(tx, MeterRow)`
+    with clock as materialized (select kernel.now() as now, date_trunc('month', kernel.now() at time zone 'UTC') at time zone 'UTC' as month)
+    select clock.now, clock.month, coalesce(m.plane_seconds, 0) as plane_seconds, coalesce(m.node_seconds, 0) as node_seconds,
+           coalesce(m.requests, 0) as requests, coalesce(m.errors, 0) as errors, coalesce(m.inflight_peak, 0) as inflight_peak,
+           coalesce(extract(epoch from clock.now - greatest(c.metered_at, clock.month)), 0)::float8 as open_seconds
+      from clock left join clusters.cluster c on c.id = ${cluster}
+                 left join clusters.meter m on m.cluster_id = ${cluster} and m.month = (clock.month at time zone 'UTC')::date`)!;
+
+const FigureRow = Type.Object({ phase: Type.String(), clusters: Type.Integer(), unheld: Type.Integer() });
+
+/** How many clusters are in each phase, and how many of them no server holds. */
+export const clusterFigures = (tx: Tx) => rows(tx, FigureRow)`
+  select phase, count(*)::int as clusters, (count(*) filter (where lease_until is null or lease_until <= kernel.now()))::int as unheld
+    from clusters.cluster group by phase`;

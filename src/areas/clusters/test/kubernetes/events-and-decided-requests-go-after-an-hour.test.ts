@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { approve, clientUsages, csrs, kubelet, signingRequest } from './signing-requests.ts';
+import { embedded, makeRequest, openWatch } from './support.ts';
+
+const events = '/api/v1/namespaces/default/events';
+
+test('events and decided requests go after an hour', async (t) => {
+  const { call, deck, another, ca, admin, port } = await embedded(t);
+  const event = (name: string) =>
+    call('POST', events, { metadata: { name }, involvedObject: { kind: 'Node', name: 'a', namespace: 'default' } });
+  const ask = (name: string) =>
+    call('POST', csrs, signingRequest(name, makeRequest('system:node:a', ['system:nodes']).pem, kubelet, clientUsages));
+  await event('old');
+  await ask('pending');
+  await ask('approved');
+  await approve(call, 'approved');
+  await deck.clock.advance('61m');
+  await event('new');
+  const watch = openWatch(port, ca, admin, `${csrs}?watch=1`);
+  await watch.until(2);
+  // A server that takes the cluster up looks at once.
+  await another();
+  await watch.until(3);
+  assert.deepEqual([watch.events[2]!.type, watch.events[2]!.object.metadata.name], ['DELETED', 'approved']);
+  const names = (body: { items: { metadata: { name: string } }[] }) => body.items.map(({ metadata }) => metadata.name);
+  assert.deepEqual(names((await call('GET', events)).body), ['new']);
+  assert.deepEqual(names((await call('GET', csrs)).body), ['pending']);
+});

@@ -1,0 +1,239 @@
+import { createHash, generateKeyPairSync, randomUUID, sign, X509Certificate } from 'node:crypto';
+import { createServer, request as httpsRequest, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
+import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
+import { der, toPem, writeCertificate, writeNames, writeSubject } from '../../rules/kubernetes/x509.ts';
+
+// A cluster on a listener of its own, with certificates made for it: what the front does in the product.
+
+const day = 86_400_000;
+
+export interface Ca {
+  certificatePem: string;
+  keyPem: string;
+}
+
+/** An authority is a certificate that it signed itself. */
+export function makeCa(): Ca {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const [subject, key] = [writeSubject('kubernetes', []), publicKey.export({ type: 'spki', format: 'der' })];
+  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
+  const algorithm = der(0x30, oid('2a8648ce3d040302'));
+  const utc = (at: number) => der(0x17, Buffer.from(`${new Date(at).toISOString().replaceAll(/\D/g, '').slice(2, 14)}Z`));
+  const isAuthority = der(0x30, oid('551d13'), Buffer.from([1, 1, 0xff]), der(4, der(0x30, Buffer.from([1, 1, 0xff]))));
+  const body = der(
+    0x30,
+    ...[der(0xa0, Buffer.from([2, 1, 2])), der(2, Buffer.from([0x41])), algorithm, subject],
+    der(0x30, utc(Date.now() - day), utc(Date.now() + 10 * day)),
+    ...[subject, key, der(0xa3, der(0x30, isAuthority))],
+  );
+  const whole = der(0x30, body, algorithm, der(3, Buffer.from([0]), sign('sha256', body, privateKey)));
+  return { certificatePem: toPem('CERTIFICATE', whole), keyPem };
+}
+
+export interface Credential {
+  cert: string;
+  key: string;
+  fingerprint: string;
+}
+
+export function issue(ca: Ca, commonName: string, organizations: string[] = [], isFor: 'client' | 'server' = 'client'): Credential {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const cert = writeCertificate(ca, {
+    ...{ subject: writeSubject(commonName, organizations), key: publicKey.export({ type: 'spki', format: 'der' }), isFor },
+    ...{ names: isFor === 'server' ? writeNames(['127.0.0.1', 'localhost']) : undefined },
+    ...{ from: new Date(Date.now() - day), until: new Date(Date.now() + 10 * day) },
+  });
+  const fingerprint = createHash('sha256').update(new X509Certificate(cert).raw).digest('hex');
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, fingerprint };
+}
+
+/** A certificate signing request in PEM. */
+export function makeRequest(commonName: string, organizations: string[], names: string[] = []): { pem: string; key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
+  const wanted = names.length
+    ? [der(0x30, oid('2a864886f70d01090e'), der(0x31, der(0x30, der(0x30, oid('551d11'), der(4, writeNames(names))))))]
+    : [];
+  const info = der(
+    0x30,
+    ...[der(2, Buffer.from([0])), writeSubject(commonName, organizations), publicKey.export({ type: 'spki', format: 'der' })],
+    der(0xa0, ...wanted),
+  );
+  const signature = der(3, Buffer.from([0]), sign('sha256', info, privateKey));
+  const pem = toPem('CERTIFICATE REQUEST', der(0x30, info, der(0x30, oid('2a8648ce3d040302')), signature));
+  return { pem, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  body: any;
+  text: string;
+}
+
+export type Caller = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+
+export interface Testbed {
+  deck: Quarterdeck;
+  ca: Ca;
+  port: number;
+  cluster: EmbeddedCluster;
+  options: EmbeddedOptions;
+  admin: Credential;
+  /** With a client certificate, a bearer token, or neither. */
+  as(who?: Credential | string): Caller;
+  /** As a member of system:masters. */
+  call: Caller;
+  /** Another server's view of the same cluster. */
+  another(deck?: Quarterdeck): Promise<{ cluster: EmbeddedCluster; as(who?: Credential | string): Caller; port: number }>;
+  refused: Set<string>;
+  /** Requests at once. */
+  tier: { inflight: number };
+}
+
+export async function embedded(t: TestContext): Promise<Testbed> {
+  const deck = await quarterdeck(t);
+  const ca = makeCa();
+  const admin = issue(ca, 'admin', ['system:masters']);
+  const serving = issue(ca, 'kube-apiserver', [], 'server');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const refused = new Set<string>();
+  const tier = { inflight: 400 };
+  const options: EmbeddedOptions = {
+    ...{ clusterId: `clu_${randomUUID()}`, org: deck.owner.orgId, version: () => 'v1.36.0+embedded', clientCa: ca },
+    serviceAccount: {
+      privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      ...{ issuer: 'https://kubernetes.default.svc', audience: 'https://kubernetes.default.svc' },
+    },
+    isRefused: (fingerprint) => refused.has(fingerprint),
+    certificateSeconds: 7 * 86_400,
+    inflight: () => tier.inflight,
+  };
+  const open = async (on: Quarterdeck) => {
+    const cluster = openEmbedded(on.app, options);
+    const server = await listen(cluster, ca, serving);
+    t.after(async () => {
+      await cluster.stop();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo;
+    return { cluster, port, as: (who?: Credential | string) => makeCaller(port, ca, who) };
+  };
+  const first = await open(deck);
+  return { deck, ca, ...first, options, admin, call: first.as(admin), another: (on = deck) => open(on), refused, tier };
+}
+
+async function listen(cluster: EmbeddedCluster, ca: Ca, serving: Credential): Promise<Server> {
+  const tls = { cert: serving.cert, key: serving.key, ca: ca.certificatePem, requestCert: true, rejectUnauthorized: false };
+  const server = createServer(tls, (request, response) => cluster.serve(request, response, identify(request.socket as TLSSocket)));
+  server.keepAliveTimeout = 120_000; // else a connection that idles on a busy machine is closed as the next request goes out on it
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function identify(socket: TLSSocket): EmbeddedIdentity | undefined {
+  const certificate = socket.authorized ? socket.getPeerCertificate() : undefined;
+  if (!certificate?.raw) return undefined;
+  const { CN, O = [] } = certificate.subject as unknown as { CN: string; O?: string | string[] };
+  return {
+    commonName: CN,
+    organizations: Array.isArray(O) ? O : [O],
+    fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
+  };
+}
+
+const makeCaller =
+  (port: number, ca: Ca, who: Credential | string | undefined): Caller =>
+  (method, path, body, headers = {}) =>
+    new Promise((resolve, reject) => {
+      const isBytes = Buffer.isBuffer(body);
+      const payload = body === undefined ? undefined : isBytes || typeof body === 'string' ? body : JSON.stringify(body);
+      const request = httpsRequest(
+        {
+          ...{ host: '127.0.0.1', port, method, path, ca: ca.certificatePem },
+          ...(typeof who === 'object' ? { cert: who.cert, key: who.key } : {}),
+          headers: {
+            ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+            ...(typeof who === 'string' ? { authorization: `Bearer ${who}` } : {}),
+            ...headers,
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            resolve({ status: response.statusCode!, headers: response.headers, text, body: parse(text) });
+          });
+        },
+      );
+      request.on('error', reject);
+      request.end(payload);
+    });
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind is watched
+export type WatchEvent = { type: string; object: any };
+
+export interface OpenWatch {
+  events: WatchEvent[];
+  /** Resolves once so many have come in all. */
+  until(count: number): Promise<WatchEvent[]>;
+  /** Resolves when the server ends it. */
+  ended: Promise<void>;
+  close(): void;
+}
+
+/** Opens a watch over HTTPS and collects its events. */
+export function openWatch(port: number, ca: Ca, who: Credential, path: string): OpenWatch {
+  const events: WatchEvent[] = [];
+  let rest = '';
+  let check = () => {};
+  const request = httpsRequest({ host: '127.0.0.1', port, path, ca: ca.certificatePem, cert: who.cert, key: who.key });
+  const ended = new Promise<void>((resolve) => {
+    request.on('error', () => resolve());
+    request.on('response', (response) => {
+      response.on('data', (chunk: Buffer) => {
+        const lines = (rest + chunk.toString()).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) if (line) events.push(JSON.parse(line));
+        check();
+      });
+      response.on('error', () => resolve());
+      response.on('close', () => resolve());
+    });
+  });
+  request.end();
+  return {
+    events,
+    ended,
+    until: (count) =>
+      new Promise((resolve) => {
+        check = () => events.length >= count && resolve(events);
+        check();
+      }),
+    close: () => request.destroy(),
+  };
+}
+
+export const configMap = (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, labels },
+  data,
+});

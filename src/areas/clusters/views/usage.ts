@@ -1,0 +1,48 @@
+import { p95 } from '../rules/headroom.ts';
+import { limitationsOf } from '../rules/spec.ts';
+import { tierOf } from '../rules/tiers.ts';
+import { type ClusterRow, specOf } from '../store/clusters.ts';
+import type { MeterRow, SampleRow } from '../store/usage.ts';
+
+/** Of a node, what counts. */
+interface Counted {
+  ready: boolean;
+  agentVersion: string;
+  cpuMilli: number;
+  memoryBytes: number;
+}
+
+const hours = (seconds: number) => Math.round((seconds / 3_600) * 1e4) / 1e4;
+const sum = (values: readonly number[]) => Math.round(values.reduce((a, b) => a + b, 0));
+
+export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly SampleRow[], nodes: readonly Counted[] | undefined) {
+  const last = samples.at(-1);
+  const tier = tierOf(row.tier);
+  const byVersion: Record<string, number> = {};
+  for (const { agentVersion } of nodes ?? []) byVersion[agentVersion] = (byVersion[agentVersion] ?? 0) + 1;
+  const count = nodes?.length ?? last?.nodes ?? 0;
+  return {
+    cluster: row.name,
+    at: meter.now,
+    window: { from: meter.month, to: meter.now },
+    controlPlane: {
+      hours: hours(meter.plane_seconds + meter.open_seconds),
+      tier: row.tier,
+      replicas: row.replicas,
+      version: row.version,
+      components: [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }],
+    },
+    nodes: {
+      count,
+      ready: nodes?.filter(({ ready }) => ready).length ?? last?.ready ?? 0,
+      nodeHours: hours(meter.node_seconds + meter.open_seconds * count),
+      cpuMilli: sum(nodes?.map(({ cpuMilli }) => cpuMilli) ?? []),
+      memoryBytes: sum(nodes?.map(({ memoryBytes }) => memoryBytes) ?? []),
+      byVersion,
+    },
+    datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
+    loadBalancers: { count: 0, hours: 0, bytesIn: 0, bytesOut: 0 },
+    api: { requests: meter.requests, errors5xx: meter.errors, inflightPeak: meter.inflight_peak },
+    limitations: [...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]), ...limitationsOf(specOf(row))],
+  };
+}

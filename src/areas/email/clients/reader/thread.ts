@@ -1,0 +1,208 @@
+// Runs in a thread of its own, started by ./index.ts: reads what strangers wrote. Whatever it costs, it costs this thread, which is ended when
+// it takes too long or too much.
+import { parentPort } from 'node:worker_threads';
+import { type AuthenticateResult, authenticate } from 'mailauth';
+import PostalMime, { type Address, type Email } from 'postal-mime';
+import { showMailbox } from '../../rules/address.ts';
+import { endOfHeader, showable } from '../../rules/header.ts';
+import { capSignatures, countLines, pickFields } from '../../rules/receiving.ts';
+import { readReport } from '../../rules/report/index.ts';
+import {
+  type Attachment,
+  type Authentication,
+  type FromThread,
+  type Reading,
+  type ReadMail,
+  type ToThread,
+  unreadMail,
+} from './protocol.ts';
+
+const limits = {
+  lines: 400_000,
+  nesting: 50,
+  partHeaders: 1024 * 1024,
+  signatures: 10,
+  lookups: 100,
+  text: 20_000,
+  attachments: 100,
+  field: 8_192,
+  /** Nothing of this size takes long: it is read in one go. */
+  small: 32_768,
+  /** JSON bytes of a list of addresses. */
+  addresses: 2_500,
+};
+
+const port = parentPort!;
+const tell = (message: FromThread) => port.postMessage(message);
+
+// Questions to the DNS go through the process, whose resolver it is.
+let asked = 0;
+type Records = string[] & string[][];
+const waiting = new Map<number, { resolve(records: Records): void; reject(error: Error): void }>();
+
+const failure = (code: string) => Object.assign(new Error(code), { code });
+
+const ask = (reading: number, name: string, rrtype: string) =>
+  new Promise<Records>((resolve, reject) => {
+    const id = ++asked;
+    waiting.set(id, { resolve, reject });
+    tell({ type: 'dns', id, reading, name, rrtype });
+  });
+
+/** Messages that come together ask the same: an answer is good for a moment. What failed is asked again. */
+const moment = { ms: 10_000, most: 500 };
+const lately = new Map<string, { answer: Promise<Records>; until: number }>();
+function askOnce(reading: number, name: string, rrtype: string): Promise<Records> {
+  const key = `${rrtype} ${name}`;
+  const known = lately.get(key);
+  if (known && known.until > performance.now()) return known.answer;
+  if (lately.size >= moment.most) lately.clear();
+  const answer = ask(reading, name, rrtype);
+  lately.set(key, { answer, until: performance.now() + moment.ms });
+  answer.catch(({ code }: { code: string }) => {
+    if (code !== 'ENOTFOUND' && code !== 'ENODATA') lately.delete(key);
+  });
+  return answer;
+}
+
+function makeResolver(reading: number) {
+  let lookups = 0;
+  return async (name: string, rrtype: string): Promise<Records> => {
+    if (++lookups > limits.lookups) throw failure('ESERVFAIL');
+    return askOnce(reading, name, rrtype);
+  };
+}
+
+port.on('message', (message: ToThread) => {
+  if (message.type === 'ping') return tell({ type: 'pong', id: message.id });
+  if (message.type === 'dns') {
+    const question = waiting.get(message.id);
+    waiting.delete(message.id);
+    if ('code' in message.answer) question?.reject(failure(message.answer.code));
+    else question?.resolve(message.answer.records as Records);
+    return;
+  }
+  read(message.id, message.reading).catch((error: unknown) =>
+    tell({ type: 'failed', id: message.id, why: error instanceof Error ? error.message : String(error) }),
+  );
+});
+
+async function read(id: number, reading: Reading): Promise<void> {
+  if (reading.kind === 'report') return tell({ type: 'done', id, result: { kind: 'report', report: readReport(reading.raw) } });
+  const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
+  const end = endOfHeader(raw);
+  const headerBytes = end < 0 ? raw.length : end;
+  const judge = () => judgeSender(id, reading, capSignatures(raw, headerBytes, limits.signatures));
+  const tellAll = (mail: ReadMail) => tell({ type: 'done', id, result: { kind: 'mail', mail } });
+  if (raw.length <= limits.small) {
+    const whole = await parseWhole(raw).catch(() => undefined);
+    if (whole) return tellAll({ ...describeHead(whole), ...describeBody(whole), authentication: await judge() });
+  }
+  // In the order of what costs least: what is known by then is told, should the rest never end.
+  const head = describeHead(await PostalMime.parse(pickFields(raw.subarray(0, headerBytes), shownFields, limits.field)));
+  tell({ type: 'part', id, part: head });
+  const authentication = await judge();
+  tell({ type: 'part', id, part: { ...head, authentication } });
+  tellAll({ ...head, authentication, ...(await readBody(raw)) });
+}
+
+type Head = Pick<ReadMail, 'from' | 'to' | 'cc' | 'subject' | 'headers'>;
+
+const shownFields = new Set(['from', 'to', 'cc', 'subject', 'message-id', 'in-reply-to', 'references', 'date']);
+
+function describeHead(mail: Email): Head {
+  const named = { messageId: mail.messageId, inReplyTo: mail.inReplyTo, references: mail.references, date: mail.date };
+  const headers = Object.entries(named).flatMap(([name, value]) => (value ? [[name, showable(value, 500)]] : []));
+  return {
+    from: showAddresses(mail.from ? [mail.from] : [])[0] ?? '',
+    to: showAddresses(mail.to ?? []),
+    cc: showAddresses(mail.cc ?? []),
+    subject: mail.subject === undefined ? null : showable(mail.subject, 998),
+    headers: Object.fromEntries(headers),
+  };
+}
+
+/** As many as there is room for in what is told. */
+function showAddresses(addresses: readonly Address[]): string[] {
+  let left = limits.addresses;
+  return addresses
+    .flatMap((each) => each.group ?? [each])
+    .slice(0, 50)
+    .map((each) => showable(each.address ? showMailbox({ name: each.name, address: each.address }) : each.name, 320))
+    .filter((text) => {
+      left -= Buffer.byteLength(JSON.stringify(text)) + 1;
+      return text !== '' && left >= 0;
+    });
+}
+
+async function judgeSender(id: number, { from, mailHost }: Extract<Reading, { kind: 'mail' }>, raw: Buffer): Promise<Authentication> {
+  const { ip, helo, sender } = from;
+  const result = await authenticate(raw, {
+    ...{ ip, mta: mailHost, resolver: makeResolver(id), disableBimi: true },
+    ...(helo ? { helo } : {}),
+    ...(sender ? { sender } : {}),
+  }).catch(() => undefined);
+  return result ? describeAuthentication(result) : unreadMail('').authentication;
+}
+
+function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authentication {
+  const domainOf = (name: string | undefined) => (name ? { domain: showable(name, 253) } : {});
+  return {
+    spf: spf ? { result: spf.status.result, ...domainOf(spf.domain) } : { result: 'none' },
+    dkim: dkim.results
+      .filter(({ signingDomain }) => signingDomain)
+      .slice(0, limits.signatures)
+      .map(({ status, signingDomain, selector }) => ({
+        result: status.result,
+        ...domainOf(signingDomain),
+        ...(selector ? { selector: showable(selector, 100) } : {}),
+        aligned: Boolean(status.aligned),
+      })),
+    dmarc: dmarc
+      ? { result: dmarc.status.result, ...domainOf(dmarc.domain), ...(dmarc.p ? { policy: showable(dmarc.p, 20) } : {}) }
+      : { result: 'none' },
+    arc: { result: arc ? arc.status.result : 'none' },
+  };
+}
+
+type Body = Pick<ReadMail, 'text' | 'html' | 'attachments' | 'isTruncated' | 'problem'>;
+
+const parseWhole = (raw: Buffer): Promise<Email> =>
+  PostalMime.parse(raw, {
+    ...{ maxNestingDepth: limits.nesting, maxHeadersSize: limits.partHeaders, maxRfc822NestingDepth: 0 },
+    forceRfc822Attachments: true,
+  });
+
+async function readBody(raw: Buffer): Promise<Body> {
+  const nothing = { text: null, html: null, attachments: [], isTruncated: true };
+  if (countLines(raw, limits.lines) > limits.lines) return { ...nothing, problem: `it has more than ${limits.lines} lines` };
+  try {
+    return describeBody(await parseWhole(raw));
+  } catch (error) {
+    return { ...nothing, problem: showable(error instanceof Error ? error.message : 'it is no MIME', 200) };
+  }
+}
+
+/** PostgreSQL holds no NUL, and JSON no half characters. */
+const cleanText = (text: string) => text.replaceAll('\0', '').slice(0, limits.text).toWellFormed();
+
+function describeBody({ text, html, attachments }: Email): Body {
+  const isHtmlShown = html !== undefined && html.length <= limits.text;
+  return {
+    text: text === undefined ? null : cleanText(text),
+    html: isHtmlShown ? cleanText(html) : null,
+    attachments: attachments.slice(0, limits.attachments).map(describeAttachment),
+    isTruncated: (text?.length ?? 0) > limits.text || (html !== undefined && !isHtmlShown) || attachments.length > limits.attachments,
+    problem: null,
+  };
+}
+
+const describeAttachment = ({ filename, mimeType, content, contentId }: Email['attachments'][number]): Attachment => ({
+  filename: filename === null ? null : showable(filename, 255),
+  contentType: showable(mimeType, 127),
+  sizeBytes: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
+  ...(contentId ? { contentId: showable(contentId, 255) } : {}),
+});
+
+// From here on it answers.
+tell({ type: 'pong', id: 0 });

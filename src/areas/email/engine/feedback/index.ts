@@ -1,0 +1,94 @@
+import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { type Followed, followReport } from '../../rules/report/follow.ts';
+import type { Report } from '../../rules/report/index.ts';
+import { isSimulated } from '../../rules/simulator.ts';
+import * as store from '../../store/feedback.ts';
+import { countReported } from '../../store/posture.ts';
+import { bouncePayload, complaintPayload } from '../../views/feedback.ts';
+import { suppressionView } from '../../views/suppression.ts';
+import { judgePosture } from '../posture.ts';
+import type { Happening } from '../webhooks/tell.ts';
+import { tellEndpoints } from '../webhooks/tell.ts';
+
+/** A mail that came to the return path of a recipient, read. */
+export interface ArrivedReport {
+  org: string;
+  messageId: string;
+  /** The recipient that the return path names, whatever the report says. */
+  recipientId: number;
+  parsed: Report;
+}
+
+/** What followed from a report: what became of its recipient, or nothing. */
+export type Following = 'bounced' | 'complained' | 'delivered' | 'nothing';
+
+/**
+ * Applies a report to the recipient whose return path it came to. Safe to run twice: what it says is found to be so already. Killed before its
+ * commit nothing of it has happened; after it, everything: state, events, suppression, what endpoints hear, and a pause.
+ */
+export const takeReport = (app: App, report: ArrivedReport): Promise<Following> => app.db.write((tx) => applyReport(tx, report));
+
+export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed }: ArrivedReport): Promise<Following> {
+  const known = await store.lockReported(tx, org, messageId, recipientId);
+  if (!known) return 'nothing';
+  const { folded, state, attempts } = known;
+  const followed = followReport({ address: folded, others: new Set(known.others), state, isTried: attempts > 0 }, parsed);
+  if (!followed) return 'nothing';
+
+  // Neither the simulator's mail nor the product's own is held against anybody.
+  const isJudged = known.door !== 'relay' && !isSimulated(folded);
+  const isHard = followed.to === 'bounced' && followed.said.bounceType === 'hard';
+  const isComplaint = followed.to === 'complained';
+  const isFirst = !known.is_sent && known.door !== 'relay';
+  const suppression = await store.writeReportedFate(tx, {
+    ...{ recipientId, messageId, org, address: known.address, state: followed.to, isFirst },
+    ...describe(followed),
+    suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
+  });
+  if (known.door !== 'relay') await tellEndpoints(tx, happeningsOf(known, followed, isFirst, suppression));
+  if (isJudged && (isHard || isComplaint || !known.is_done)) {
+    const counts = { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints: isComplaint ? 1 : 0, since: known.since };
+    await countReported(tx, org, counts);
+    if (isHard || isComplaint) await judgePosture(tx, [org]);
+  }
+  return followed.to;
+}
+
+type Change = NonNullable<Followed>;
+
+/** What the log keeps of it. */
+function describe(followed: Change): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
+  if (followed.to === 'complained') {
+    const detail = { source: 'arf', ...complaintPayload(followed.complaint) };
+    return { error: `the recipient complained (${followed.complaint.feedbackType})`, bounceType: null, detail };
+  }
+  const { said } = followed;
+  const { code, enhanced, remoteMta: mx, diagnostic: response } = said;
+  const detail = { source: 'dsn', class: said.class, code, enhanced, mx, response, reported: said.address };
+  if (followed.to === 'delivered') return { error: null, bounceType: null, detail: { ...detail, class: undefined } };
+  return {
+    error: `${mx ? `${mx}: ` : ''}${response}`.slice(0, 1_000).toWellFormed() || 'it came back',
+    bounceType: said.bounceType,
+    detail,
+  };
+}
+
+/** In the order in which it happened. */
+function happeningsOf(
+  { org_id: org, message_id: messageId, address: recipient }: store.ReportedRow,
+  followed: Change,
+  isFirst: boolean,
+  suppression: Awaited<ReturnType<typeof store.writeReportedFate>>,
+): Happening[] {
+  const about = { org, messageId };
+  const data = {
+    ...(followed.to === 'bounced' ? { bounce: bouncePayload(followed.said) } : {}),
+    ...(followed.to === 'complained' ? { complaint: complaintPayload(followed.complaint) } : {}),
+  };
+  return [
+    ...(isFirst ? [{ ...about, type: 'email.sent' as const, data: {} }] : []),
+    { ...about, type: `email.${followed.to}` as const, data: { recipient, ...data } },
+    ...(suppression ? [{ org, type: 'suppression.created' as const, data: { suppression: suppressionView(suppression) } }] : []),
+  ];
+}

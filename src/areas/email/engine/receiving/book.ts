@@ -1,0 +1,65 @@
+import { topics as identityTopics } from '../../../../identity/principal.ts';
+import { entitlementsOf } from '../../../../identity/store/organizations.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { returnHostOf } from '../../rules/dns-records.ts';
+import { findRoute } from '../../rules/routing.ts';
+import { topics } from '../../rules/topics.ts';
+import * as store from '../../store/routes.ts';
+import type { ReturnPaths } from '../return-path.ts';
+
+/** Where mail for an address goes. */
+export type Destination =
+  | { kind: 'route'; org: string; domainId: string; routeId: string; endpointId: string }
+  /** A return path: it names a recipient of a message that was sent. */
+  | { kind: 'report'; org: string; messageId: string; recipientId: number }
+  /** `foreign`: we do not receive for this domain. `unproven`: its owner has not shown yet that it is theirs. */
+  | { kind: 'foreign' }
+  | { kind: 'unknown' }
+  | { kind: 'unproven' };
+
+/** Decides for whom we take mail. What routes say is remembered, and forgotten in the transaction that changes it. */
+export interface DestinationBook {
+  /** The domain in lower case. */
+  find(local: string, domain: string): Promise<Destination>;
+}
+
+interface Receiving extends store.ReceivingRow {
+  isEntitled: boolean;
+}
+
+const returnPrefix = returnHostOf('');
+
+export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, returnPaths: Pick<ReturnPaths, 'read'>): DestinationBook {
+  const byName = caches.make<Receiving>({ max: 20_000 });
+
+  const load = async (name: string) => {
+    const found = await db.read(async (tx) => {
+      const domain = await store.receivingByName(tx, name);
+      const entitlements = domain && (await entitlementsOf(tx, domain.org_id));
+      return domain && { ...domain, isEntitled: entitlements?.includes('email') ?? false };
+    });
+    return found && { value: found, topics: [topics.domain(found.id), identityTopics.org(found.org_id)], tenant: found.org_id };
+  };
+
+  const findReported = async (recipient: number, domain: string): Promise<Destination> => {
+    const found = await db.read(async (tx) => {
+      const reported = await store.reportedBy(tx, recipient, domain);
+      return reported && (await entitlementsOf(tx, reported.org_id))?.includes('email') ? reported : undefined;
+    });
+    return found ? { kind: 'report', org: found.org_id, messageId: found.message_id, recipientId: recipient } : { kind: 'unknown' };
+  };
+
+  return {
+    async find(local, domain) {
+      const recipient = domain.startsWith(returnPrefix) ? returnPaths.read(local) : undefined;
+      if (recipient !== undefined) return findReported(recipient, domain.slice(returnPrefix.length));
+      const found = await byName.get(domain, () => load(domain));
+      if (!found || found.receive_state === 'none') return { kind: 'foreign' };
+      const route = found.isEntitled ? findRoute(found.routes, local) : undefined;
+      if (!route) return { kind: 'unknown' };
+      // Whoever registers a name first could have its mail while its MX still leads here from before.
+      if (found.send_state !== 'verified') return { kind: 'unproven' };
+      return { kind: 'route', org: found.org_id, domainId: found.id, routeId: route.id, endpointId: route.endpoint_id };
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import * as said from './phrases.ts';
+
+/** Whose fault a refusal is. Only a recipient's ends in a suppression. */
+export type Fault = 'recipient' | 'content' | 'infrastructure' | 'transient';
+export type BounceType = 'hard' | 'soft' | 'block' | 'undetermined';
+
+/** What was refused, in the words that operators of mail know (KumoMTA's classes, and a few of ours). */
+export type ReplyClass =
+  | 'InvalidRecipient'
+  | 'BadDomain'
+  | 'InactiveMailbox'
+  | 'QuotaIssues'
+  | 'InvalidSender'
+  | 'SpamBlock'
+  | 'SpamContent'
+  | 'ContentRejected'
+  | 'MessageTooLarge'
+  | 'AuthenticationFailed'
+  | 'PolicyRelated'
+  | 'RelayDenied'
+  | 'RoutingErrors'
+  | 'ProtocolErrors'
+  | 'Greylisted'
+  | 'RateLimited'
+  | 'TransientFailure'
+  | 'BadConfiguration'
+  | 'Uncategorized';
+
+/** A refusal, read from a reply or out of a report. */
+export interface Refusal {
+  /** 550; absent where nothing of the kind is told. */
+  code?: number | undefined;
+  /** 5.1.1 */
+  enhanced?: string | undefined;
+  text: string;
+  /** Which command it answered: connect, ehlo, mail, rcpt, data, dot; empty: nobody knows. */
+  stage: string;
+}
+
+export interface Judgement {
+  fault: Fault;
+  class: ReplyClass;
+  bounceType: BounceType;
+}
+
+const judge = (fault: Fault, of: ReplyClass, bounceType: BounceType): Judgement => ({ fault, class: of, bounceType });
+const recipients = (of: ReplyClass) => judge('recipient', of, 'hard');
+const ours = (of: ReplyClass) => judge('infrastructure', of, 'block');
+const contents = (of: ReplyClass) => judge('content', of, 'block');
+const later = (of: ReplyClass) => judge('transient', of, 'soft');
+const nobodyKnows = judge('infrastructure', 'Uncategorized', 'undetermined');
+
+/** What a final refusal means: the same words mean the same thing, whether they were said to us or stand in a report. */
+export function classify(refusal: Refusal): Judgement {
+  const text = said.normalize(refusal.text);
+  const judged = judgeWords(text, refusal) ?? judgeEnhanced(text, refusal) ?? judgeWeakWords(text, refusal) ?? nobodyKnows;
+  // Whoever was not asked about the recipient yet, or says "later", has said nothing of them that stays.
+  const isTooEarly = isAtConnect(refusal.stage) || isLater(refusal);
+  return judged.bounceType === 'hard' && isTooEarly ? (isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated')) : judged;
+}
+
+const isAtData = (stage: string) => stage === 'data' || stage === 'dot';
+
+const isAtConnect = (stage: string) => stage === 'connect' || stage === 'ehlo' || stage === 'starttls' || stage === 'auth';
+
+const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (code !== undefined && code < 500);
+
+const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
+
+/** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
+function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
+  const { stage, code, enhanced } = refusal;
+  const isUnknown = said.unknownUser.test(text);
+  if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
+  if (said.tooLarge.test(text)) return contents('MessageTooLarge');
+  if (said.moved.test(text)) return recipients('InvalidRecipient');
+  if (said.relaying.test(text)) return ours('RelayDenied');
+  if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
+  if (code === 525) return later('InactiveMailbox');
+  if (said.tooQuick.test(text)) return later('RateLimited');
+  if (said.notWanted.test(text)) return contents('PolicyRelated');
+  if (said.brokenThere.test(text)) return later('TransientFailure');
+  if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
+  if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
+  if (said.blocked.test(text)) return ours('SpamBlock');
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b/.test(text) && !isPolicy(refusal))
+    return recipients('InvalidRecipient');
+  if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
+  if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
+  if (said.malformed.test(text)) return contents('ContentRejected');
+  if (said.takesNoMail.test(text)) return recipients('BadDomain');
+  if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
+  if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
+  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
+  if (code === 521 || code === 556) return recipients('BadDomain');
+  if (said.unknownHost.test(text)) return recipients('BadDomain');
+  return undefined;
+}
+
+/**
+ * "User unknown" is meant so at RCPT, with a code that says so, and by whoever says it of their own users, without a reply of another
+ * server. After the message was seen, filters say it too; and of a reply of which nobody knows what it answered, nobody knows that either.
+ */
+function judgeUnknown({ stage, code, enhanced }: Refusal, isReply: boolean): Judgement {
+  const isTheirOwn = code === undefined && stage === '' && !isReply;
+  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
+  return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
+}
+
+const byEnhanced: Record<string, Judgement> = {
+  '1.1': recipients('InvalidRecipient'),
+  '1.2': recipients('BadDomain'),
+  '1.3': recipients('InvalidRecipient'),
+  '1.6': recipients('InvalidRecipient'),
+  '1.7': ours('InvalidSender'),
+  '1.8': ours('InvalidSender'),
+  '1.9': ours('RelayDenied'),
+  // RFC 7505 means a null MX; Exchange means a mailbox that is not there.
+  '1.10': recipients('InvalidRecipient'),
+  '2.1': later('InactiveMailbox'),
+  '2.2': later('QuotaIssues'),
+  '2.3': contents('MessageTooLarge'),
+  // OpenSMTPD says 524 5.2.4 of an address that it does not know.
+  '2.4': recipients('InvalidRecipient'),
+  // No mail server was found for the domain.
+  '4.4': recipients('BadDomain'),
+  '3.4': contents('MessageTooLarge'),
+};
+
+function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgement | undefined {
+  if (enhanced === undefined) return undefined;
+  if (enhanced.startsWith('4.')) return later(enhanced === '4.2.2' ? 'QuotaIssues' : 'TransientFailure');
+  const detail = enhanced.slice(2);
+  const known = byEnhanced[detail];
+  if (known !== undefined) return known;
+  const subject = detail.split('.')[0];
+  if (subject === '7') return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');
+  if (subject === '6') return contents('ContentRejected');
+  if (subject === '4') return said.unreached.test(text) ? later('RoutingErrors') : ours('RoutingErrors');
+  if (subject === '5' && (code ?? 550) < 550) return ours('ProtocolErrors');
+  return undefined;
+}
+
+/** Words that may mean this or that, where nothing else was said. */
+function judgeWeakWords(text: string, { code = 0, stage }: Refusal): Judgement | undefined {
+  if (code === 530 || code === 534 || code === 535 || code === 538) return ours('AuthenticationFailed');
+  if (said.unreached.test(text)) return later('TransientFailure');
+  if (code >= 400 && code < 500) return later('TransientFailure');
+  if (said.policy.test(text)) return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');
+  if (stage === 'mail') return ours('InvalidSender');
+  if (code >= 500 && code < 510) return ours('ProtocolErrors');
+  if (isAtData(stage)) return contents('ContentRejected');
+  return undefined;
+}

@@ -1,0 +1,280 @@
+/**
+ * What servers say, in the words of many of them and in several languages, kept by what it means. None names a host, an address or a file.
+ * Texts are in lower case, with single spaces, straight quotes, an `@` where an address was, and `_` for dots within words (`normalize`). Each pattern looks a bounded
+ * way ahead, so that no text takes long to judge.
+ */
+const any = (...patterns: RegExp[]): RegExp => new RegExp(patterns.map(({ source }) => `(?:${source})`).join('|'));
+
+/** So much of a text is judged: replies are shorter, and what comes later in a notice is advice. */
+const mostJudged = 3_000;
+
+/** The words of a stranger as the patterns expect them. Addresses are left out: a mailbox may be called `spam` or `user.unknown`. */
+export const normalize = (text: string): string =>
+  stripAddresses(text.slice(0, 2 * mostJudged).toLowerCase())
+    .replace(/[’‘`´]/g, "'")
+    .replace(/https?:\/\/[^\s<>"')]{1,500}/g, ' ')
+    .replace(/(?<=\w)\.(?=\w)/g, '_')
+    .replace(/\s+/g, ' ')
+    .slice(0, mostJudged);
+
+const besideAddress = /[\s<>"'(),;:[\]]/;
+
+/** An `@` for each address. By hand, since a pattern would begin anew at every letter. */
+function stripAddresses(text: string): string {
+  const kept: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', from)) {
+    let begin = at;
+    while (begin > from && !besideAddress.test(text[begin - 1]!)) begin--;
+    let end = at + 1;
+    while (end < text.length && !besideAddress.test(text[end]!)) end++;
+    kept.push(text.slice(from, begin), '@');
+    from = end;
+  }
+  return kept.join('') + text.slice(from);
+}
+
+export const full = any(
+  /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|voll\b|piena|llen[ao]|pleine|too large|almost)/,
+  /over ?-?quota|quota (?:is )?(?:exceeded|violation|full|reached)|exceed[^.;]{0,50}(?:quota|storage|mailbox|disk)/,
+  /out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)/,
+  /no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)/,
+  /disc quota/,
+  /full mailbox|mailbox_full|mailfolder is full|folder is full|user has too many messages/,
+  /too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted/,
+  /space available in|容量|いっぱい|переполнен|已满|space has been used up|too much mail data|no space left|quota depasse/,
+  /depassement de quota|cuota excedida/,
+);
+
+export const tooLarge = any(
+  /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big|long)|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
+  /(?:maximum|max|limit)[^.;]{0,30}(?:message|mail|data) size|message (?:size|length)[^.;]{0,40}(?:limit|exceed|maximum)/,
+  /exceed[^.;]{0,40}(?:message size|size limit|maximum (?:allowable )?(?:message )?size|maximum allowed)|size limit/,
+  /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|body too large|サイズ/,
+);
+
+export const suspended = any(
+  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte)\b[^.;]{0,60}(?:disabled|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
+  /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
+  /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
+  /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
+  /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
+  /has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv/,
+  /is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
+);
+
+/** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
+export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
+
+/** Nobody is meant but the mailbox, whatever else is said of it. */
+export const plainlyUnknown = any(
+  /user unknown|unknown user|no such user|does(?:n't| not) exist|user not found|no mailbox|unknown recipient/,
+);
+
+export const moved = any(
+  /(?:user|recipient|mailbox|address|account)[^.;]{0,60}(?:has (?:been )?(?:moved|changed|replaced)|changed to|replaced by|no longer[^.;]{0,30}please use)/,
+  /has moved|please use (?:the )?(?:new )?(?:address|email)?[^.;]{0,10}@|has been replaced by|is now (?:at )?@/,
+  /user not local; please try|new address:|address (?:has )?changed/,
+);
+
+export const relaying = any(
+  /relay(?:ing)?(?: mail)?(?: access)?(?: is)?(?:(?: has been| was)? (?:denied|not permitted|not allowed|prohibited|rejected|refused|disabled|forbidden|attempt))/,
+  /(?:unable|not permitted|not allowed|cannot|can't|refuse[sd]?|no permission|not authori[sz]ed) to relay|do(?:es)? not relay/,
+  /no relay|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
+  /(?:this )?(?:mail )?server requires authentication when attempting to send to a non-local|not a gateway/,
+  /not (?:a |an )?(?:open )?relay|insecure mail relay|mail server requires authentication/,
+  /not local(?: host| domain)?[^.;]{0,30}not a gateway/,
+);
+
+export const unauthenticated = any(
+  /\bspf\b|\bdkim\b|\bdmarc\b|unauthenticated|not authenticated|sender (?:id\b|policy)|\barc\b|fails? (?:sender )?authentication/,
+  /authentication (?:fail|check)|senderid|domainkeys|email authentication|pass(?:ed)? (?:any of )?(?:authentication|the sender)/,
+);
+
+/** A program of the receiving side failed; whom it names is another matter. */
+export const brokenThere = any(
+  /procmail: |could ?n(?:o|')t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
+);
+
+/** It was tried until nobody wanted to try any more. */
+export const givenUp = any(
+  /retry time ?out|retry time not reached|retry timeout exceeded/,
+  /(?:message|delivery|mail|queue|life ?time|time)[^.;]{0,30} expired|expired (?:in|after|message|from)|too old/,
+  /in the queue (?:too long|for)|in queue (?:too long|for)|not (?:been )?(?:able to be )?delivered (?:for|in|after|within|since)/,
+  /undelivered (?:for|after)|gave up|giving up after|delivery (?:time|attempts?)[^.;]{0,20}(?:exceeded|timed|expired)/,
+  /timed? ?-?out|has been (?:delayed|queued|undeliverable for)|for (?:more than|over|at least|the last) \d+ (?:hours?|days?)/,
+  /could not be delivered (?:for|within|in) \d+/,
+);
+
+/** The mailbox is there, and its owner chose not to have this. */
+export const notWanted = any(
+  /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)/,
+  /refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by/,
+  /only accepting mail from|blocked by the recipient|user reject|has restricted/,
+);
+
+/** Too much of it for one mailbox, just now. */
+export const tooQuick = any(
+  /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl/,
+  /message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/,
+);
+
+/** How some servers say that there is no such mailbox, with whatever code. */
+export const deniedRecipient = any(
+  /unrout(?:e)?able address|recipient address rejected: access denied|requested action not taken: mailbox unavailable/,
+  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user/,
+  /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
+);
+
+/** About our address, its name, or what is thought of it. */
+export const blocked = any(
+  /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
+  /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host)|banned|unsolicited/,
+  /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement/,
+  /uceprotect|njabl|ordb/,
+  /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)/,
+  /blocked (?:by|using|for|because|due|from)/,
+  /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
+  /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
+  /too many (?:bad|invalid|unknown) (?:commands|recipients)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
+  /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
+  /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
+  /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
+  /rejecting (?:mail|connection)|go away|esmtp not accepting connections|no access from mail server/,
+  /temporarily deferred due to user complaints/,
+  /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|reverse|ip)/,
+  /unable to (?:resolve|verify) (?:your )?(?:host|ip|address of sending)|can't determine purported|could not be resolved/,
+  /client host rejected|fix reverse/,
+);
+
+export const badSender = any(
+  /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))/,
+  /(?:invalid|unknown|bad|illegal|unresolvable|forged|fake|unverified|nonexistent) (?:envelope )?(?:sender|return path|return address|from address|mail from)/,
+  /mail from[^.;]{0,40}(?:rejected|refused|denied|not allowed|not accept|invalid|does not exist|unknown)/,
+  /domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)/,
+  /sender'?s? (?:address|domain|e-?mail)[^.;]{0,30}(?:not|invalid|unknown|reject)|bad sender|badmailfrom|envelope sender/,
+  /(?:null|empty|blank) (?:envelope )?sender|<> (?:invalid|sender|not)|sender is (?:not|on|in)/,
+  /the sender (?:was|has been|is|address|email)/,
+  /you (?:are not|aren't|may not have|don't have|do not have) (?:permission|allowed|authori[sz]ed|permitted|the permission)/,
+  /not (?:authori[sz]ed|permitted|allowed) to (?:send|post|mail)|permission to post/,
+  /unable to (?:route|verify) (?:reply to )?(?:the )?(?:sender|reply)/,
+  /your (?:email )?address (?:is|was|has been)? ?(?:not|rejected|blocked|denied)|rejected your message/,
+  /refused (?:mail from|your)|from (?:domain|address|header|field)|only (?:members|subscribers|authenticated|registered)/,
+  /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
+  /sender denied|\bbatv\b|backscatter/,
+);
+
+export const spam = any(
+  /\bspam|\bphish|junk|\bvirus|malware|suspicious|trojan|\bworm\b|infected|\bbulk mail|considered (?:unsolicited|uce)|\buce\b/,
+  /\bube\b|unsolicited|looks like|spamassassin|spam score|content (?:filter|rejected|is not)/,
+  /message (?:was )?(?:filtered|scanned)|rejected by (?:the )?(?:content|filter|message|anti|header|local)/,
+  /disallowed (?:content|attachment)/,
+  /(?:executable|attachment|attached file|file type|extension)[^.;]{0,40}(?:not allowed|blocked|prohibited|rejected|banned|forbidden|dangerous)/,
+  /dangerous|harmful|prohibited content|url[^.;]{0,20}(?:block|black|listed)/,
+);
+
+/** About how the message is written, whatever it says. */
+export const malformed = any(
+  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header/,
+  /header[^.;]{0,30}(?:missing|invalid|error|too|not valid)|mime[^.;]{0,20}(?:error|invalid|bad)/,
+  /transaction failed[^.;]{0,10}: ?(?:duplicate|missing|address header|expected)|bare (?:lf|cr|linefeed)|8-?bit data/,
+  /null (?:byte|char)|not rfc ?\d{0,4} ?compliant|not compliant|rfc ?[25]?[83]22/,
+);
+
+export const policy = any(
+  /polic(?:y|ies)|administrat(?:ive|ively|or)(?: prohib| deni| reject| block| has)|not (?:allowed|permitted)|prohibited/,
+  /forbidden|access denied|denied by|security|unacceptable|restricted|authentication (?:required|needed|is required)/,
+  /auth(?:entication)? required|must (?:issue|use|authenticate)|starttls|tls (?:required|is|not)|encryption|certificate/,
+  /closed (?:relay|system)|disallowed|permission denied|command rejected|was refused|not (?:accept|want)(?:ed|ing)?(?: here)?$/,
+  /unauthorized|for local delivery only|requires? (?:authentication|tls)/,
+);
+
+const box =
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|usuario|cuenta|buz[oó]n|casella|utente|postfach|empfänger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+
+/** There is no such mailbox. */
+export const unknownUser = any(
+  /user ?-?unknown|unknown[ -]?user/,
+  /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
+  new RegExp(
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht gefunden|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+  ),
+  new RegExp(
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt )*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+  ),
+  /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
+  /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
+  /not (?:our|a) (?:customer|user|subscriber)/,
+  /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by that name|by this name|\bhere\b|with that name|of that name|found|at this|available|registered)/,
+  /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
+  /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
+  /(?:could ?n(?:o|')t|can ?n(?:o|')?t|cannot|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
+  /is not (?:an active|a known|a user|at this)|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
+  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_/,
+  /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
+  /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
+  /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
+  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)/,
+  /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
+  /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
+  /does not like recipient|there is no one at|spectator does not exist|can't accept user|rejected recipients/,
+  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)/,
+  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(|$)/,
+  /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
+  /(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя/,
+  /(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)/,
+  /(?:użytkownik|skrzynka|adres|uživatel|schránka|gebruiker|användare|adressen|brugeren|felhasználó|kullanıcı)[^.;]{0,30}(?:nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|neexistuje|nem létezik|bulunamadı)/,
+);
+
+/** There is no such domain. */
+export const unknownHost = any(
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)/,
+  /\bunknown (?:host|domain|mail system)|no such (?:domain|host)/,
+  /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain/,
+  /could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known/,
+  /no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown/,
+  /unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain/,
+  /could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+);
+
+/** The host takes no mail at all. */
+export const takesNoMail = any(
+  /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
+  /null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted/,
+  /does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
+  /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
+);
+
+/** Nobody was reached in time, or what is between us is broken. */
+export const unreached = any(
+  /timed? ?-?out|time-?out|expired|too (?:old|long in)|in (?:the )?queue (?:too long|for)|retry (?:time(?:out)?|timeout)/,
+  /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up/,
+  /not (?:been )?(?:able to be )?delivered (?:for|in|after|within)/,
+  /connection (?:refused|reset|lost|dropped|closed|failed|failure|error|problem|died|was (?:dropped|closed|reset|refused))/,
+  /lost connection|(?:could ?n(?:o|')t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,
+  /no route to host/,
+  /(?:host|network|server)[^.;]{0,20}(?:unreachable|down|not respond|didn't respond|isn't responding|not reachable|busy)/,
+  /mail loop|loops? back|too many hops|hop count|loop(?:ing)? detected|routing loop|looping|exceeded (?:maximum )?hop/,
+  /temporar(?:y|ily)|try(?:ing)? again later|deferred|greylist|gr[ea]y-?list|local configuration error/,
+  /dns (?:error|fail|lookup|problem|server)|servfail|could ?n(?:o|')t (?:get|find) (?:a |an )?(?:address|a record|mx)/,
+  /resource temporarily|unable to lookup|mx (?:records?|lookup)[^.;]{0,20}(?:fail|not)|bad file descriptor|broken pipe/,
+  /i\/o error|system (?:error|resources|is|problem|not)|internal (?:server )?error/,
+  /service (?:unavailable|not available|is unavailable)|resources? (?:unavail|exhaust)|local error|can't create/,
+  /cannot (?:create|open|write|lock|append)|disk (?:error|full)|command (?:died|output|failed|time)|exit (?:status|code)/,
+  /unknown (?:mailer|error|mail error)|mailer error|pipe to|fatal error|configuration (?:error|problem)|can't get lock/,
+  /stat error|file ?system|operation not permitted|read-?only|queue (?:file )?(?:write )?error/,
+  /smtp (?:error|server)(?: is)? (?:busy|down|too)|not accepting (?:messages|network|mail)|over ?load/,
+  /too (?:many|much) (?:connections|load|sessions|mail|messages|recipients|errors|concurrent)|rate limit|throttl/,
+);
+
+export const greylisted = any(
+  /gr[ea]y-?list|first time|postgrey|please (?:try|retry) (?:again )?(?:later|in)|try again (?:later|in)|come back/,
+);
+
+/** They ask for less of it, or for more time between two. */
+export const hurried = any(
+  /rate[- ]?limit|too (?:many|much)|too fast|throttl|temporarily (?:deferred|rejected|blocked|rate)|\[tss?\d\d\]/,
+  /unusual (?:rate|traffic)|exceeded (?:the )?(?:rate|number|max)|slow down|reached (?:the )?limit|concurren|server busy/,
+  /4\.7\.28|\b(?:rp-00[1-3]|s7\d\d|as7\d\d)\b/,
+);

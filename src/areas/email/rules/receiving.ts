@@ -1,0 +1,110 @@
+import { limits } from './limits.ts';
+
+/** What one message that arrives may be. */
+export const arrivalLimits = {
+  bytes: limits.bytes,
+  /** At a return path: reports are short, and what is longer has somebody's whole mail in it. */
+  reportBytes: 1024 * 1024,
+  /** RFC 5321, 4.5.3.1.8 asks for so many. */
+  recipients: 100,
+  headerBytes: 262_144,
+  /** RFC 5321, 6.3: mail that went through so many servers goes in circles. */
+  hops: 50,
+  /** Through this one, in or out. */
+  ownHops: 10,
+} as const;
+
+/** Why a message with this header is going in circles; undefined: it is not. */
+export function findLoop(header: Buffer, mailHost: string): string | undefined {
+  const text = header.toString('latin1').toLowerCase();
+  const own = new RegExp(`\\bby ${mailHost.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')} \\(quarterdeck\\)`);
+  let hops = 0;
+  let ownHops = 0;
+  // A field begins at the start of a line; the lines folded below it belong to it.
+  for (let at = text.startsWith('received:') ? 0 : next(text, 0); at >= 0; at = next(text, at + 1)) {
+    hops++;
+    if (own.test(fieldAt(text, at))) ownHops++;
+    if (hops > arrivalLimits.hops) return `it went through more than ${arrivalLimits.hops} servers`;
+    if (ownHops > arrivalLimits.ownHops) return `it went through this server more than ${arrivalLimits.ownHops} times`;
+  }
+  return undefined;
+}
+
+function next(text: string, from: number): number {
+  const at = text.indexOf('\r\nreceived:', from);
+  return at < 0 ? -1 : at + 2;
+}
+
+/** Some of a field is enough to see who wrote it. */
+const fieldAt = (text: string, at: number): string => text.slice(at, at + 1_000).split(/\r\n(?![ \t])/, 1)[0]!;
+
+/** From whom, and over what, a message came: as the envelope had it. */
+export interface Envelope {
+  /** Empty for reports. */
+  mailFrom: string;
+  rcptTo: string[];
+  remoteIp: string;
+  helo: string;
+  /** The protocol and cipher; null: in the clear. */
+  tls: string | null;
+}
+
+/** What is put before a message that arrived: whom to tell of trouble, and where it came from (RFC 5321, 4.4). */
+export function writeTrace(envelope: Envelope, { mailHost, id, at }: { mailHost: string; id: string; at: Date }): Buffer {
+  const from = `from ${clean(envelope.helo) || 'unknown'} ([${envelope.remoteIp.includes(':') ? 'IPv6:' : ''}${envelope.remoteIp}])`;
+  const how = envelope.tls === null ? 'ESMTP' : 'ESMTPS';
+  const date = at.toUTCString().replace('GMT', '+0000');
+  return Buffer.from(
+    `Return-Path: <${clean(envelope.mailFrom)}>\r\nReceived: ${from}\r\n by ${mailHost} (Quarterdeck) with ${how} id ${id};\r\n ${date}\r\n`,
+    'latin1',
+  );
+}
+
+/** Nothing that a stranger says may end a line or open a comment. */
+const clean = (text: string): string => text.replaceAll(/[^!-'*-~]/g, '').slice(0, 320);
+
+/** Where fields begin and end, in order: a line that begins with a space belongs to the one before it. */
+function* fieldsOf(header: Buffer): Generator<{ name: string; start: number; end: number }> {
+  for (let start = 0; start < header.length; ) {
+    let end = header.indexOf('\r\n', start, 'latin1');
+    while (end >= 0 && (header[end + 2] === 0x20 || header[end + 2] === 0x09)) end = header.indexOf('\r\n', end + 2, 'latin1');
+    const stop = end < 0 ? header.length : end + 2;
+    const colon = header.indexOf(0x3a, start);
+    const name = colon < 0 || colon >= stop ? '' : header.toString('latin1', start, colon).trim().toLowerCase();
+    yield { name, start, end: stop };
+    start = stop;
+  }
+}
+
+/** A header with these fields alone, each cut short: what a reader of any quality gets through at once. */
+export function pickFields(header: Buffer, names: ReadonlySet<string>, longest: number): Buffer {
+  const picked: Buffer[] = [];
+  const seen = new Set<string>();
+  for (const { name, start, end } of fieldsOf(header)) {
+    if (!names.has(name) || seen.has(name)) continue; // of two, the first is the one that most readers show
+    seen.add(name);
+    const isCut = end - start > longest;
+    picked.push(header.subarray(start, isCut ? start + longest : end), Buffer.from(isCut ? '\r\n' : ''));
+  }
+  return Buffer.concat([...picked, Buffer.from('\r\n')]);
+}
+
+/** The message with its first signatures alone: each costs a question to the DNS and a computation, and nobody needs a hundred. */
+export function capSignatures(raw: Buffer, headerBytes: number, most: number): Buffer {
+  const extra = [...fieldsOf(raw.subarray(0, headerBytes))].filter(({ name }) => name === 'dkim-signature').slice(most);
+  if (extra.length === 0) return raw;
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (const { start, end } of extra) {
+    kept.push(raw.subarray(from, start));
+    from = end;
+  }
+  return Buffer.concat([...kept, raw.subarray(from)]);
+}
+
+/** Lines of a message, counted no further than `most`. */
+export function countLines(raw: Buffer, most: number): number {
+  let lines = 0;
+  for (let at = raw.indexOf(0x0a); at >= 0 && lines <= most; at = raw.indexOf(0x0a, at + 1)) lines++;
+  return lines;
+}

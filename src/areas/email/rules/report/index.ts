@@ -1,0 +1,81 @@
+import { isAutomatic } from './automatic.ts';
+import { type Complaint, readComplaint } from './complaint.ts';
+import { decodeWords } from './decode.ts';
+import { fieldOf } from './fields.ts';
+import { judgeGroup, judgeSection, type Reported } from './judge.ts';
+import { type Mail, readMail, textOf } from './mime.ts';
+import { cutOriginal, isDelayed, readSections, type Section } from './notice.ts';
+import { readNotification, readNotifiedComplaint } from './notification.ts';
+import { addressIn, readStatus, type StatusGroup } from './status.ts';
+
+export type { Reported } from './judge.ts';
+
+/** A mail that came to a return path, read. Plain data. */
+export interface Report {
+  /** `other`: neither a report nor an automatic reply, as far as anybody can tell. */
+  kind: 'delivery' | 'complaint' | 'automatic' | 'other';
+  recipients: Reported[];
+  complaint?: Complaint;
+}
+
+/** Never throws, whatever the bytes are; reads a bounded part of them in bounded steps. */
+export function readReport(raw: Uint8Array): Report {
+  const mail = readMail(raw);
+  const complaint = readComplaint(mail);
+  if (complaint) return { kind: 'complaint', recipients: [], complaint };
+  const notice = readNotice(mail);
+  const notified = readNotifiedComplaint(notice);
+  if (notified) return { kind: 'complaint', recipients: [], complaint: notified };
+  const groups = readGroups(mail, notice);
+  if (groups.length === 0 && isAutomatic(mail.fields, notice)) return { kind: 'automatic', recipients: [] };
+  const recipients = readRecipients(mail, notice, groups);
+  return { kind: groups.length > 0 || isServers(mail, recipients) ? 'delivery' : 'other', recipients };
+}
+
+const isStatus = /^message\/(?:global-)?delivery-status$/;
+
+/** Some know the fields of RFC 3464 and write them into the text. */
+function readGroups({ parts }: Mail, notice: string): StatusGroup[] {
+  const groups = parts.filter(({ type }) => isStatus.test(type)).flatMap((part) => readStatus(textOf(part)));
+  if (groups.length > 0) return groups;
+  return /^(?:final|original)-recipient:/im.test(notice) ? readStatus(notice) : readNotification(notice);
+}
+
+function readRecipients({ fields }: Mail, notice: string, groups: readonly StatusGroup[]): Reported[] {
+  const sender = addressIn(fieldOf(fields, 'to'))?.toLowerCase();
+  const subject = decodeWords(fieldOf(fields, 'subject') ?? '');
+  const { common, sections } = readSections(notice, sender);
+  if (groups.length > 0)
+    return groups.map((group) => judgeGroup(group, groups.length === 1 ? notice : (sectionOf(sections, group) ?? common), common));
+  const isDelay = isDelayed(notice, subject);
+  return (sections.length ? sections : [{ address: '', text: '' }]).map((section) => judgeSection(section, common, subject, isDelay));
+}
+
+/** What is written for people, without the message that is given back. */
+function readNotice({ parts }: Mail): string {
+  const own = parts.filter(({ fields }, n) => n === 0 || (fieldOf(fields, 'received') ?? fieldOf(fields, 'return-path')) === undefined);
+  const plain = own.filter(({ type }) => type === 'text/plain').map(textOf);
+  const written = plain.some((text) => text.trim()) ? plain : own.filter(({ type }) => type === 'text/html').map(textOf);
+  return cutOriginal(written.slice(0, 5).join('\n').slice(0, 65_536));
+}
+
+const sectionOf = (sections: readonly Section[], { address, original }: StatusGroup): string | undefined =>
+  sections.find(
+    (section) => section.address.toLowerCase() === address?.toLowerCase() || section.address.toLowerCase() === original?.toLowerCase(),
+  )?.text;
+
+/** Whether a mail server wrote it: a person who answers may use any of its words. */
+function isServers({ fields, parts }: Mail, recipients: readonly Reported[]): boolean {
+  if (/^multipart\/report/i.test(fieldOf(fields, 'content-type') ?? '') || fieldOf(fields, 'x-failed-recipients') !== undefined)
+    return true;
+  const subject = decodeWords(fieldOf(fields, 'subject') ?? '');
+  // A server's reply, quoted with its codes above the message that it was given for.
+  const isQuoted = recipients.some(({ code, enhanced }) => code !== undefined && enhanced !== undefined);
+  if (isQuoted && parts.some(({ type }) => /^(?:message\/rfc822|(?:text|message)\/rfc822-headers)/.test(type))) return true;
+  return daemon.test(decodeWords(fieldOf(fields, 'from') ?? '')) || (!/^re:/i.test(subject) && failed.test(subject));
+}
+
+const daemon =
+  /mailer-daemon|mailerdaemon|post[ _-]?master|mail[- ]?(?:delivery|daemon|system|admin|router|server|gateway)|<>|delivery (?:subsystem|system)/i;
+const failed =
+  /undeliver|(?:delivery|mail|message)[^:]{0,30}(?:fail|failure|status|notification|error|problem|impossible)|returned (?:mail|to sender)|failure notice|non-?delivery|could not (?:be )?deliver|not delivered|nondeliverable|unzustellbar|delivery has failed|mail system error|доставк/i;

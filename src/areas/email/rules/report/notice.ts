@@ -1,0 +1,79 @@
+import { addressIn } from './status.ts';
+
+/** What a notice says of one recipient, in words for people. */
+export interface Section {
+  address: string;
+  text: string;
+}
+
+const mostSections = 20;
+/** Lines that one recipient is worth. */
+const mostLines = 60;
+/** Lines of a header that a returned message begins with. */
+const header =
+  /^(?:>?[ \t]?)(?:return-path|received|from|to|cc|date|subject|message-id|reply-to|sender|mime-version|content-type|content-transfer-encoding|dkim-signature|user-agent|x-[\w-]{1,60}|arc-[\w-]{1,40}|list-[\w-]{1,40}):/i;
+const announced =
+  /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)/i;
+
+/** The notice without the message that it gives back: what that says was not said by whoever reports. */
+export function cutOriginal(text: string): string {
+  const lines = text.split('\n', 4_000);
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!.slice(0, 200);
+    if (announced.test(line) && hasHeader(lines, at + 1, 6, 1)) return lines.slice(0, at).join('\n');
+    if (/^(?:return-path|received|x-[\w-]+|arc-[\w-]+|dkim-signature):/i.test(line) && hasHeader(lines, at, 12, 3))
+      return lines.slice(0, at).join('\n');
+  }
+  return text;
+}
+
+/** Whether so many lines of the next few are lines of a header. */
+function hasHeader(lines: readonly string[], from: number, within: number, least: number): boolean {
+  let seen = 0;
+  for (let at = from; at < Math.min(lines.length, from + within); at++)
+    if (header.test(lines[at]!.slice(0, 200)) && ++seen >= least) return true;
+  return false;
+}
+
+/** A line that begins with an address speaks of it, and so do those that follow. */
+const begins =
+  /^[ \t]*(?:[-*•][ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
+const transcript = /^[ \t]*(?:>>>|<<<|(?:\.\.\. )?while talking to)/i;
+
+/** What is said of each recipient, and what is said of all of them before the first. */
+export function readSections(text: string, sender: string | undefined): { common: string; sections: Section[] } {
+  const sections = new Map<string, string[]>();
+  const common: string[] = [];
+  let current = common;
+  /** Of a session that is shown before its result: it belongs to the address that follows. */
+  let shown: string[] = [];
+  for (const line of text.split('\n', 4_000)) {
+    if (transcript.test(line)) {
+      if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
+      if (shown.length < mostLines) shown.push(line);
+      continue;
+    }
+    const address = addressIn(begins.exec(line.slice(0, 400))?.[1]);
+    if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < mostSections)) {
+      current = sections.get(address) ?? [];
+      sections.set(address, current);
+      current.push(...shown);
+      shown = [];
+    } else if (/^\d{3}[ -]/.test(line) && current !== common) {
+      // Of a host that was tried, or of somebody else.
+      if (shown.length < mostLines) shown.push(line);
+      continue;
+    }
+    if (current.length < mostLines) current.push(line);
+  }
+  current.push(...shown);
+  return { common: common.join('\n'), sections: [...sections].map(([address, lines]) => ({ address, text: lines.join('\n') })) };
+}
+
+const later =
+  /\bwarning\b[^\n]{0,60}(?:delay|could not|not (?:yet )?(?:been )?(?:sent|delivered))|(?:has|have|is|been|message|delivery)[^\n.]{0,20} delayed|delivery (?:status notification \(delay\)|temporarily)|only a temporary failure report|(?:will|would) (?:continue|keep|be)[^\n.]{0,20}(?:try|retri)|you do not need to re-?send|no action is required (?:on|by)|still (?:being )?(?:trying|retried)|not yet been delivered/i;
+const never = /permanent|giv(?:en|ing) up|will not (?:be|continue|retry|try)|no further|has failed|could not be delivered to one or more/i;
+
+/** Whether it only says that a message is late, and that somebody goes on trying. */
+export const isDelayed = (notice: string, subject: string): boolean =>
+  later.test(`${subject}\n${notice.slice(0, 4_000)}`) && !never.test(notice.slice(0, 4_000));

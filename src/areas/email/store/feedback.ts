@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { summarize } from './queue.ts';
+
+// What a report changes: one recipient, its message, and what follows for its address.
+
+const ReportedRow = Type.Object({
+  org_id: Type.String(),
+  message_id: Type.String(),
+  address: Type.String(),
+  folded: Type.String(),
+  state: Type.String(),
+  attempts: Type.Integer(),
+  is_done: Type.Boolean(),
+  /** Since when its fate was known; now, if it was not. */
+  since: Type.String(),
+  door: Type.String(),
+  /** Something of its message was handed over before. */
+  is_sent: Type.Boolean(),
+  others: Type.Array(Type.String()),
+});
+export type ReportedRow = Static<typeof ReportedRow>;
+
+/** The recipient that a return path names. Its message is locked first, as whoever settles recipients does. */
+export async function lockReported(tx: Tx, org: string, messageId: string, recipientId: number): Promise<ReportedRow | undefined> {
+  const [, found] = await Promise.all([
+    run(tx)`select id from email.message where org_id = ${org} and id = ${messageId} for update`,
+    row(tx, ReportedRow)`
+      select r.org_id, r.message_id, r.address, r.folded, r.state, r.attempts, r.done_at is not null as is_done,
+             coalesce(r.done_at, kernel.now()) as since, m.door, m.sent_at is not null as is_sent,
+             array(select o.folded from email.recipient o where o.message_id = r.message_id and o.id <> r.id limit 100) as others
+        from email.recipient r join email.message m on m.id = r.message_id and m.org_id = r.org_id
+       where r.id = ${recipientId} and r.message_id = ${messageId} and r.org_id = ${org}`,
+  ]);
+  return found;
+}
+
+export interface ReportedFate {
+  recipientId: number;
+  messageId: string;
+  org: string;
+  address: string;
+  state: 'bounced' | 'complained' | 'delivered';
+  error: string | null;
+  bounceType: string | null;
+  detail: Record<string, unknown>;
+  /** Nobody knew before that it was handed over. */
+  isFirst: boolean;
+  /** Null: nobody is suppressed for it. */
+  suppress: { folded: string; reason: 'bounce' | 'complaint' } | null;
+}
+
+const SuppressedRow = Type.Object({
+  id: Type.String(),
+  address: Type.String(),
+  reason: Type.Enum(['bounce', 'complaint'] as const),
+  created_at: Type.String(),
+});
+
+/** Ends whatever was under way for it: a lease that somebody holds is nobody's from now on. Returns the suppression that it led to, if it is new. */
+export async function writeReportedFate(tx: Tx, f: ReportedFate): Promise<Static<typeof SuppressedRow> | undefined> {
+  const kinds = f.isFirst ? ['sent', f.state] : [f.state];
+  const [, , suppressed] = await Promise.all([
+    run(tx)`
+      update email.recipient set state = ${f.state}, state_at = kernel.now(), last_error = ${f.error}, lease = null, lease_until = null,
+             done_at = coalesce(done_at, kernel.now())
+       where id = ${f.recipientId} and org_id = ${f.org}`,
+    run(tx)`
+      insert into email.event (message_id, org_id, kind, bounce_type, recipient, detail, occurred_at)
+      select ${f.messageId}, ${f.org}, k.kind, case when k.kind = 'bounced' then ${f.bounceType}::text end, case when k.kind <> 'sent' then ${f.address}::text end,
+             case when k.kind <> 'sent' then ${f.detail}::jsonb end, kernel.now()
+        from unnest(${kinds}::text[]) with ordinality k(kind, n) order by k.n`,
+    f.suppress
+      ? rows(tx, SuppressedRow)`
+          insert into email.suppression (org_id, id, address, reason, created_at)
+          values (${f.org}, kernel.new_id('sup'), ${f.suppress.folded}, ${f.suppress.reason}, kernel.now())
+              on conflict do nothing returning id, address, reason, created_at`
+      : [],
+    summarize(tx, [f.messageId]),
+  ]);
+  return suppressed[0];
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { freePort } from '../../../../../test/harness/free-port.ts';
+import { urlOf } from '../../../../../test/harness/postgres.ts';
+import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { deliverTo, letterIn, type MxScene, mxScene } from '../receiving/mx-scene.ts';
+
+const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
+
+/** A further server on the same database and data directory, which takes mail in, reads it and tells of it; and may die at a statement. */
+async function taking(t: TestContext, { qd, env }: MxScene, dieing?: string) {
+  const port = await freePort();
+  const { dir } = await scratch(t);
+  const server = serverProcess(t, {
+    dir,
+    dataDir: qd.dataDir,
+    nodeFlags: dieing ? ['--import', dieAt] : [],
+    env: {
+      ...env,
+      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
+      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
+      ...(dieing ? { QD_DIE_AT: dieing } : {}),
+    },
+  });
+  await server.ready;
+  return { server, port };
+}
+
+/** Where it dies. Of what is written when mail is taken in, told of, and delivered, the first and the last. */
+const points: [step: string, at: string][] = [
+  ['receive', 'insert into email:before:1'],
+  ['receive, its rows written', 'insert into email:after:4'],
+  ['freeze', 'delete from email:before:1'],
+  ['freeze, not committed', 'delete from email:before:2'],
+  ['freeze, committed and not known', 'delete from email:after:2'],
+];
+
+test('mail that was taken is told of under one id, wherever a server is killed', { timeout: 280_000 }, async (t) => {
+  const scene = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api' } });
+  const { qd, endpoint, dns } = scene;
+  const idsOf = (subject: string) => new Set(endpoint.told.filter(({ event }) => event.data.subject === subject).map(({ id }) => id));
+  const logged = async (subject: string): Promise<{ id: string; state: string }[]> =>
+    (await qd.owner.get('/email/messages?direction=receive')).body.messages.filter((m: { subject?: string }) => m.subject === subject);
+
+  /** After the kill: an heir takes over, and whoever heard no 250 sends again. */
+  const settleWith = async (subject: string, answer: string, message: string) => {
+    const heir = await taking(t, scene);
+    if (!answer.startsWith('250')) assert.match(await deliverTo(t, heir.port, { message }), /^250 /);
+    await qd.clock.advance('61s');
+    await eventually(async () => {
+      const found = await logged(subject);
+      return found.length > 0 && found.every(({ state }) => state === 'delivered');
+    });
+    const found = await logged(subject);
+    assert.equal(idsOf(subject).size, found.length, `${subject}: each message under one id`);
+    assert.ok(found.length <= (answer.startsWith('250') ? 1 : 2), `${subject}: twice only if nobody was told`);
+    await heir.server.killed();
+  };
+
+  for (const [step, at] of points) {
+    const message = letterIn().replace('Help', step);
+    const { server, port } = await taking(t, scene, at);
+    const answer = await deliverTo(t, port, { message }).catch(() => '');
+    await server.exited;
+    await settleWith(step, answer, message);
+  }
+
+  // While it is read: the DNS does not answer.
+  dns.zone['far.example'] = 'silence';
+  const parsing = letterIn().replace('Help', 'parse');
+  const reading = await taking(t, scene);
+  const asked = dns.asked.length;
+  const answer = await deliverTo(t, reading.port, { message: parsing });
+  await eventually(async () => dns.asked.length > asked);
+  await reading.server.killed();
+  delete dns.zone['far.example'];
+  await settleWith('parse', answer, parsing);
+
+  // While it is told: the endpoint has it, and its answer is not read.
+  const usual = endpoint.answer;
+  endpoint.answer = () => {};
+  const telling = letterIn().replace('Help', 'deliver');
+  const teller = await taking(t, scene);
+  const given = await deliverTo(t, teller.port, { message: telling });
+  await eventually(async () => idsOf('deliver').size === 1);
+  await teller.server.killed();
+  endpoint.answer = usual;
+  await settleWith('deliver', given, telling);
+  assert.equal(endpoint.told.filter(({ event }) => event.data.subject === 'deliver').length, 2, 'twice, under one id');
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { open } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { takeDatabase } from '../../../oncall/test/support.ts';
+import { speakSmtp } from '../doors.ts';
+import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
+
+const large = letterIn().concat('x'.repeat(70).concat('\r\n').repeat(5_000));
+
+async function fillDisk(t: TestContext) {
+  const probe = await open(import.meta.filename, 'r');
+  const handles = Object.getPrototypeOf(probe);
+  await probe.close();
+  const refuse = async () => {
+    throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
+  };
+  const mocks = ['write', 'writev'].map((name) => t.mock.method(handles, name, refuse));
+  return () => {
+    for (const { mock } of mocks) mock.restore();
+  };
+}
+
+test('a full disk answers 452, and what comes after it is taken', async (t) => {
+  const { qd, port, endpoint } = await mxScene(t);
+  const makeRoom = await fillDisk(t);
+  for (const message of [letterIn(), large])
+    assert.match(await deliverTo(t, port, { message }), /^452 4\.3\.1 there is no room for mail here/);
+  makeRoom();
+  for (const message of [letterIn(), large]) assert.match(await deliverTo(t, port, { message }), /^250 /);
+  await endpoint.heard(2);
+  assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 2);
+});
+
+test('while the database is away everybody hears 451', async (t) => {
+  const { qd, port, endpoint } = await mxScene(t);
+  const { say } = await speakSmtp(t, port);
+  await say('EHLO far.example');
+  await say('MAIL FROM:<a@far.example>');
+  await say('RCPT TO:<support@in.example.com>');
+  await say('DATA');
+  const giveBack = await takeDatabase(qd);
+  assert.match(await say(`${letterIn()}.`), /^451 4\.3\.0 we cannot take mail at this moment/);
+  await say('MAIL FROM:<a@far.example>');
+  assert.match(await say('RCPT TO:<x@nobody-asked-for-yet.example>'), /^451 4\.3\.0/, 'nobody is called unknown while nobody can tell');
+  await giveBack();
+  await eventually(async () => (await deliverTo(t, port)).startsWith('250'));
+  await endpoint.heard(1);
+  assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 1);
+});
+
+test('an organization without room hears 452 alone, and reports still come', async (t) => {
+  const { port } = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '4000' } });
+  const answers = [];
+  for (let n = 0; n < 4; n++) answers.push((await deliverTo(t, port)).slice(0, 9));
+  assert.deepEqual([answers[0], answers.at(-1)], ['250 2.0.0', '452 4.2.2']);
+});

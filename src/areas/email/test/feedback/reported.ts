@@ -1,0 +1,23 @@
+import type { Quarterdeck } from '../../../../../test/harness/index.ts';
+import { sql } from '../../../../kernel/sql.ts';
+import { takeReport } from '../../engine/feedback/index.ts';
+import { readReport } from '../../rules/report/index.ts';
+
+/** The recipient that the return path of this address would name. */
+export async function recipientOf({ app }: Quarterdeck, messageId: string, address: string): Promise<number> {
+  const { rows } = await app.db.read((tx) =>
+    tx.query(sql`select id::int as id from email.recipient where message_id = ${messageId} and folded = ${address.toLowerCase()}`),
+  );
+  return (rows[0] as { id: number }).id;
+}
+
+/** As if this mail had come to the return path of a recipient. */
+export async function report(qd: Quarterdeck, messageId: string, address: string, mail: Buffer, org = qd.owner.orgId) {
+  const recipientId = await recipientOf(qd, messageId, address);
+  return takeReport(qd.app, { org, messageId, recipientId, parsed: readReport(mail) });
+}
+
+export const suppressions = async ({ owner }: Quarterdeck): Promise<string[]> =>
+  ((await owner.get('/email/suppressions')).body as { suppressions: { address: string; reason: string }[] }).suppressions
+    .map(({ address, reason }) => `${address} ${reason}`)
+    .sort();

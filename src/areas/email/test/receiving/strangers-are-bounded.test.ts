@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { makeDestinationBook } from '../../engine/receiving/book.ts';
+import { openMxDoor } from '../../planes/mx/index.ts';
+import { speakSmtp } from '../doors.ts';
+import { deliver, deliverTo, letterIn, mxScene } from './mx-scene.ts';
+
+test('what strangers send is bounded, and refused with a sentence', async (t) => {
+  const { qd, port } = await mxScene(t, { env: { QUARTERDECK_SMTP_INBOUND_RATE: '0' } });
+  const refused = (message: string) => deliverTo(t, port, { message });
+  const lone = /^554 5\.6\.0 every line must end in CR LF/;
+  assert.match(await refused('Subject: x\r\n\r\na\nb\r\n'), lone);
+  assert.match(await refused('Subject: x\r\n\r\na\rb\r\n'), lone);
+  assert.match(await refused('Subject: x\r\n\r\nsmuggled\n.\nMAIL FROM:<x@y.example>\r\n'), lone);
+  assert.match(await refused('Subject: x\r\n\r\na\0b\r\n'), /^554 5\.6\.0 the message contains NUL/);
+  const endless = `X-Endless: ${'y'.repeat(900)}\r\n`;
+  assert.match(await refused(`${endless.repeat(300)}\r\nbody\r\n`), /^554 5\.6\.0 the header is larger than 262144 bytes/);
+  assert.match(await refused(`${endless.repeat(400)}`), /^554 5\.6\.0 the header is larger/);
+  const hops = 'Received: from a.example by b.example; Mon, 16 Nov 2026 02:00:00 +0000\r\n';
+  assert.match(await refused(letterIn(hops.repeat(51))), /^554 5\.4\.6 this mail goes in circles: it went through more than 50 servers/);
+  const own = 'Received: from a.example\r\n by mx.host.example (Quarterdeck) with ESMTP id x; Mon, 16 Nov 2026 02:00:00 +0000\r\n';
+  assert.match(await refused(letterIn(own.repeat(11))), /^554 5\.4\.6 .*this server more than 10 times/);
+  assert.match(await refused(letterIn(hops.repeat(50))), /^250 /);
+
+  const { say } = await speakSmtp(t, port);
+  await say('EHLO far.example');
+  assert.match(await say('MAIL FROM:<a@far.example> SIZE=99999999'), /^552 5\.3\.4/);
+  await say('MAIL FROM:<a@far.example>');
+  for (let n = 0; n < 100; n++) assert.match(await say(`RCPT TO:<r${n}@in.example.com>`), /^250 /);
+  assert.match(await say('RCPT TO:<r100@in.example.com>'), /^452 4\.5\.3/);
+  assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 1, 'nothing of what was refused is kept');
+});
+
+test('whoever guesses, floods or talks too early is sent away', async (t) => {
+  const { port } = await mxScene(t, { env: { QUARTERDECK_SMTP_INBOUND_RATE: '3' } });
+  const early = connect(port, '127.0.0.1');
+  early.write('EHLO far.example\r\n');
+  assert.match(String((await once(early, 'data'))[0]), /^421 .*You talk too soon/);
+
+  const guessing = await speakSmtp(t, port);
+  await guessing.say('EHLO far.example');
+  await guessing.say('MAIL FROM:<a@far.example>');
+  for (let n = 0; n < 19; n++) assert.match(await guessing.say(`RCPT TO:<x@nowhere${n}.example>`), /^550 /);
+  assert.match(await guessing.say('RCPT TO:<x@nowhere.example>'), /^421 4\.7\.0 too much was refused/);
+  await guessing.closed;
+
+  const flooding = await speakSmtp(t, port);
+  await flooding.say('EHLO far.example');
+  const answers = [];
+  for (let n = 0; n < 12; n++) answers.push(await deliver(flooding));
+  assert.ok(
+    answers.some((each) => /^451 4\.7\.1 you deliver more messages a second/.test(each)),
+    answers.join('\n'),
+  );
+  assert.ok(answers.filter((each) => each.startsWith('250')).length >= 5);
+
+  const chatting = await speakSmtp(t, port);
+  chatting.socket.write('NOOP\r\n'.repeat(600));
+  let last = '';
+  for (let heard = await chatting.hear(); !heard.startsWith('(closed)'); heard = await chatting.hear()) last = heard;
+  assert.match(last, /^421 4\.7\.0 too many commands without a message/);
+
+  const many = await Promise.all(Array.from({ length: 22 }, () => speakSmtp(t, port).then((speaker) => speaker.say('NOOP'))));
+  assert.ok(many.filter((each) => !each.startsWith('250')).length >= 2, 'twenty connections of an address');
+});
+
+test('what is pipelined behind STARTTLS is not heard under TLS', async (t) => {
+  const { qd, port } = await mxScene(t);
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  const hear = async () => String((await once(socket, 'data'))[0]);
+  await hear();
+  socket.write('EHLO far.example\r\n');
+  await hear();
+  socket.write('STARTTLS\r\nMAIL FROM:<evil@far.example>\r\nRCPT TO:<support@in.example.com>\r\n');
+  assert.match(await hear(), /^220 [^\n]*\r\n$/);
+  const secure = connectTls({ socket, rejectUnauthorized: false });
+  await once(secure, 'secureConnect');
+  const say = async (line: string) => {
+    secure.write(`${line}\r\n`);
+    return String((await once(secure, 'data'))[0]);
+  };
+  assert.match(await say('DATA'), /^503 /, 'neither MAIL nor RCPT was heard');
+  await say('EHLO far.example');
+  await say('MAIL FROM:<good@far.example>');
+  await say('RCPT TO:<support@in.example.com>');
+  await say('DATA');
+  assert.match(await say(`${letterIn()}.`), /^250 /);
+  const [logged] = (await qd.owner.get('/email/messages?direction=receive')).body.messages;
+  const { body: raw } = await qd.owner.get(`/email/messages/${logged.id}/content`);
+  assert.match(raw, /^Return-Path: <good@far\.example>[\s\S]*with ESMTPS id/);
+});
+
+test('a message that drips has its time as a whole, and so has a connection', async (t) => {
+  const { qd } = await mxScene(t);
+  const book = makeDestinationBook(qd.app, { read: () => undefined });
+  const never = async () => assert.fail('nothing is taken');
+  const reception = { take: never, store: never, discard: () => {}, isFull: () => false };
+  const open = (times: object) => openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
+  const door = await open({ messageMs: 300 });
+  const speaker = await speakSmtp(t, door.port);
+  await speaker.say('EHLO far.example');
+  await speaker.say('MAIL FROM:<a@far.example>');
+  await speaker.say('RCPT TO:<support@in.example.com>');
+  await speaker.say('DATA');
+  const drip = setInterval(() => speaker.socket.write('x'), 20);
+  t.after(() => clearInterval(drip));
+  assert.match(await speaker.hear(), /^421 4\.4\.2 the message did not arrive in time/);
+  await door.stop();
+
+  const brief = await open({ visitMs: 100 });
+  const idle = await speakSmtp(t, brief.port);
+  await eventually(async () => (await idle.say('NOOP')).startsWith('421 4.4.2 this has taken long enough'));
+  await brief.stop();
+});

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { mostPayloadBytes, receivedData } from '../../rules/received-event.ts';
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 30_000, size: 'max' }),
+  fc.string({ unit: 'grapheme', maxLength: 20_000, size: 'max' }),
+);
+const attachment = fc.record({ filename: fc.string({ maxLength: 255 }), contentType: fc.constant('text/csv'), sizeBytes: fc.nat() });
+
+test('what is told of a message stays below 20 kB, says whether there is more, and is the beginning of its text', () => {
+  fc.assert(
+    fc.property(text, text, fc.array(attachment, { maxLength: 100 }), fc.nat(12_000), (plain, html, attachments, taken) => {
+      const mail = { headers: {}, text: plain.toWellFormed(), html, attachments, isTruncated: false, authentication: {}, problem: null };
+      const rcptTo = Array.from({ length: 100 }, (_, n) => `${'x'.repeat(60)}${n}@in.example.com`);
+      const envelope = { mailFrom: 'bob@far.example', rcptTo, remoteIp: '192.0.2.1', helo: 'far.example', tls: null };
+      const told = receivedData(mail, { envelope, routeId: 'rte_1', contentUrl: 'https://q.example/content' }, taken);
+      assert.ok(Buffer.byteLength(JSON.stringify(told)) + taken <= mostPayloadBytes + 100);
+      assert.ok(mail.text.startsWith((told.text as string).replace(/\ufffd$/, '')));
+      const isAll = told.text === mail.text && told.html === html && (told.attachments as unknown[]).length === attachments.length;
+      if (!isAll) assert.equal(told.truncated, true);
+    }),
+    { numRuns: 60 },
+  );
+});
