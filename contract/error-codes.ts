@@ -19,6 +19,8 @@ const usual: Record<number, readonly string[]> = {
   503: ['unavailable', 'internal'],
 };
 
+/** Areas whose operations take addresses that we are to call. */
+const calling: ReadonlySet<string> = new Set(['registry', 'email', 'uptime', 'oncall']);
 /** Areas that keep more than rows. */
 const storing: ReadonlySet<string> = new Set(['registry', 'email']);
 
@@ -27,6 +29,7 @@ export function codesOf(spec: Op): Record<number, string[]> {
   const guarded = spec.permission !== 'none';
   const declared: Record<number, readonly string[]> = { ...spec.codes };
   const further: Record<number, readonly (string | false | undefined)[]> = {
+    400: [calling.has(spec.area.name) && 'blocked_target'],
     403: [guarded && 'organization_mismatch', spec.entitlement && 'not_entitled', spec.personal && 'narrowed_token'],
     409: guarded && spec.method === 'POST' ? ['idempotency_mismatch', 'idempotency_running', spec.secret && 'idempotency_secret'] : [],
     503: [spec.credential === 'src' && 'rate_limited', ...(storing.has(spec.area.name) ? ['storage_full', 'storage_unavailable'] : [])],
