@@ -2,7 +2,7 @@ import { type Command as Commander, Option } from 'commander';
 import type { Command, Field } from '../sdk/commands.ts';
 import { call, find, type Here, type Wanted } from './connect.ts';
 import { usage } from './exit.ts';
-import { placeholder, type Raw } from './fields.ts';
+import { liesDeep, placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
 import { print, printStream, type Shown, shownOptions, silentOption } from './print.ts';
 
@@ -64,13 +64,17 @@ async function joined(pages: AsyncGenerator<Record<string, unknown>>, { columns 
   return { [list]: items };
 }
 
+/** A key of an object, and how its value is written if that is not plain. */
+const keyOf = (field: Field) =>
+  `${field.name}${field.required ? '' : '?'}${liesDeep(field) ? ` as JSON and last, of ${(field.fields ?? []).map((f) => f.name).join(', ')}` : ''}`;
+
 function addField(added: Commander, field: Field): Option {
   const { flag, type, description = '', required, list, nullable, choices, fields } = field;
   const hints = [
     required ? 'required' : '',
     nullable ? 'null to clear' : '',
     type === 'boolean' && !list ? `or --no-${flag}` : '',
-    fields ? `keys: ${fields.map((f) => `${f.name}${f.required ? '' : '?'}`).join(', ')}` : '',
+    fields ? `keys: ${fields.map(keyOf).join(', ')}` : '',
     list && choices ? `of ${choices.join(', ')}` : '',
     list ? (type === 'object' ? 'repeat for more' : 'commas or repeat') : '',
   ].filter(Boolean);

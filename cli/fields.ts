@@ -6,7 +6,9 @@ import { usage } from './exit.ts';
 //   lists: repeated, or separated by commas       --permissions a,b --permissions c
 //   objects: pairs; a repeated key makes a list   --scope role=uptime.viewer,resourceIds=mon_1,resourceIds=mon_2
 //   records: one pair each time                   --headers X-Team=a --headers X-Stage=b
-//   anything with commas or deeper: JSON          --http '{"url":"https://example.com/a,b"}'
+//   what lies deeper: JSON, as the last pair       --retention 'untaggedDays=7,rules=[{"tags":"v*","keepLast":3}]'
+//   anything with commas: JSON                    --http '{"url":"https://example.com/a,b"}'
+//   nothing at all: an empty list or object       --retention ''
 
 export type Raw = string | string[] | boolean;
 
@@ -21,7 +23,7 @@ export function readValue(field: Field, raw: Raw): unknown {
 }
 
 const items = (field: Field, text: string): unknown[] =>
-  field.type === 'object' || field.type === 'record' ? [one(field, text)] : text.split(',').map((t) => one(field, t));
+  text === '' ? [] : field.type === 'object' || field.type === 'record' ? [one(field, text)] : text.split(',').map((t) => one(field, t));
 
 function one(field: Field, text: string): unknown {
   switch (field.type) {
@@ -56,15 +58,26 @@ function record(field: Field, text: string): Record<string, string> {
   return at > 0 ? { [text.slice(0, at)]: text.slice(at + 1) } : usage(`--${field.flag} takes key=value, found "${text}"`);
 }
 
+export const liesDeep = ({ type }: Field) => type === 'object' || type === 'record';
+
+/** The pairs of a text. One whose value is JSON is the last, for it may hold commas. */
+function cutPairs(text: string): string[] {
+  const json = /(?:^|,)[A-Za-z-]+=[[{]/.exec(text);
+  if (!json) return text === '' ? [] : text.split(',');
+  const at = json.index + (json[0].startsWith(',') ? 1 : 0);
+  return [...(at > 0 ? text.slice(0, at - 1).split(',') : []), text.slice(at)];
+}
+
 function pairs(field: Field, text: string): Record<string, unknown> {
   const keys = field.fields ?? [];
   const found = new Map<Field, string[]>();
-  for (const pair of text.split(',')) {
+  for (const pair of cutPairs(text)) {
     const [name, ...rest] = pair.split('=');
     const key = keys.find((k) => k.name === name || k.flag === name);
     if (!key || !rest.length)
       return usage(`--${field.flag} takes key=value pairs or JSON; its keys are ${keys.map((k) => k.name).join(', ')}; found "${pair}"`);
-    if (key.type === 'object' || key.type === 'record') usage(`${key.name} lies too deep for key=value; give --${field.flag} as JSON`);
+    if (liesDeep(key) && !/^[[{]/.test(rest[0]!))
+      usage(`${key.name} lies too deep for key=value; give it as JSON, ${key.name}=${key.list ? '[{…}]' : '{…}'}, after all others`);
     found.set(key, [...(found.get(key) ?? []), rest.join('=')]);
   }
   return Object.fromEntries([...found].map(([key, texts]) => [key.name, readValue({ ...key, flag: `${field.flag} ${key.name}` }, texts)]));

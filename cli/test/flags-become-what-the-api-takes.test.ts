@@ -17,6 +17,14 @@ const scope = field({
   ],
 });
 
+const retention = field({
+  type: 'object',
+  fields: [
+    field({ name: 'untaggedDays', flag: 'untagged-days', type: 'integer' }),
+    field({ name: 'rules', flag: 'rules', type: 'object', list: true, fields: [field({ name: 'tags', flag: 'tags' })] }),
+  ],
+});
+
 test('values are read as the schema has them', () => {
   const cases: [Partial<Field>, Raw, unknown][] = [
     [{}, '12', '12'],
@@ -40,6 +48,13 @@ test('values are read as the schema has them', () => {
     ],
     [scope, ['{"role":"owner"}', '[{"role":"a"},{"role":"b"}]'], [{ role: 'owner' }, { role: 'a' }, { role: 'b' }]],
     [{ ...scope, list: false }, 'role=a=b', { role: 'a=b' }],
+    [{ list: true }, [''], []],
+    [retention, '', {}],
+    [retention, 'untaggedDays=7', { untaggedDays: 7 }],
+    [retention, 'rules=[{"tags":"a,b=c"},{}]', { rules: [{ tags: 'a,b=c' }, {}] }],
+    [retention, 'untagged-days=7,rules=[{"tags":"v*"}]', { untaggedDays: 7, rules: [{ tags: 'v*' }] }],
+    [retention, 'untaggedDays=7,rules={"tags":"v*"}', { untaggedDays: 7, rules: [{ tags: 'v*' }] }],
+    [retention, '{"untaggedDays":7}', { untaggedDays: 7 }],
   ];
   for (const [more, raw, expected] of cases) assert.deepEqual(readValue(field(more), raw), expected, String(raw));
 });
@@ -53,6 +68,7 @@ test('what cannot be read is refused with the flag’s name, whatever it is', ()
     [{ type: 'record' }, ['{x']],
     [{ list: true }, ['[x']],
     [scope, ['days=x']],
+    [retention, 'rules=[x'],
   ] as [Partial<Field>, Raw][])
     assert.throws(
       () => readValue(field(more), raw),

@@ -52,7 +52,7 @@ export const imageOps = {
     path: '/registry/registries/{slug}/tags',
     summary: 'Delete a tag',
     description:
-      'Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with the signatures and SBOMs attached to it, and its space reclaimed; `purged` says whether that happened.',
+      'Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with what it lists and what is attached to it (signatures, SBOMs) unless that has a tag or ever had one, and its space reclaimed; `purged` says whether that happened.',
     permission: 'registry.image.write',
     scoped: true,
     query: input({ repo, tag, purge: Type.Optional(oneOf(['true', 'false'], { description: 'false by default' })) }),
@@ -79,7 +79,7 @@ export const imageOps = {
     path: '/registry/registries/{slug}/manifests',
     summary: 'Delete an image by digest',
     description:
-      'With its tags, and the signatures and SBOMs attached to it. Blobs that nothing else in the repository refers to are freed.',
+      'With its tags, and with what it lists (an index) and what is attached to it (signatures, SBOMs), unless that has a tag or ever had one: somebody may still pull it by its digest. Blobs that nothing else in the repository refers to are freed.',
     permission: 'registry.image.admin',
     scoped: true,
     query: input({ repo, digest }),

@@ -338,7 +338,7 @@ export interface RegistryApi {
     cursor?: string;
   }>>;
 
-  /** Delete an image by digest. With its tags, and the signatures and SBOMs attached to it. Blobs that nothing else in the repository refers to are freed. */
+  /** Delete an image by digest. With its tags, and with what it lists (an index) and what is attached to it (signatures, SBOMs), unless that has a tag or ever had one: somebody may still pull it by its digest. Blobs that nothing else in the repository refers to are freed. */
   deleteRegistryManifest: (slug: string, input: {
     /** A repository’s name below the registry, such as team/app */
     repo: string;
@@ -400,7 +400,7 @@ export interface RegistryApi {
     cursor?: string;
   }>>;
 
-  /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with the signatures and SBOMs attached to it, and its space reclaimed; `purged` says whether that happened. */
+  /** Delete a tag. Only the tag: its manifest stays, untagged. With `purge=true`, which needs registry.image.admin, an image that lost its last tag is deleted too, with what it lists and what is attached to it (signatures, SBOMs) unless that has a tag or ever had one, and its space reclaimed; `purged` says whether that happened. */
   deleteRegistryTag: (slug: string, input: {
     /** A repository’s name below the registry, such as team/app */
     repo: string;

@@ -154,6 +154,11 @@ const settings = {
   s3_endpoint: setting('', url, 'the S3 server, when it is not AWS'),
   s3_region: setting('us-east-1', text, 'the S3 region'),
   s3_access_key: setting('', text, 'S3 access key id', { secret: true }),
+  s3_redirect: setting(
+    'on',
+    choice('on', 'off'),
+    'on: pulls are sent to the S3 server for their bytes; off: those come through here, for clients that cannot reach it',
+  ),
   s3_secret_key: setting('', text, 'S3 secret access key', { secret: true }),
   heartbeat_url: setting('', url, 'asked every 30 s while pages go out in time, so that an outside watcher notices when they do not'),
   twilio_url: setting('https://api.twilio.com', url, 'the SMS and voice provider’s API'),

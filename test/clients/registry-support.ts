@@ -24,8 +24,8 @@ export interface Client {
 }
 
 /** A server with a registry, and somebody's login to it, for a program from Debian with a home of its own. */
-export async function client(t: TestContext): Promise<Client> {
-  const server = await quarterdeck(t);
+export async function client(t: TestContext, settings: Record<string, string> = {}): Promise<Client> {
+  const server = await quarterdeck(t, { env: settings });
   const made = await server.owner.post('/registry/registries', { slug: 'acme' });
   if (made.status !== 201) throw new Error(JSON.stringify(made.body));
   const login = await server.owner.post('/registry/login-credentials', {});

@@ -1,6 +1,6 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { currentBehalf, type LoopWatch } from '../shares/index.ts';
-import { type Sql, type Statement, statement } from '../sql.ts';
+import { type Sql, statement } from '../sql.ts';
 import { codeOf } from './errors.ts';
 
 /** A connection to speak SQL on: inside `write`, one transaction. Statements run in the order in which they are given, and those
@@ -52,27 +52,13 @@ function onClient(client: pg.ClientBase, { after, marked, checksRows, watch }: N
   return {
     checksRows,
     query: async (piece) => {
-      const result = await ask(client, statement(piece));
+      const result = await client.query(statement(piece));
       watch?.resume(currentBehalf().act);
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => after.push(act),
     wake: (channel) => marked.add(channel),
   };
-}
-
-/** As `client.query` does it with an object, without the copy of that object that it would make property by property. */
-function ask(client: pg.ClientBase, { name, text, values }: Statement): Promise<pg.QueryResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
-  const query = Object.assign(new pg.Query(text, values), {
-    name,
-    callback: (error: Error | null, result: pg.QueryResult) => (error ? reject(error) : resolve(result)),
-  });
-  client.query(query);
-  return promise.catch((error) => {
-    Error.captureStackTrace(error); // from here it leads to whoever asked, not to the socket
-    throw error;
-  });
 }
 
 /** Speaks on a connection whose transaction is the caller's own, such as a backup's snapshot; what hangs on COMMIT never runs. */

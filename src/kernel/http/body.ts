@@ -86,4 +86,15 @@ export function discard(request: IncomingMessage) {
     left -= chunk.length;
     if (left < 0) request.destroy();
   });
+  request.resume(); // somebody may have stopped reading it in the middle
+}
+
+/** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body
+ *  has come, or was discarded for long enough, because whoever is cut off while still sending never reads it. */
+export function endAfterBody(request: IncomingMessage, response: ServerResponse, answer: string): void {
+  if (request.complete || request.destroyed || !hasBody(request)) return void response.end(answer);
+  response.write(answer);
+  const end = () => void response.end();
+  request.once('end', end).once('close', end);
+  discard(request);
 }

@@ -43,11 +43,18 @@ function writeBack(file: FileHandle) {
 }
 
 /** On a full disk the file goes back to where it was: half a chunk helps nobody, and its room helps everybody. */
-export async function writeFrom(file: FileHandle, offset: number, body: Body, whenBodyFails: 'drop' | 'keep'): Promise<number> {
+export async function writeFrom(
+  file: FileHandle,
+  offset: number,
+  body: Body,
+  whenBodyFails: 'drop' | 'keep',
+  mayWrite?: () => Promise<void>,
+): Promise<number> {
   let end = offset;
   let started = offset;
   const back = writeBack(file);
   const writeAll = async (bytes: Buffer) => {
+    await mayWrite?.();
     // The last write before a disk is full may be a short one, which Node reports and does not continue.
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, end).catch(async (error) => {

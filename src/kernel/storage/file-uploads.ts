@@ -6,7 +6,7 @@ import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
 import { isUploadId } from './keys.ts';
-import type { Storage } from './storage.ts';
+import type { AppendOptions, Storage } from './storage.ts';
 
 /** An upload is its file, and its offset is that file's size: nothing else to keep, nothing to disagree with after a crash.
  *  Uploads in progress are not synced: a power cut may take their newest bytes, and then the offset tells. */
@@ -15,7 +15,7 @@ export function fileUploads(tree: FileTree): Pick<Storage, 'createUpload' | 'upl
   return {
     createUpload: () => typed(() => createUpload(tree)),
     uploadOffset: (id) => typed(() => offsetOfUpload(tree, id)),
-    append: (id, offset, body) => alone(id, () => typed(() => appendToUpload(tree, id, offset, body))),
+    append: (id, offset, body, { mayWrite } = {}) => alone(id, () => typed(() => appendToUpload(tree, id, offset, body, mayWrite))),
     commit: (id, key, options = {}) => alone(id, () => typed(() => commitUpload(tree, id, key, options))),
     abort: (id) => alone(id, () => typed(() => abortUpload(tree, id))),
   };
@@ -38,11 +38,17 @@ async function offsetOfUpload(tree: FileTree, id: string): Promise<number> {
   return (await file.stat()).size;
 }
 
-async function appendToUpload(tree: FileTree, id: string, offset: number, body: Body): Promise<number> {
+async function appendToUpload(
+  tree: FileTree,
+  id: string,
+  offset: number,
+  body: Body,
+  mayWrite: AppendOptions['mayWrite'],
+): Promise<number> {
   await using file = await openUpload(tree, id);
   const { size } = await file.stat();
   if (offset !== size) throw new OffsetMismatch(size);
-  return await writeFrom(file, offset, body, 'keep');
+  return await writeFrom(file, offset, body, 'keep', mayWrite);
 }
 
 async function commitUpload(

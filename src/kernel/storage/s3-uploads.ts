@@ -8,7 +8,7 @@ import { exclusive } from './exclusive.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
 import { listObjects, multipart, partSize, type Target } from './s3-objects.ts';
-import type { Storage } from './storage.ts';
+import type { AppendOptions, Storage } from './storage.ts';
 
 interface Piece {
   key: string;
@@ -32,7 +32,7 @@ export function s3Uploads(bucket: Bucket): Pick<Storage, 'createUpload' | 'uploa
   return {
     createUpload: async () => createUpload(await store()),
     uploadOffset: async (id) => endOf(await listPieces(await store(), id)),
-    append: (id, offset, body) => alone(id, async () => appendToUpload(await store(), id, offset, body)),
+    append: (id, offset, body, { mayWrite } = {}) => alone(id, async () => appendToUpload(await store(), id, offset, body, mayWrite)),
     commit: (id, key, options = {}) =>
       alone(id, async () => {
         const target = { Bucket: bucket.name, Key: bucket.at(checkKey(key)) };
@@ -48,7 +48,7 @@ async function createUpload(store: Store): Promise<string> {
   return id;
 }
 
-async function appendToUpload(store: Store, id: string, offset: number, body: Body): Promise<number> {
+async function appendToUpload(store: Store, id: string, offset: number, body: Body, mayWrite: AppendOptions['mayWrite']): Promise<number> {
   const pieces = await listPieces(store, id);
   if (offset !== endOf(pieces)) throw new OffsetMismatch(endOf(pieces));
 
@@ -60,6 +60,7 @@ async function appendToUpload(store: Store, id: string, offset: number, body: Bo
     const key = pieceKey(store, id, end);
     end += bytes.length;
     count++;
+    await mayWrite?.();
     await putPiece(store, key, bytes);
   };
   await pump(joined(readPieces(store, growing), body), () => partSize(count), addPiece, 'keep');

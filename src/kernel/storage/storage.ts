@@ -7,7 +7,8 @@ import type { Body } from './body.ts';
  *  or absent, never half there; writing a key again replaces it, and whoever reads the old one reads it to its end.
  *
  *  An upload is bytes without a name yet. All of its state is in the storage, so its id is the only thing to remember: any process
- *  that reaches the storage goes on with it. One process works on an upload at a time; between processes the caller's row decides. */
+ *  that reaches the storage goes on with it. One process works on an upload at a time; between processes the caller's row decides,
+ *  which it has asked before every write (`mayWrite`). */
 export interface Storage {
   /** Durable when it returns. A body that ends badly, or is not what `digest` says, leaves nothing. */
   put(key: string, body: Body, options?: { digest?: string }): Promise<{ size: number; digest: string }>;
@@ -21,7 +22,7 @@ export interface Storage {
   createUpload(): Promise<string>;
   uploadOffset(id: string): Promise<number>;
   /** Returns the new offset. When the body ends badly what had arrived is kept, and uploadOffset tells how much that was. */
-  append(id: string, offset: number, body: Body): Promise<number>;
+  append(id: string, offset: number, body: Body, options?: AppendOptions): Promise<number>;
   /** Durable when it returns. With `digest` all bytes are read back first: for a caller that did not hash them itself as they came.
    *  One that did says how many it hashed: with more or fewer than `size` it is UploadBusy, for somebody else wrote meanwhile.
    *  After a lost answer, try again: UploadUnknown then means that the key is there. */
@@ -36,6 +37,11 @@ export interface Storage {
   /** Throws away what crashed writers left behind and nobody touched since. Returns how many things that were. */
   sweep(untouchedSince: Date): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface AppendOptions {
+  /** Asked before each write: throws once another process may write to the upload. */
+  mayWrite?: () => Promise<void>;
 }
 
 export interface ByteRange {

@@ -65,11 +65,12 @@ export async function readyCluster(owner: Caller, body: { name: string; tier?: s
 
 export async function untilReady(owner: Caller, name: string) {
   let last: unknown;
-  await eventually(async () => {
+  const isReady = async () => {
     const found = await owner.get(`/clusters/${name}`);
     last = found.body;
     return found.status === 200 && found.body.phase === 'ready';
-  }).catch((error) => assert.fail(`${error}: ${JSON.stringify(last)}`));
+  };
+  await eventually(isReady, { withinMs: 60_000 }).catch((error) => assert.fail(`${error}: ${JSON.stringify(last)}`));
   return (await owner.get(`/clusters/${name}`)).body;
 }
 

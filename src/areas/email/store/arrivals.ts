@@ -136,9 +136,12 @@ export const takeOut = async (tx: Tx, leased: readonly Leased[]): Promise<Set<nu
     ).map(({ id }) => id),
   );
 
-/** Later, by whoever can. */
+/** Later, by whoever can. For a day that counts as no attempt: nobody has read it, so it has ended nobody who did. */
 export const putBack = (tx: Tx, { id, lease }: Leased, inSeconds: number) => run(tx)`
-  update email.arrival set lease = null, lease_until = null, run_at = kernel.now() + make_interval(secs => ${inSeconds}) where id = ${id} and lease = ${lease}::uuid`;
+  update email.arrival
+     set lease = null, lease_until = null, run_at = kernel.now() + make_interval(secs => ${inSeconds}),
+         attempts = attempts - case when received_at > kernel.now() - interval '1 day' then 1 else 0 end
+   where id = ${id} and lease = ${lease}::uuid`;
 
 /** What is known of a message once it was read. */
 export interface ReadRow {

@@ -49,9 +49,11 @@ export const routeTo = (tx: Tx, org: string, endpointId: string) => row(tx, Patt
 
 const KnownRow = Type.Object({ id: Type.String() });
 
-/** Which of these routes are still there. */
+/** Which of these routes are still there, and stay until the transaction ends: with its route an endpoint could go before it is told. */
 export const knownRoutes = async (tx: Tx, ids: readonly string[]): Promise<Set<string>> =>
-  new Set((await rows(tx, KnownRow)`select id from email.route where id = any(${ids}::text[])`).map(({ id }) => id));
+  new Set(
+    (await rows(tx, KnownRow)`select id from email.route where id = any(${ids}::text[]) order by id for key share`).map(({ id }) => id),
+  );
 
 const ReceivingRow = Type.Object({
   org_id: Type.String(),

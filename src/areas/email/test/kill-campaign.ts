@@ -131,7 +131,7 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
   };
 }
 
-/** Takes everything, but says "no such user" to `gone-…`, and "later" to `grey-…` the first time. */
+/** Takes everything, but refuses `gone-…` by a policy of its own, for which no sender is paused, and says "later" to `grey-…` the first time. */
 async function watchfulSink(t: TestContext) {
   const copies: Copy[] = [];
   const seen = new Set<string>();
@@ -141,7 +141,7 @@ async function watchfulSink(t: TestContext) {
     if (before && stage !== 'dot') before.wasRead = true;
     const who = /<([^>]*)>/.exec(line)?.[1] ?? '';
     if (stage !== 'rcpt') return undefined;
-    if (who.startsWith('gone-')) return '550 5.1.1 no such user';
+    if (who.startsWith('gone-')) return '550 5.7.1 this message is not wanted here';
     if (who.startsWith('grey-') && !seen.has(who)) {
       seen.add(who);
       return '451 4.7.1 greylisted, try again in 1 minute';

@@ -62,11 +62,13 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
           const options = {
             issuer,
             algorithms,
-            clockTolerance: 60,
+            clockTolerance: toleranceSeconds,
             requiredClaims: ['exp', 'iat', 'sub', 'aud'],
             currentDate: new Date(await clock()),
           };
-          return (await jwtVerify(token, keys, options)).payload;
+          const { payload } = await jwtVerify(token, keys, options);
+          refuseOddTimes(payload, options.currentDate.getTime() / 1000);
+          return payload;
         } catch (error) {
           if (error instanceof errors.JWKSNoMatchingKey && !rotated) continue;
           throw new BadToken((error as Error).message);
@@ -75,6 +77,17 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
       throw new BadToken('no key of the issuer signed it');
     },
   };
+}
+
+/** A clock may be so far off. */
+const toleranceSeconds = 60;
+/** Issuers of CI make tokens for minutes, or for a job. One that lives longer is a password in the wrong place. */
+const longestLifeSeconds = 86_400;
+
+/** Whoever holds a token may use it until it ends: so it must not live long, nor come from the future to live longer. */
+function refuseOddTimes({ iat = 0, exp = 0 }: JWTPayload, now: number) {
+  if (iat > now + toleranceSeconds) throw new BadToken(`it was issued ${Math.round(iat - now)} s in the future`);
+  if (exp - iat > longestLifeSeconds) throw new BadToken(`it lives ${exp - iat} s, longer than a day`);
 }
 
 /** The issuer's keys, fetched when they are due and that is allowed. Undefined: there are none that are still good. */

@@ -7,6 +7,7 @@ import { immutableIn } from '../rules/immutable.ts';
 import { indexBounds } from '../rules/manifest.ts';
 import { isReferenced, linkedBlob, lockLink } from '../store/blobs.ts';
 import { indexesLeadingTo, tagsListing, tagsOf } from '../store/manifests.ts';
+import { noteOnceTagged } from '../store/once-tagged.ts';
 import { withdrawPromise } from '../store/promises.ts';
 import { lockManifest, lockUnlessKept, parentOf } from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
@@ -33,7 +34,9 @@ function refuseImmutable({ immutable_tags, name }: RepositoryRow, tags: readonly
 /** Only the tag goes. Undefined: it is not there. */
 export async function deleteTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: string): Promise<{ digest: string } | undefined> {
   refuseImmutable(repository, [tag]);
-  return removeTag(tx, caches, repository, tag);
+  const removed = await removeTag(tx, caches, repository, tag);
+  if (removed) await noteOnceTagged(tx, repository, tag, removed.digest);
+  return removed;
 }
 
 /** An image that lost its last tag goes with what is attached to it, unless something else keeps it. */
@@ -43,7 +46,7 @@ export async function purgeUntagged(tx: Tx, caches: Caches, repository: Reposito
   return true;
 }
 
-/** An image with its tags and what is attached to it, unless an index lists it. */
+/** An image with its tags, and what it lists or what is attached to it and never had a tag of its own; unless an index lists it. */
 export async function purgeImage(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string): Promise<Purged> {
   await lockManifest(tx, repository.id, digest);
   refuseImmutable(repository, await tagsOf(tx, repository.id, digest));

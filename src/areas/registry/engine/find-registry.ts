@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../identity/context.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
+import { otherSpelling } from '../rules/upstreams.ts';
 import * as store from '../store/registries.ts';
 import { type RepositoryRow, repositoryByName } from '../store/repositories.ts';
 
@@ -19,5 +20,5 @@ export const lockRegistry = (tx: Tx, ctx: Ctx, slug: string) => findRegistry(tx,
 
 export async function findRepository(tx: Tx, ctx: Ctx, slug: string, name: string): Promise<RepositoryRow> {
   const registry = await findRegistry(tx, ctx, slug);
-  return (await repositoryByName(tx, registry.id, name)) ?? notFound('repository');
+  return (await repositoryByName(tx, registry.id, name, otherSpelling(ctx.app.config.registry_upstreams, name))) ?? notFound('repository');
 }

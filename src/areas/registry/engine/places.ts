@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../kernel/at-most.ts';
 import { looksLikeDigest } from '../rules/names.ts';
 import { topics } from '../rules/topics.ts';
+import { otherSpelling } from '../rules/upstreams.ts';
 import { type BlobRow, linkedBlob, touchLink } from '../store/blobs.ts';
 import { bodyOf, type MetaRow, manifestByDigest, manifestByTag } from '../store/manifests.ts';
 import { type RepositoryRow, repositoryByName } from '../store/repositories.ts';
@@ -33,7 +34,7 @@ export function makePlaces({ app, settings }: Engine): Places {
   const places: Places = {
     repository: (registryId, name) =>
       repositories.get(`${registryId}/${name}`, async () => {
-        const value = await app.db.read((tx) => repositoryByName(tx, registryId, name));
+        const value = await app.db.read((tx) => repositoryByName(tx, registryId, name, otherSpelling(app.config.registry_upstreams, name)));
         return value && { value, topics: [topics.repository(value.id), topics.registry(registryId)] };
       }),
 

@@ -3,13 +3,14 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { attachedBy } from '../rules/attachments.ts';
 import { immutableIn } from '../rules/immutable.ts';
 import { doom, nextTurn, takeDoomed } from '../store/doomed.ts';
+import { wasOnceTagged } from '../store/once-tagged.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { bookGone, type GoneManifest } from './quota.ts';
 import { dropManifest, type Leaving, removeTag } from './removal.ts';
 
 // An image goes with what is attached to it (signatures, SBOMs) and, of an index, with the children that nothing else keeps; all the
-// way down. One transaction takes so many at most, however many there are: the rest is noted in it, and garbage collection goes on
+// way down. What once had a tag of its own stays: somebody may still pull it by its digest. One transaction takes so many at most, however many there are: the rest is noted in it, and garbage collection goes on
 // with that, some at a time, each of which is asked again whether anything keeps it. What was pushed after the purge stays, however
 // long its portions take: a client that pushes the same image again sends what it lists first, and nothing keeps that yet.
 
@@ -21,13 +22,15 @@ export interface Purged {
   digests: string[];
   /** How many more are looked at in a moment. */
   waiting: number;
+  /** What was listed or attached and stays, because it once had a tag. */
+  kept: string[];
 }
 
 /** The manifest, and what goes with it. Whether it may go is the caller's. */
 export async function purgeManifest(tx: Tx, caches: Caches, repository: RepositoryRow, digest: string, leaving: Leaving): Promise<Purged> {
   const purge = { ...leaving, turn: await nextTurn(tx) };
   const dropped = await dropWithTags(tx, caches, repository, digest, purge);
-  return dropped ? purgeAll(tx, caches, repository, dropped, purge) : { digests: [], waiting: 0 };
+  return dropped ? purgeAll(tx, caches, repository, dropped, purge) : { digests: [], waiting: 0, kept: [] };
 }
 
 /** Goes on with what purges have left, one portion of the organization that comes after this one. Returns whose that was, and how many it
@@ -57,10 +60,15 @@ interface Purging {
 
 async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gone, next }: Purging, purge: Purge): Promise<Purged> {
   const waiting = [...new Set(next)];
+  const kept: string[] = [];
   for (let looked = 0; looked < purgedAtOnce && waiting.length > 0; looked++) {
     const digest = waiting.pop()!;
     // What belongs to an image that is here stays while that does: an index of referrers may list it, or somebody pushed the image again.
     if (!(await store.lockUnlessKept(tx, repository.id, digest)) || (await store.isWanted(tx, repository.id, digest, purge.turn))) continue;
+    if (await wasOnceTagged(tx, repository.id, digest)) {
+      kept.push(digest);
+      continue;
+    }
     const dropped = await dropWithTags(tx, caches, repository, digest, purge);
     if (!dropped) continue;
     gone.push(...dropped.gone);
@@ -68,7 +76,7 @@ async function purgeAll(tx: Tx, caches: Caches, repository: RepositoryRow, { gon
   }
   await doom(tx, repository, waiting, purge);
   await bookGone(tx, repository.registry_id, gone);
-  return { digests: gone.map((m) => m.digest), waiting: waiting.length };
+  return { digests: gone.map((m) => m.digest), waiting: waiting.length, kept };
 }
 
 /** One manifest, and what may have to go with it. Undefined: it is not there. */

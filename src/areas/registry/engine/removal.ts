@@ -3,6 +3,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
 import { uncountIndexes } from '../store/content.ts';
+import { forgetOnceTagged } from '../store/once-tagged.ts';
 import { linkRef, review } from '../store/queue.ts';
 import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removal.ts';
@@ -45,6 +46,7 @@ export async function dropManifest(
   const needed = await store.blobsNeededBy(tx, repository.id, digest);
   const gone = await store.deleteManifest(tx, repository.id, digest);
   if (!gone) return undefined;
+  await forgetOnceTagged(tx, repository.id, digest);
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
   await review(tx, repository.registry_id, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
   await uncountIndexes(tx, repository.id, digest);

@@ -22,6 +22,9 @@ export function attachmentsOf(referrerTypes: readonly string[], attachedTags: re
 
 const attaching = /^(sha(?:256|512)-[a-f0-9]{64})(?:\.(?:sig|att|sbom))?$/;
 
+/** Whether a tag of this name may attach its manifest to an image. */
+export const canAttach = (tag: string) => attaching.test(tag);
+
 /** How tags name a digest: `sha256-…`, cut to 64 digits as the specification has it. */
 export const nameInTags = (digest: string) => digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
 

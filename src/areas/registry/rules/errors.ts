@@ -38,11 +38,14 @@ export class UpstreamAway extends Error {
   /** It limits how often it is asked. */
   readonly limited: boolean;
   readonly retrySeconds: number;
+  /** The upstream answers, and only what was asked for is bad: everything else may be asked for. */
+  readonly isAlone: boolean;
 
-  constructor(sentence: string, options: { limited?: boolean; retrySeconds?: number; cause?: unknown } = {}) {
+  constructor(sentence: string, options: { limited?: boolean; retrySeconds?: number; isAlone?: boolean; cause?: unknown } = {}) {
     super(sentence, { cause: options.cause });
     this.name = 'UpstreamAway';
     this.limited = options.limited ?? false;
+    this.isAlone = options.isAlone ?? false;
     this.retrySeconds = Math.min(3600, Math.max(1, options.retrySeconds ?? 10));
   }
 }

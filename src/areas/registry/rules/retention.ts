@@ -35,6 +35,7 @@ export interface ManifestState extends Attachable {
   children: readonly string[];
   /** Fetched from an upstream: such images come and go by themselves. */
   cached: boolean;
+  /** When it was last pushed, also as what was here already. */
   createdAt: string;
   pulledAt: string | null;
 }

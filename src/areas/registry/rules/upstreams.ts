@@ -19,3 +19,14 @@ export function upstreamPath(host: string, repository: string): string {
   const path = repository.slice(host.length + 1);
   return host === 'docker.io' && !path.includes('/') ? `library/${path}` : path;
 }
+
+/** Docker Hub's own images have two names, `docker.io/alpine` and `docker.io/library/alpine`: the other one of a cached repository.
+ *  Null: it has only one. */
+export function otherSpelling(catalog: Catalog, repository: string): string | null {
+  if (hostOf(catalog, repository) !== 'docker.io') return null;
+  const [, library, name] = /^docker\.io\/(library\/)?([^/]+)$/.exec(repository) ?? [];
+  return name === undefined ? null : library ? `docker.io/${name}` : `docker.io/library/${name}`;
+}
+
+/** The one under which a cached repository is made. */
+export const fullSpelling = (host: string, repository: string) => `${host}/${upstreamPath(host, repository)}`;

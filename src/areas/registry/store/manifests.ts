@@ -50,7 +50,7 @@ const IdRow = Type.Object({ id: Type.Integer() });
 const KnownRow = Type.Object({ id: Type.Integer(), media_type: Type.String() });
 
 /** The manifest's row, locked. `fresh`: it was not there; `mediaType`: what the bytes are here, as whoever brought them first has
- *  said. One that was fetched and is pushed now is nobody's cache any more, and no purge from before takes it. */
+ *  said. One that was fetched and is pushed now is nobody's cache any more, and no purge from before takes it; its age begins anew. */
 export async function putManifest(
   tx: Tx,
   m: { org: string; repositoryId: number; digest: string; body: Buffer; pushedBy: string; parsed: Manifest; cached: boolean },
@@ -72,6 +72,7 @@ export async function putManifest(
     const known = await row(tx, KnownRow)`
       update registry.manifest m
          set pushed_turn = nextval('registry.turn'), cached = m.cached and ${m.cached},
+             pushed_at = case when ${m.cached} then m.pushed_at else kernel.now() end,
              pushed_by = case when ${isFetched} and not ${m.cached} then ${m.pushedBy} else m.pushed_by end
        where m.repository_id = ${m.repositoryId} and m.digest = ${m.digest} returning m.id, m.media_type`;
     if (!known) continue; // deleted this moment
@@ -209,6 +210,10 @@ export const insertTag = async (tx: Tx, repositoryId: number, name: string, mani
 
 export const moveTag = (tx: Tx, repositoryId: number, name: string, manifestId: number) => run(tx)`
   update registry.tag set manifest_id = ${manifestId}, updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
+
+/** Somebody pushed what the tag stands for already: its age begins anew. */
+export const renewTag = (tx: Tx, repositoryId: number, name: string) => run(tx)`
+  update registry.tag set updated_at = kernel.now() where repository_id = ${repositoryId} and name = ${name}`;
 
 /** The tags that stand for this manifest. */
 export const tagsOf = async (tx: Tx, repositoryId: number, digest: string) =>

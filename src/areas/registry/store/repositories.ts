@@ -13,10 +13,12 @@ export const RepositoryRow = Type.Object({
 });
 export type RepositoryRow = Static<typeof RepositoryRow>;
 
-export const repositoryByName = (tx: Tx, registryId: string, name: string) => row(tx, RepositoryRow)`
+/** `other`: another name of the same, under which a cache may stand instead. */
+export const repositoryByName = (tx: Tx, registryId: string, name: string, other: string | null = null) => row(tx, RepositoryRow)`
   select r.id, r.org_id, r.registry_id, g.slug, r.name, r.upstream_host, g.immutable_tags
     from registry.repository r join registry.registry g on g.id = r.registry_id
-   where r.registry_id = ${registryId} and r.name = ${name}`;
+   where r.registry_id = ${registryId} and (r.name = ${name} or (r.name = ${other} and r.upstream_host is not null))
+   order by r.name = ${name} desc limit 1`;
 
 /** The repository, made when it is not there: the first push is what creates one. Undefined when the registry is gone. */
 export async function ensureRepository(

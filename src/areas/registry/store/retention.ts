@@ -47,7 +47,7 @@ export const manifestStates = (tx: Tx, repositoryId: number, after: number, limi
     tags: Type.Array(Type.String()),
   }),
 )`
-  select m.id, m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, m.created_at as "createdAt", m.pulled_at as "pulledAt",
+  select m.id, m.digest, m.media_type as "mediaType", m.subject, ${isFetched} as cached, coalesce(m.pushed_at, m.created_at) as "createdAt", m.pulled_at as "pulledAt",
          array(select c.digest from registry.manifest_child c where c.parent_id = m.id)::text[] as children,
          ${listedSubjects} as "listedSubjects",
          array(select t.name from registry.tag t where t.manifest_id = m.id order by t.name)::text[] as tags
@@ -57,7 +57,7 @@ export const manifestStates = (tx: Tx, repositoryId: number, after: number, limi
 export const isUntouched = async (tx: Tx, repositoryId: number, seen: { digest: string; createdAt: string; pulledAt: string | null }) =>
   (await row(tx, Type.Object({ yes: Type.Boolean() }))`
     select exists (select from registry.manifest
-                    where repository_id = ${repositoryId} and digest = ${seen.digest} and created_at = ${seen.createdAt}::timestamptz
+                    where repository_id = ${repositoryId} and digest = ${seen.digest} and coalesce(pushed_at, created_at) = ${seen.createdAt}::timestamptz
                       and pulled_at is not distinct from ${seen.pulledAt}::timestamptz) as yes`)!.yes;
 
 /** Which of these images, as tags name them (`sha256-…`), any repository of the registry has. A longer digest was cut, so its

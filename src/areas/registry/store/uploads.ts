@@ -72,6 +72,29 @@ export const uploadOf = (tx: Tx, repositoryId: number, id: string, node: string)
 export const keepUpload = (tx: Tx, id: string, ttlSeconds: number) => run(tx)`
   update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}) from ${unhurried} where id = ${id}`;
 
+interface Writing {
+  id: string;
+  /** A process. */
+  writer: string;
+  seconds: number;
+}
+
+const BeforeRow = Type.Object({ before: Type.Union([Type.String(), Type.Null()]) });
+
+/** Lets one process alone write to the upload for so long; `before`: which one wrote last. Undefined: another one is writing. */
+export const claimWriter = (tx: Tx, { id, writer, seconds }: Writing) => row(tx, BeforeRow)`
+  with known as (select id, writer, writer_until from registry.upload where id = ${id} for update)
+  update registry.upload u set writer = ${writer}, writer_until = kernel.now() + make_interval(secs => ${seconds}) from known, ${unhurried}
+   where u.id = known.id and (known.writer is null or known.writer = ${writer} or known.writer_until <= kernel.now())
+  returning known.writer as before`;
+
+/** 0: another one may write by now, or the upload is gone. */
+export const renewWriter = (tx: Tx, { id, writer, seconds }: Writing) => run(tx)`
+  update registry.upload set writer_until = kernel.now() + make_interval(secs => ${seconds}) from ${unhurried} where id = ${id} and writer = ${writer}`;
+
+export const releaseWriter = (tx: Tx, id: string, writer: string) => run(tx)`
+  update registry.upload set writer_until = kernel.now() from ${unhurried} where id = ${id} and writer = ${writer}`;
+
 /** Its row, gone: how much it had reserved. */
 export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`
   delete from registry.upload where id = ${id} returning reserved`;

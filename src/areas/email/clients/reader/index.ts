@@ -31,8 +31,8 @@ export interface ReaderOptions {
   apartMs?: number;
 }
 
-/** Read by one thread at a time; while one waits for the DNS, others go on. */
-const perThread = 8;
+/** Read by one thread at a time; while one waits for the DNS, others go on. Of one organization half of them: whose names never resolve waits alone. */
+const perThread = 16;
 const mostApart = 10_000;
 
 export function makeReader(options: ReaderOptions): Reader {
@@ -68,6 +68,12 @@ export function makeReader(options: ReaderOptions): Reader {
         hand();
       },
     });
+  /** Of whom the fewest are being read comes first; in the order in which they came otherwise. */
+  const nextWaiting = (): Task | undefined => {
+    const reading = new Map<string, number>();
+    for (const org of [...shared].flatMap((thread) => thread.orgs)) reading.set(org, (reading.get(org) ?? 0) + 1);
+    return findLeast(waiting, ({ org }) => reading.get(org) ?? 0, (most * perThread) / 2);
+  };
   const freeThread = (): Thread | undefined => {
     const free = [...shared].sort((a, b) => a.load - b.load)[0];
     if (free && (free.load === 0 || shared.size >= most)) return free.load < perThread ? free : undefined;
@@ -84,12 +90,21 @@ export function makeReader(options: ReaderOptions): Reader {
   /** Whoever waits, to whoever has room. */
   const hand = () => {
     if (isStopped) return;
-    if (suspects.length > 0 && !alone) {
+    // Those who waited when somebody like them ended a thread would end the next ones.
+    for (const task of waiting.filter(({ org }) => apart.has(org))) move(task, waiting, suspects);
+    const suspect = alone ? undefined : findLeast(suspects, ({ org }) => apart.turnOf(org));
+    if (suspect) {
+      move(suspect, suspects);
+      apart.hadTurn(suspect.org);
       alone = start();
-      alone.give(suspects.shift()!);
+      alone.give(suspect);
     }
-    for (let thread = waiting.length ? freeThread() : undefined; thread; thread = waiting.length ? freeThread() : undefined)
-      thread.give(waiting.shift()!);
+    for (let task = nextWaiting(); task; task = nextWaiting()) {
+      const thread = freeThread();
+      if (!thread) break;
+      move(task, waiting);
+      thread.give(task);
+    }
     watch.begin();
   };
 
@@ -135,14 +150,35 @@ function watchThreads(threads: () => Thread[], everyMs: number, look: () => void
   };
 }
 
-/** Whose mail is read apart from the others', for a while. */
+/** The first of those with the least, if that is below `most`. */
+function findLeast<T>(all: readonly T[], measure: (one: T) => number, most = Number.POSITIVE_INFINITY): T | undefined {
+  let [found, least]: [T | undefined, number] = [undefined, most];
+  for (const one of all) {
+    const measured = measure(one);
+    if (measured < least) [found, least] = [one, measured];
+  }
+  return found;
+}
+
+function move<T>(one: T, from: T[], to: T[] = []): void {
+  from.splice(from.indexOf(one), 1);
+  to.push(one);
+}
+
+/** Whose mail is read apart from the others', for a while: one by one, in turn, and after whoever only happened to be beside it. */
 function keepApart(ms: number) {
-  const until = new Map<string, number>();
+  const known = new Map<string, { until: number; turn: number }>();
+  let turns = 0;
+  const has = (org: string) => (known.get(org)?.until ?? 0) > performance.now();
   return {
-    has: (org: string) => (until.get(org) ?? 0) > performance.now(),
+    has,
+    turnOf: (org: string) => (has(org) ? known.get(org)!.turn : 0),
+    hadTurn(org: string) {
+      if (has(org)) known.get(org)!.turn = ++turns;
+    },
     add(org: string) {
-      if (until.size >= mostApart) until.clear();
-      until.set(org, performance.now() + ms);
+      if (known.size >= mostApart) known.clear();
+      known.set(org, { until: performance.now() + ms, turn: ++turns });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { type FromThread, type Reading, type ReadMail, type ReadResult, type ToThread, unreadMail } from './protocol.ts';
 
 /** A question to the DNS: its records, or the code of Node's resolver. */
@@ -62,10 +63,17 @@ export class Thread {
     return this.#tasks.size;
   }
 
+  /** Whose messages it reads at this moment. */
+  get orgs(): string[] {
+    return [...this.#tasks.values()].map(({ task }) => task.org);
+  }
+
   give(task: Task): void {
     const since = performance.now();
     if (this.load === 0 && this.#heardAt !== undefined) this.#heardAt = since;
     const id = ++this.#ids;
+    // Who was read before, beside one that ended the thread, has all the time for the DNS again.
+    task.dns = undefined;
     this.#tasks.set(id, { task, since });
     // A copy: it may have to be read again.
     const raw = new Uint8Array(task.reading.raw);
@@ -115,7 +123,10 @@ export class Thread {
     const task = this.#tasks.get(reading)?.task;
     if (!task) return;
     task.dns ??= AbortSignal.timeout(this.#options.dnsMs);
-    const answer = await this.#options.resolve(name, rrtype, task.dns).catch(() => ({ code: 'ETIMEOUT' }));
+    const { dns: signal, org } = task;
+    // What a thread says comes in the name of whoever started it.
+    const ask = () => this.#options.resolve(name, rrtype, signal);
+    const answer = await onBehalf({ org, act: 'email.read' }, ask).catch(() => ({ code: 'ETIMEOUT' }));
     if (!this.#isOver) this.#worker.postMessage({ type: 'dns', id, answer } satisfies ToThread);
   }
 }

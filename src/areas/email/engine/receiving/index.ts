@@ -121,12 +121,15 @@ async function readArrival(
   const isReport = arrival.route_id === null;
   const given: ReadResult = isReport ? { kind: 'report', report: { kind: 'other', recipients: [] } } : unread;
   if (arrival.attempts > mostAttempts) return given;
-  const stream = await spool.read({ key: arrival.body_key, offset: arrival.body_offset, bytes: arrival.body_bytes });
-  if (!stream) {
-    app.log.warn({ message: arrival.message_id, key: arrival.body_key }, 'the content of mail that arrived is not here; looking again');
+  const { message_id: message, body_key: key, body_offset: offset, body_bytes: bytes } = arrival;
+  const raw = await spool
+    .read({ key, offset, bytes })
+    .then((stream) => stream && buffer(stream))
+    .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of mail that arrived could not be had'));
+  if (!raw) {
+    app.log.warn({ message, key }, 'the content of mail that arrived is not here; looking again');
     return undefined;
   }
-  const raw = await buffer(stream);
   const { remoteIp: ip, helo, mailFrom: sender } = arrival.envelope;
   const reading: Reading = isReport ? { kind: 'report', raw } : { kind: 'mail', raw, from: { ip, helo, sender }, mailHost };
   return reader.read(arrival.org_id, reading);

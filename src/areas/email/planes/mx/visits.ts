@@ -42,6 +42,8 @@ interface Visit {
   place: string;
   errors: number;
   timer: NodeJS.Timeout;
+  /** Who has left may have left a message that is still being taken. */
+  isOver: boolean;
   mailFrom: string;
   /** By the folded address, what was decided at RCPT. */
   to: Map<string, { address: string; destination: Known }>;
@@ -71,7 +73,7 @@ export function makeVisits(visiting: Visiting) {
       const place = visiting.placeOf(connection._socket);
       if (visiting.errors.left(place) < 1) throw new Reply(421, '4.7.0', 'too much was refused to you; come again later');
       const timer = cutVisit(visiting, connection);
-      visits.set(connection, { place, errors: 0, timer, mailFrom: '', to: new Map() });
+      visits.set(connection, { place, errors: 0, timer, isOver: false, mailFrom: '', to: new Map() });
     },
     beginMessage: (connection: MxConnection, { address, args }: SMTPServerAddress) =>
       counting(connection, async (visit) => {
@@ -90,7 +92,12 @@ export function makeVisits(visiting: Visiting) {
         drainRest(connection, stream, drainedBytes);
       });
     },
-    end: (connection: MxConnection) => clearTimeout(visits.get(connection)?.timer),
+    end: (connection: MxConnection) => {
+      const visit = visits.get(connection);
+      if (!visit) return;
+      visit.isOver = true;
+      clearTimeout(visit.timer);
+    },
   };
 }
 
@@ -133,7 +140,7 @@ async function takeMessage(visiting: Visiting, connection: MxConnection, visit: 
     );
     connection.startAnew();
     clearTimeout(visit.timer);
-    visit.timer = cutVisit(visiting, connection);
+    if (!visit.isOver) visit.timer = cutVisit(visiting, connection);
     return `2.0.0 Ok: ${id}`;
   } finally {
     held.end();

@@ -1,4 +1,5 @@
 import type { Complaint } from './complaint.ts';
+import { cleanText } from './judge.ts';
 import { addressIn, type StatusGroup } from './status.ts';
 
 /** A notice in JSON, as Amazon's services write it into mail: broken into lines anywhere, and quoted once or twice. */
@@ -17,9 +18,14 @@ export function readNotification(text: string): StatusGroup[] {
   return addresses.map((address, n) => ({
     address,
     action: actions[n] ?? 'failed',
-    ...(statuses[n] === undefined ? {} : { status: statuses[n] }),
+    ...statusIn(statuses[n]),
     diagnostic: (diagnostics[n] ?? '').replace(/^smtp;\s*/, ''),
   }));
+}
+
+function statusIn(written = ''): { status?: string } {
+  const status = /^[245]\.\d{1,3}\.\d{1,3}$/.exec(written)?.[0];
+  return status === undefined ? {} : { status };
 }
 
 export function readNotifiedComplaint(text: string): Complaint | undefined {
@@ -27,5 +33,5 @@ export function readNotifiedComplaint(text: string): Complaint | undefined {
   if (isNotification.exec(flat)?.[1] !== 'Complaint') return undefined;
   const feedbackType = field('complaintFeedbackType').exec(flat)?.[1] ?? 'abuse';
   const address = addressIn(field('emailAddress').exec(flat)?.[1]);
-  return { feedbackType: feedbackType.slice(0, 40), addresses: address === undefined ? [] : [address] };
+  return { feedbackType: cleanText(feedbackType, 40).toLowerCase(), addresses: address === undefined ? [] : [cleanText(address, 320)] };
 }

@@ -14,8 +14,9 @@ function check(raw: Uint8Array): void {
   const report = readReport(raw);
   assert.deepEqual(JSON.parse(JSON.stringify(report)), report, 'plain data');
   assert.ok(report.recipients.length <= 20);
-  const texts = report.recipients.flatMap((r) => [r.address, r.original, r.diagnostic, r.remoteMta]);
-  for (const text of [...texts, ...(report.complaint?.addresses ?? []), report.complaint?.userAgent, report.complaint?.source])
+  const texts = report.recipients.flatMap((r) => [r.address, r.original, r.diagnostic, r.remoteMta, r.enhanced]);
+  const { addresses = [], userAgent, source, feedbackType, messageId } = report.complaint ?? {};
+  for (const text of [...texts, ...addresses, userAgent, source, feedbackType, messageId])
     assert.ok(text === undefined || (isPlain(text) && text.length <= 1_000), JSON.stringify(text));
 }
 
@@ -42,4 +43,12 @@ test('hostile MIME is cut off, not followed', () => {
   check(Buffer.from(`Content-Type: text/plain; charset=${'x'.repeat(5_000)}\n\n\xff\xfe`, 'latin1'));
   check(Buffer.from(`Subject: ${'=?utf-8?q?=00?= '.repeat(2_000)}\n\n\0\0`));
   check(Buffer.from('a:\n '.repeat(200_000)));
+});
+
+test('notices in JSON bring nothing along that a database cannot hold', () => {
+  const notice = (json: string) =>
+    Buffer.from(`From: MAILER-DAEMON@a.example\nContent-Transfer-Encoding: base64\n\n${Buffer.from(json).toString('base64')}\n`);
+  const bounced = '[{"emailAddress":"a@b.example","status":"5.1.1\0","diagnosticCode":"smtp; 550 no such user"}]';
+  check(notice(`{"notificationType":"Bounce","bouncedRecipients":${bounced}}`));
+  check(notice('{"notificationType":"Complaint","complaintFeedbackType":"ab\0use","emailAddress":"a\0@b.example"}'));
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { currentBehalf, onBehalf } from '../../../../kernel/shares/index.ts';
 import { makeReader, type ReadMail } from '../../clients/reader/index.ts';
 
 const resolve = async () => ({ code: 'ENOTFOUND' });
@@ -93,5 +94,50 @@ test('threads start with the first message, and end when there is nothing to rea
   await reading;
   for (let tries = 0; reader.threads > 0 && tries < 100; tries++) await new Promise((later) => setTimeout(later, 20));
   assert.deepEqual([reader.threads, reader.ended], [0, 0]);
+  await reader.stop();
+});
+
+test('who has many messages whose names never resolve waits for them alone, and in their own name', { timeout: 60_000 }, async () => {
+  const askedFor = new Set<string>();
+  const slow = async (name: string, _: string, signal: AbortSignal) => {
+    askedFor.add(`${name.includes('silent') ? 'silent' : 'quick'} for ${currentBehalf().org}`);
+    if (name.includes('silent')) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return { code: 'ENOTFOUND' };
+  };
+  const reader = makeReader({ resolve: slow, threads: 1, dnsMs: 20_000, messageMs: 60_000 });
+  const read = (org: string, host: string) => {
+    const reading = { kind: 'mail' as const, raw: Buffer.from(`From: bob@${host}\r\n\r\nx\r\n`), from: { ...from, sender: `bob@${host}` } };
+    return onBehalf({ org, act: 'test' }, () => reader.read(org, { ...reading, mailHost: 'mx.host.example' }));
+  };
+  for (let n = 0; n < 64; n++) void read('org_a', `silent${n}.example`);
+  const began = performance.now();
+  await read('org_b', 'quick.example');
+  assert.ok(performance.now() - began < 15_000, 'a thread was started, and it was read');
+  assert.deepEqual([...askedFor].sort(), ['quick for org_b', 'silent for org_a']);
+  await reader.stop();
+});
+
+test('who shared a thread with hostile mail is read before the rest of it, with all its time for the DNS', {
+  timeout: 120_000,
+}, async () => {
+  const slow = `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n${`${'<'.repeat(76)}\r\n`.repeat(330_000)}--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n`;
+  let asked = 0;
+  const later = async (name: string, _: string, signal: AbortSignal) => {
+    if (name.includes('innocent') && ++asked === 1) await new Promise(() => {});
+    signal.throwIfAborted();
+    return { code: 'ENOTFOUND' };
+  };
+  const reader = makeReader({ resolve: later, threads: 1, stuckMs: 3_000, dnsMs: 2_500 });
+  const order: string[] = [];
+  const read = async (org: string, raw: string, sender = from.sender) => {
+    const result = await reader.read(org, { kind: 'mail', raw: Buffer.from(raw), from: { ...from, sender }, mailHost: 'mx.host.example' });
+    order.push(org);
+    return (result as { mail: ReadMail }).mail;
+  };
+  const bad = [read('org_a', slow), read('org_a', slow)];
+  const good = await read('org_b', `${head}\r\nI am innocent.\r\n`, 'bob@innocent.example');
+  await Promise.all(bad);
+  assert.ok(order.indexOf('org_b') <= 1, `${order}`);
+  assert.deepEqual([good.problem, good.authentication.spf.result], [null, 'none'], 'and not temperror');
   await reader.stop();
 });

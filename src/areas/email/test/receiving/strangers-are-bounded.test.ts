@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { makeDestinationBook } from '../../engine/receiving/book.ts';
 import { openMxDoor } from '../../planes/mx/index.ts';
+import { MxConnection } from '../../planes/mx/server.ts';
 import { speakSmtp } from '../doors.ts';
 import { deliver, deliverTo, letterIn, mxScene } from './mx-scene.ts';
 
@@ -116,4 +118,31 @@ test('a message that drips has its time as a whole, and so has a connection', as
   const idle = await speakSmtp(t, brief.port);
   await eventually(async () => (await idle.say('NOOP')).startsWith('421 4.4.2 this has taken long enough'));
   await brief.stop();
+});
+
+test('nothing is remembered of who leaves while a message is taken', async (t) => {
+  const { qd } = await mxScene(t);
+  const book = makeDestinationBook(qd.app, { read: () => undefined });
+  const taken = Promise.withResolvers<string>();
+  let isAsked = false;
+  const take = () => {
+    isAsked = true;
+    return taken.promise;
+  };
+  const reception = { take, store: async () => assert.fail('it is small'), discard: () => {}, isFull: () => false };
+  const times = { visitMs: 1_000 };
+  const door = await openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
+  const speaker = await speakSmtp(t, door.port);
+  await speaker.say('EHLO far.example');
+  for (const line of ['MAIL FROM:<a@far.example>', 'RCPT TO:<support@in.example.com>', 'DATA']) await speaker.say(line);
+  const { mock } = t.mock.method(MxConnection.prototype, 'send');
+  speaker.socket.write(`${letterIn()}.\r\n`);
+  await eventually(async () => isAsked);
+  speaker.socket.destroy();
+  await setTimeout(200);
+  taken.resolve('msg_1');
+  await setTimeout(1_500);
+  const cut = mock.calls.filter(({ arguments: [code] }) => code === 421);
+  assert.equal(cut.length, 0, 'no timer is left that would send it away, and hold all of it until then');
+  await door.stop();
 });

@@ -6,8 +6,9 @@ import type { Target } from './client.ts';
 
 /** What this process knows of upstreams that cannot be asked now. */
 export interface Away {
-  /** Asks an upstream, unless it failed or limited us a moment ago: then it is left alone for as long as it wanted. */
-  asking<T>(target: Target, act: () => Promise<T>): Promise<T>;
+  /** Asks an upstream for something, unless it failed or limited us a moment ago: then it is left alone for as long as it wanted. Where
+   *  only this one thing was bad, it alone is left alone. */
+  asking<T>(target: Target, what: string, act: () => Promise<T>): Promise<T>;
   /** One line in the log while it lasts, however many clients want something from it. */
   say(target: Target, away: UpstreamAway): void;
 }
@@ -26,19 +27,23 @@ export function makeAway({ log, whoAsks, count }: AwayParts): Away {
   const said = new LRUCache<string, true>({ max: 1_000, ttl: sayAgainMs });
 
   return {
-    asking: async (target, act) => {
-      const key = `${target.registryId} ${target.host} ${await whoAsks(target)}`;
-      const rest = resting.get(key);
-      if (rest && performance.now() < rest.until) throw rest.away;
+    asking: async (target, what, act) => {
+      const everything = `${target.registryId} ${target.host} ${await whoAsks(target)}`;
+      const alone = `${everything} ${target.path} ${what}`;
+      for (const key of [everything, alone]) {
+        const rest = resting.get(key);
+        if (rest && performance.now() < rest.until) throw rest.away;
+      }
       count(target.host, 'asked');
       try {
         const answer = await act();
-        resting.delete(key);
+        resting.delete(everything);
+        resting.delete(alone);
         return answer;
       } catch (error) {
         if (error instanceof UpstreamAway) {
           count(target.host, 'away');
-          resting.set(key, { until: performance.now() + error.retrySeconds * 1000, away: error });
+          resting.set(error.isAlone ? alone : everything, { until: performance.now() + error.retrySeconds * 1000, away: error });
         }
         throw error;
       }

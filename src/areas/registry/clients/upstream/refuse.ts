@@ -22,5 +22,7 @@ export function refuseAway(host: string, answer: GuardResponse): GuardResponse {
       limited: true,
       retrySeconds,
     });
-  throw new UpstreamAway(`the upstream ${host} fails with ${answer.status}`, { retrySeconds });
+  // 500 is how a registry says that it stumbled over this one thing, such as a manifest that it cannot read itself; 502, 503 and 504
+  // are about all of it.
+  throw new UpstreamAway(`the upstream ${host} fails with ${answer.status}`, { retrySeconds, isAlone: answer.status === 500 });
 }

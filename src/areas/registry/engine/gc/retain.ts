@@ -6,6 +6,7 @@ import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
 import { imagesOf, nameInTags } from '../../rules/attachments.ts';
 import { judge, type ManifestState } from '../../rules/retention.ts';
+import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { lockUnlessKept } from '../../store/removal.ts';
 import { governedRepositories, governedRepository, imagesHeld, isUntouched, manifestStates, tagStates } from '../../store/retention.ts';
 import { purgeManifest } from '../purge.ts';
@@ -100,7 +101,12 @@ async function removeTags(tx: Tx, { app }: Engine, judged: Judged, tags: readonl
   if (!(await isGovernedStill(tx, judged))) return 0;
   const { governed, states } = judged;
   let removed = 0;
-  for (const tag of tags) if (await removeTag(tx, app.caches, governed, tag, states.get(tag))) removed++;
+  for (const tag of tags) {
+    const gone = await removeTag(tx, app.caches, governed, tag, states.get(tag));
+    if (!gone) continue;
+    await noteOnceTagged(tx, governed, tag, gone.digest);
+    removed++;
+  }
   return removed;
 }
 

@@ -4,12 +4,13 @@ import { rememberNode } from '../../../../kernel/node.ts';
 import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
-import { hostOf, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
+import { fullSpelling, hostOf, otherSpelling, upstreamAt, upstreamPath } from '../../rules/upstreams.ts';
 import { countEmptyCaches, ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import type { RegistryMetrics } from '../metrics.ts';
 import type { Engine } from '../settings.ts';
 import { makeUpstreamLogins } from '../upstream-credentials.ts';
 import { makeBlobFetcher } from './blobs.ts';
+import { linkHeld } from './held.ts';
 import { makeUpstreamLists, NoList } from './lists.ts';
 import { makeManifestFetcher } from './manifests.ts';
 import type { PullThrough, Unheard, Upstreams } from './types.ts';
@@ -46,7 +47,15 @@ export function makePullThrough(upstreams: Upstreams): PullThrough {
     // The row of a name that nobody has upstream stays empty, and goes with the sweep of empty repositories.
     repository: async (slug, registryId, name) => {
       const host = hostOf(catalog, name);
-      const made = host && (await app.db.write((tx) => makeCache(tx, { registryId, name, upstreamHost: host })));
+      const made =
+        host &&
+        (await app.db.write((tx) =>
+          makeCache(
+            tx,
+            { registryId, name: fullSpelling(host, name), upstreamHost: host },
+            otherSpelling(catalog, fullSpelling(host, name)),
+          ),
+        ));
       if (!made) throw new RegistryError('NAME_UNKNOWN', `there is no repository ${slug}/${name}`);
       return made;
     },
@@ -63,6 +72,8 @@ export function makePullThrough(upstreams: Upstreams): PullThrough {
       const target = targetOf(repository);
       return target && askUpstream(away, target, () => blobs.fetch(repository, target, digest));
     },
+
+    linkHere: async (repository, digest, mayPull) => targetOf(repository) !== undefined && linkHeld(upstreams, repository, digest, mayPull),
 
     blobSize: async (repository, digest) => {
       const target = targetOf(repository);
@@ -84,8 +95,14 @@ export function makePullThrough(upstreams: Upstreams): PullThrough {
 /** Names that the upstream does not have leave so many rows in a registry at most. */
 export const mostEmptyCaches = 1_000;
 
-async function makeCache(tx: Tx, place: { registryId: string; name: string; upstreamHost: string }): Promise<RepositoryRow | undefined> {
-  const known = await repositoryByName(tx, place.registryId, place.name);
+interface CachePlace {
+  registryId: string;
+  name: string;
+  upstreamHost: string;
+}
+
+async function makeCache(tx: Tx, place: CachePlace, otherName: string | null): Promise<RepositoryRow | undefined> {
+  const known = await repositoryByName(tx, place.registryId, place.name, otherName);
   if (known) return known;
   if ((await countEmptyCaches(tx, place.registryId, mostEmptyCaches)) >= mostEmptyCaches)
     throw new RegistryError(

@@ -38,7 +38,7 @@ export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: Fresh
     const search = query.size ? `?${query}` : '';
     if (search.length > longestQuery) return 'none';
     const found = await remembered.get(`${repository.id} ${what}${search}`, async () => {
-      const page = await away.asking(target, async () => {
+      const page = await away.asking(target, what, async () => {
         const answer = await client.ask(target, { method: 'GET', what: what + search, headers: { accept }, maxBodyBytes });
         if (answer.status !== 200) {
           answer.cancel();
@@ -46,7 +46,7 @@ export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: Fresh
           throw new NoList(`the upstream ${target.host} answered ${answer.status} for a list`);
         }
         const body = await answer.bytes().catch((error) => {
-          throw new UpstreamAway(`the upstream ${target.host} did not send the whole list`, { cause: error });
+          throw new UpstreamAway(`the upstream ${target.host} did not send the whole list`, { isAlone: true, cause: error });
         });
         return { size: body.length, value: parsed(body, target), next: nextOf(answer.headers['link']) };
       });
@@ -101,7 +101,7 @@ function parsed(body: Buffer, { host }: Target): object {
     const value: unknown = JSON.parse(body.toString());
     if (typeof value === 'object' && value !== null) return value;
   } catch {}
-  throw new UpstreamAway(`the upstream ${host} sent a list that is not JSON`);
+  throw new UpstreamAway(`the upstream ${host} sent a list that is not JSON`, { isAlone: true });
 }
 
 /** RFC 8288, as registries write it: `</v2/…?n=…&last=…>; rel="next"`. */

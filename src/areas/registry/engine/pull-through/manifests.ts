@@ -1,7 +1,7 @@
 import type { GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';
-import { mediaTypes, parseManifest } from '../../rules/manifest.ts';
+import { type Manifest, ManifestInvalid, mediaTypes, parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { lockTag, manifestByDigest, manifestByTag } from '../../store/manifests.ts';
@@ -42,7 +42,9 @@ export function makeManifestFetcher(upstreams: Upstreams): FreshManifest {
 async function haveDigest(upstreams: Upstreams, repository: RepositoryRow, target: Target, digest: string): Promise<Freshness> {
   const { app, away } = upstreams;
   if (await app.db.read((tx) => manifestByDigest(tx, repository.id, digest))) return {};
-  return (await away.asking(target, () => fetchManifest(upstreams, repository, target, digest, undefined))) ? {} : { missing: true };
+  return (await away.asking(target, digest, () => fetchManifest(upstreams, repository, target, digest, undefined)))
+    ? {}
+    : { missing: true };
 }
 
 async function refreshTag(upstreams: Upstreams, repository: RepositoryRow, target: Target, tag: string): Promise<Freshness> {
@@ -54,7 +56,7 @@ async function refreshTag(upstreams: Upstreams, repository: RepositoryRow, targe
   if (check?.missing) return { missing: true };
   if (here && check?.digest === here.digest && check.age_seconds < freshSeconds) return {};
   try {
-    return await away.asking(target, async () => {
+    return await away.asking(target, tag, async () => {
       const offered = await lookUpManifest(upstreams, target, tag);
       if (!offered) return forgetTag(upstreams, repository, tag);
       if (here && offered.digest === here.digest) {
@@ -90,7 +92,7 @@ function hasManifest(answer: GuardResponse, { host, path }: Target): boolean {
       'DENIED',
       `the upstream ${host} does not let this registry pull ${path}; set an upstream credential for ${host} that may`,
     );
-  throw new UpstreamAway(`the upstream ${host} answered ${answer.status} for a manifest`);
+  throw new UpstreamAway(`the upstream ${host} answered ${answer.status} for ${path}'s manifest`, { isAlone: true });
 }
 
 /** What the upstream has under this reference; undefined for nothing. */
@@ -106,6 +108,19 @@ async function lookUpManifest(
   return { digest: typeof digest === 'string' && isDigest(digest) ? digest : undefined };
 }
 
+/** What is none, or none that we take, is the upstream's mistake and not the caller's. */
+function readManifest({ host, path }: Target, reference: string, body: Buffer, answer: GuardResponse): Manifest {
+  try {
+    return parseManifest(body, answer.headers['content-type']);
+  } catch (error) {
+    if (!(error instanceof ManifestInvalid)) throw error;
+    throw new UpstreamAway(`what the upstream ${host} has as ${path}:${reference} is not taken: ${error.message}`, {
+      isAlone: true,
+      cause: error,
+    });
+  }
+}
+
 /** Fetches and stores a manifest. False: the upstream has none. */
 async function fetchManifest(
   { app, settings, client }: Upstreams,
@@ -118,12 +133,17 @@ async function fetchManifest(
   const answer = await client.ask(target, { method: 'GET', what, headers: { accept }, maxBodyBytes: settings.maxManifestBytes });
   if (!hasManifest(answer, target)) return false;
   const body = await answer.bytes().catch((error) => {
-    throw new UpstreamAway(`the upstream ${target.host} did not send the whole manifest`, { cause: error });
+    throw new UpstreamAway(`the upstream ${target.host} did not send the whole manifest ${target.path}:${reference}`, {
+      isAlone: true,
+      cause: error,
+    });
   });
   const digest = digestOf(body, isDigest(reference) ? algorithmOf(reference) : 'sha256');
   if (isDigest(reference) && digest !== reference)
-    throw new UpstreamAway(`the upstream ${target.host} sent a manifest with the digest ${digest} for ${reference}`);
-  const parsed = parseManifest(body, answer.headers['content-type']);
+    throw new UpstreamAway(`the upstream ${target.host} sent a manifest with the digest ${digest} for ${target.path}@${reference}`, {
+      isAlone: true,
+    });
+  const parsed = readManifest(target, reference, body, answer);
   // The registry's own rule of immutable tags is for what is pushed: here the upstream decides.
   const into = { ...repository, immutable_tags: [] };
   const tags = tag ? [tag] : [];

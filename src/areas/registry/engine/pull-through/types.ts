@@ -52,6 +52,9 @@ export interface PullThrough {
   repository(slug: string, registryId: string, name: string): Promise<RepositoryRow>;
   /** After this the local tables hold what the upstream has, or what is left of it; throws a RegistryError when there is nothing. */
   manifest(repository: RepositoryRow, reference: string): Promise<{ warning?: string } | undefined>;
+  /** Links a blob that an image of the repository names and another repository of the registry has, from which the caller may pull.
+   *  False: there is none, and the upstream must be asked. */
+  linkHere(repository: RepositoryRow, digest: string, mayPull: (repository: string) => boolean): Promise<boolean>;
   /** For a blob that the repository does not link yet. Undefined: the upstream has none either. After a whole fill it is linked. */
   blob(repository: RepositoryRow, digest: string): Promise<ReadableSource | undefined>;
   /** How large such a blob is, without fetching it. Undefined: the upstream has none either. */

@@ -70,13 +70,14 @@ interface Commit extends Finished {
 }
 
 /** Turns a finished upload into a blob of the repository, and cached images make room for it. `cached`: an upstream sent it, so it
- *  replaces only those that nobody uses. `held`: the registry had this content already, so its bytes were hashed and not stored. */
+ *  replaces only those that nobody uses. `held`: the registry had this content already, so its bytes were hashed and not stored.
+ *  `mayWrite`: asked before and after the bytes are put in their place, for until then another process may have changed them. */
 export async function commitBlob(
   { app, settings }: Engine,
   hashes: Hashes,
   repository: Into,
   finished: Finished,
-  { cached = false, held = false } = {},
+  { cached = false, held = false, mayWrite }: { cached?: boolean; held?: boolean; mayWrite?: (() => Promise<void>) | undefined } = {},
 ): Promise<void> {
   const { uploadId, digest, size } = finished;
   const seen = hashes.digest(uploadId, algorithmOf(digest), size);
@@ -104,8 +105,13 @@ export async function commitBlob(
   const id = await patiently(() => app.db.read(nextBlobId));
   const key = storageKey(digest, id);
   // By its size: what a request in parallel appended since was not hashed, and must not come under the digest.
+  await mayWrite?.();
   await app.storage.commit(uploadId, key, seen === undefined ? { digest, size } : { size });
   hashes.forget(uploadId);
+  await mayWrite?.().catch(async (error) => {
+    await removeObject(app, key, 'content that another process may have changed');
+    throw error;
+  });
   await insertOwn(commit, id, key);
 }
 
@@ -122,10 +128,12 @@ const linkKnown = ({ app, digest, fitting, linkTaken }: Commit): Promise<boolean
     }),
   );
 
+const removeObject = ({ storage, log }: App, key: string, why: string) =>
+  storage.remove(key).catch((error) => log.warn({ err: error, key }, `${why} could not be removed; the scrub will`));
+
 /** The row of an object that is durable by now. An object that nobody needs is removed again. */
 async function insertOwn({ app, digest, size, fitting, linkTaken }: Commit, id: number, key: string): Promise<void> {
-  const remove = (why: string) =>
-    app.storage.remove(key).catch((error) => app.log.warn({ err: error, key }, `${why} could not be removed; the scrub will`));
+  const remove = (why: string) => removeObject(app, key, why);
   // Once the outcome of one attempt is unknown, the row may be there and need its object, whatever the next attempt says.
   let unsure = false;
   const insert = () =>

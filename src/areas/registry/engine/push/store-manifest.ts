@@ -9,12 +9,14 @@ import type { Algorithm } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
 import { countContent, uncountIndexes } from '../../store/content.ts';
-import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, shareListed } from '../../store/manifests.ts';
+import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, renewTag, shareListed } from '../../store/manifests.ts';
+import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
 import { withRoom } from '../gc/evict.ts';
 import { bookBytes } from '../quota.ts';
+import { patiently } from './patience.ts';
 
 export interface Pushed {
   repository: RepositoryRow;
@@ -33,11 +35,13 @@ export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${
  *  is gone. */
 export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>) =>
   withRoom(app, place.registryId, () =>
-    app.db.write(async (tx) => {
-      const repository = await ensureRepository(tx, place);
-      if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
-      return repository;
-    }),
+    patiently(() =>
+      app.db.write(async (tx) => {
+        const repository = await ensureRepository(tx, place);
+        if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
+        return repository;
+      }),
+    ),
   );
 
 /** Stores a manifest and moves its tags. Locks in this order: links, manifest, what it lists, tags by name, the registry's row. */
@@ -101,7 +105,8 @@ async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: st
       if (await insertTag(tx, repository.id, tag, id)) return;
       continue;
     }
-    if (before.manifest_id === id || (cached && !before.fetched)) return;
+    if (cached && (before.manifest_id === id || !before.fetched)) return;
+    if (before.manifest_id === id) return void (await renewTag(tx, repository.id, tag));
     if (isImmutable(repository.immutable_tags, repository.name, tag)) {
       throw new RegistryError(
         'DENIED',
@@ -109,6 +114,7 @@ async function setTag(tx: Tx, caches: Caches, repository: RepositoryRow, tag: st
       );
     }
     await moveTag(tx, repository.id, tag, id);
+    if (!cached) await noteOnceTagged(tx, repository, tag, before.digest);
     return caches.drop(tx, topics.tag(repository.id, tag));
   }
 }

@@ -2,6 +2,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import type { Algorithm } from '../../rules/names.ts';
+import { otherSpelling } from '../../rules/upstreams.ts';
 import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
@@ -10,12 +11,12 @@ import { withRoom } from '../gc/evict.ts';
 import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
 import type { Engine } from '../settings.ts';
 import type { Hashes } from './hashes.ts';
-import { patiently } from './patience.ts';
+import { inTurn, patiently } from './patience.ts';
 import { linkInto } from './store-blob.ts';
 
 /** The repository, made when it is not there. Undefined: the registry is gone. */
 export const makeRepository = ({ app }: Engine, registryId: string, name: string) =>
-  app.db.write((tx) => ensureRepository(tx, { registryId, name }));
+  patiently(() => app.db.write((tx) => ensureRepository(tx, { registryId, name })));
 
 interface Begun {
   org: string;
@@ -34,7 +35,7 @@ export async function beginUpload(
 ): Promise<UploadRow> {
   const id = await app.storage.createUpload();
   const made = { id, org, repositoryId: repository.id, node, keyId, ttlSeconds: settings.uploadSeconds };
-  const begun = await app.db.read((tx) => insertUpload(tx, made, isHeld ? 0 : smallestReserved));
+  const begun = await inTurn(() => app.db.read((tx) => insertUpload(tx, made, isHeld ? 0 : smallestReserved)));
   if (!begun || begun.reserved === null) {
     await app.storage.abort(id);
     throw begun ? refuseBeginning(begun) : new UploadUnknown();
@@ -73,7 +74,7 @@ export async function discardUpload({ app }: Engine, hashes: Hashes, upload: Upl
 export const requireRoom = ({ app }: Engine, registryId: string, announced: number): Promise<Quota | undefined> =>
   withRoom(app, registryId, async () => {
     const needed = Math.max(smallestReserved, announced);
-    const quota = await app.db.read((tx) => quotaOf(tx, registryId));
+    const quota = await patiently(() => app.db.read((tx) => quotaOf(tx, registryId)));
     if (quota && freeOf(quota) < needed) throw new OverQuota(quota, needed);
     return quota;
   });
@@ -90,13 +91,15 @@ export interface Incoming {
   declared: number | undefined;
   /** The registry holds this content already, with so many bytes. Only for a body that is all of it. */
   held?: number | undefined;
+  /** Asked before bytes are written. */
+  mayWrite?: (() => Promise<void>) | undefined;
 }
 
 /** Takes a body's bytes into an upload at an offset, hashing them and reserving room as they come: every byte has its room in the
  *  quota before it is on the disk. What the registry holds already is only hashed: it needs no second copy. Returns the new offset. */
 export async function receiveBytes(engine: Engine, hashes: Hashes, upload: UploadRow, incoming: Incoming): Promise<number> {
   const { app, settings } = engine;
-  const { body, offset, declared, held } = incoming;
+  const { body, offset, declared, held, mayWrite } = incoming;
   const { uploadSeconds } = settings;
   const keepMs = Math.min(60, uploadSeconds / 3) * 1000;
   let kept = performance.now();
@@ -123,7 +126,7 @@ export async function receiveBytes(engine: Engine, hashes: Hashes, upload: Uploa
       yield chunk;
     }
   }
-  return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()));
+  return app.storage.append(upload.id, offset, hashes.through(upload.id, offset, metered()), mayWrite ? { mayWrite } : {});
 }
 
 /** Reads a body that is said to be content which the registry holds: once it is longer, it is not. Nothing of it is stored. */
@@ -156,19 +159,31 @@ async function makeRoom({ app }: Engine, upload: UploadRow, keep: (tx: Tx) => Pr
 /** Where a mount takes its blob from: a repository by its name; or any of the target's registry that the caller may pull from. */
 export type MountSource = { registryId: string; repository: string } | { mayPull: (repository: string) => boolean };
 
-/** Links content that another repository has. False: it has none, and the client has to send it. */
-export function mountBlob({ app, settings }: Engine, target: RepositoryRow, digest: string, source: MountSource): Promise<boolean> {
+/** Links content that another repository has. False: it has none, and the client has to send it. `cached`: into a cache, which may let
+ *  go of it again. */
+export function mountBlob(
+  { app, settings }: Engine,
+  target: RepositoryRow,
+  digest: string,
+  source: MountSource,
+  { cached = false } = {},
+): Promise<boolean> {
   const mount = async (tx: Tx) => {
     if ('repository' in source) {
-      const repository = await repositoryByName(tx, source.registryId, source.repository);
+      const repository = await repositoryByName(
+        tx,
+        source.registryId,
+        source.repository,
+        otherSpelling(app.config.registry_upstreams, source.repository),
+      );
       if (!repository || !(await linkedBlob(tx, repository.id, digest))) return false;
     } else {
       const holders = await holdersOf(tx, digest, [target.registry_id]);
       if (!holders.some((h) => source.mayPull(h.repository))) return false;
     }
     const blob = await shareBlob(tx, digest);
-    if (blob) await linkInto(tx, settings, target, blob);
+    if (blob) await linkInto(tx, settings, target, blob, { cached });
     return Boolean(blob);
   };
-  return withRoom(app, target.registry_id, () => app.db.write(mount));
+  return withRoom(app, target.registry_id, () => patiently(() => app.db.write(mount)));
 }

@@ -13,7 +13,8 @@ import { watchAccess } from './watch.ts';
 
 /** Configs and signatures: small, and asked for again and again. */
 const smallest = 64 * 1024;
-const presignedSeconds = 900;
+/** Whoever is sent to the storage goes there at once; a longer life would only help who finds the address in a log. */
+const presignedSeconds = 30;
 
 const blobUnknown = (digest: string): never => {
   throw new OciError('BLOB_UNKNOWN', `the repository has no blob ${digest}`);
@@ -32,8 +33,12 @@ export async function getBlob(call: Call, name: string, digest: string): Promise
   const relies = head && !call.plane.cache?.hostOf(place.repository);
   const blob = relies ? await call.plane.places.relyOn(repository, digest) : await call.plane.places.blob(repository, digest);
   if (!blob) return fromUpstream(call, place, repository, digest);
-  if (!prepare(call, blob.size, digest)) return;
-  if (head) return void call.response.end();
+  await answerBlob(call, place, repository, blob);
+}
+
+async function answerBlob(call: Call, place: Place, repository: RepositoryRow, blob: BlobRow): Promise<void> {
+  if (!prepare(call, blob.size, blob.digest)) return;
+  if (call.method === 'HEAD') return void call.response.end();
   await sendBlob(call, place, repository, blob);
 }
 
@@ -84,7 +89,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     response.end(range ? remembered.subarray(range.offset, range.offset + range.length) : remembered);
     return count(range?.length ?? blob.size);
   }
-  if (blob.size > smallest) {
+  if (blob.size > smallest && plane.app.config.s3_redirect === 'on') {
     const elsewhere = await storage.presign(blob.storage_key, presignedSeconds, { contentType: 'application/octet-stream' });
     if (elsewhere) {
       for (const header of ['Content-Length', 'Content-Range', 'Cache-Control']) response.removeHeader(header);
@@ -132,6 +137,10 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
 
 async function fromUpstream(call: Call, place: Place, repository: RepositoryRow, digest: string): Promise<void> {
   const cache = repository.upstream_host ? call.plane.cache : undefined;
+  if (await cache?.linkHere(repository, digest, (name) => may({ ...call.access, scopes: undefined }, place.slug, name, 'pull'))) {
+    const blob = await call.plane.places.blob(repository, digest);
+    if (blob) return answerBlob(call, place, repository, blob);
+  }
   if (call.method === 'HEAD') {
     const size = (await cache?.blobSize(repository, digest)) ?? blobUnknown(digest);
     return prepare(call, size, digest) ? void call.response.end() : undefined;

@@ -5,6 +5,7 @@ import type { RegistryMetrics } from '../../engine/metrics.ts';
 import type { Places } from '../../engine/places.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';
 import type { Hashes } from '../../engine/push/hashes.ts';
+import type { WriteLeases } from '../../engine/push/leases.ts';
 import type { Engine } from '../../engine/settings.ts';
 import { type Access, type Action, may } from '../../rules/access.ts';
 import { splitName } from '../../rules/names.ts';
@@ -19,6 +20,8 @@ export interface DataPlane extends Engine {
   cache: PullThrough | undefined;
   places: Places;
   hashes: Hashes;
+  /** Who may write to an upload, of several servers that share a store. */
+  leases: WriteLeases;
   metrics: RegistryMetrics;
   buffers: Buffers;
   /** Small blobs by digest; who may see one was asked before. */

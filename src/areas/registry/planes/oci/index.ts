@@ -9,6 +9,7 @@ import { makePlaces } from '../../engine/places.ts';
 import { makePullMarks } from '../../engine/pull-marks.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';
 import { makeHashes } from '../../engine/push/hashes.ts';
+import { makeWriteLeases } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import type { Engine } from '../../engine/settings.ts';
 import type { Action } from '../../rules/access.ts';
@@ -41,19 +42,23 @@ export const ociPlane = (parts: OciParts): Plane => ({
   refuse: sendError,
 });
 
-const makeDataPlane = ({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane => ({
-  app,
-  settings,
-  authenticate,
-  cache,
-  places: makePlaces({ app, settings }),
-  hashes: makeHashes(),
-  metrics,
-  buffers: makeBuffers(),
-  small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
-  node: rememberNode(app),
-  pulled: makePullMarks(app),
-});
+function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane {
+  const hashes = makeHashes();
+  return {
+    app,
+    settings,
+    authenticate,
+    cache,
+    places: makePlaces({ app, settings }),
+    hashes,
+    leases: makeWriteLeases({ app, settings }, hashes),
+    metrics,
+    buffers: makeBuffers(),
+    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+    node: rememberNode(app),
+    pulled: makePullMarks(app),
+  };
+}
 
 /** They cost the database most, and wait for nobody's bytes nor for an upstream while they have a turn. */
 const lists: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
@@ -66,8 +71,8 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
   const method = request.method ?? 'GET';
   const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
   try {
-    // A client in the middle of an upload waits for a database that is away for a moment; all others may simply ask again.
-    const found = route?.kind === 'upload' ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
+    // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
+    const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
     const access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
@@ -80,6 +85,8 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     throw asOciError(error) ?? error;
   }
 }
+
+const isPush = ({ kind }: Route, method: string) => kind === 'upload' || kind === 'uploads' || (kind === 'manifest' && method === 'PUT');
 
 /** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
 function mirrored(plane: DataPlane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {

@@ -1,6 +1,7 @@
 import type { Refusal } from '../../../../kernel/errors.ts';
 import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
 import * as deletion from '../../engine/deletion.ts';
+import { patiently } from '../../engine/push/patience.ts';
 import { digestOf, pushManifest } from '../../engine/push/store-manifest.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
@@ -91,7 +92,7 @@ export async function putManifest(call: Call, name: string, reference: string): 
 
 /** A body may take minutes to come, and the credential may be revoked meanwhile. A bearer token's own end is not judged anew. */
 async function permitStill({ plane, request, access }: Call, name: string) {
-  const current = await (access.again ? access.again() : plane.authenticate(request));
+  const current = await patiently(async () => (access.again ? access.again() : plane.authenticate(request)));
   if (!current) throw challenge(plane.app, scopeOf(name, ['pull', 'push']));
   permit(plane, current, name, ['push']);
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { WriteLease } from '../../engine/push/leases.ts';
 import { receiveBytes } from '../../engine/push/uploads.ts';
 import { may } from '../../rules/access.ts';
 import type { UploadRow } from '../../store/uploads.ts';
@@ -6,11 +7,19 @@ import type { Call, Place } from './call.ts';
 import { OciError } from './errors.ts';
 import { watchAccess } from './watch.ts';
 
-/** Takes the request's bytes into an upload at `offset`. `held`: they are all of a content that is here already, and has so many.
- *  Returns the new offset. */
-export async function receive(call: Call, place: Place, upload: UploadRow, offset: number, held?: number): Promise<number> {
+/** What is known of the bytes to come. */
+interface Coming {
+  offset: number;
+  /** They are all of a content that is here already, and has so many. */
+  held?: number | undefined;
+  /** The right to write to the upload; none where nobody else knows of it. */
+  lease?: WriteLease | undefined;
+}
+
+/** Takes the request's bytes into an upload. Returns the new offset. */
+export async function receive(call: Call, place: Place, upload: UploadRow, { offset, held, lease }: Coming): Promise<number> {
   const { plane, request } = call;
-  const incoming = { body: watched(call, place), offset, declared: contentLength(request), held };
+  const incoming = { body: watched(call, place), offset, declared: contentLength(request), held, mayWrite: lease?.mayWrite };
   const reached = await receiveBytes(plane, plane.hashes, upload, incoming);
   plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, reached - offset);
   return reached;
@@ -35,7 +44,8 @@ async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   );
   request.setTimeout(plane.settings.idleMs, () => request.destroy());
   try {
-    for await (const chunk of request) yield chunk;
+    // Whoever is refused in the middle is still told why: the connection outlives our reading.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) yield chunk;
   } catch (error) {
     if (revoked) throw new OciError('UNAUTHORIZED', 'the credential was revoked while it pushed', { cause: error });
     throw new OciError('BLOB_UPLOAD_INVALID', 'the body was cut off; ask how much arrived and go on from there', { cause: error });

@@ -1,4 +1,5 @@
 import { DigestMismatch } from '../../../../kernel/storage/index.ts';
+import type { WriteLease } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import { commitBlob } from '../../engine/push/store-blob.ts';
 import { beginUpload, discardUpload, makeRepository, mountBlob, prolongUpload, requireRoom } from '../../engine/push/uploads.ts';
@@ -54,19 +55,20 @@ export async function startUpload(call: Call, name: string): Promise<void> {
   const node = await plane.node();
   const upload = await beginUpload(plane, plane.hashes, repository, { org: access.org, keyId: access.keyId, node, algorithm, isHeld });
   if (digest === null) return sendHeaders(call, 202, progressOf(place, upload.id, 0));
-  await completeUpload(call, place, repository, upload, 0, digest).catch(async (error) => {
+  await completeUpload(call, { place, repository, upload, offset: 0, digest }).catch(async (error) => {
     await discardUpload(plane, plane.hashes, upload).catch(() => {}); // nobody was told its id, so nobody can go on with it
     throw error;
   });
 }
 
 const haveRepository = async ({ plane }: Call, place: Place): Promise<RepositoryRow> =>
-  (await plane.places.repository(place.registryId, place.repository)) ??
+  (await patiently(() => plane.places.repository(place.registryId, place.repository))) ??
   (await makeRepository(plane, place.registryId, place.repository)) ??
   unknownName(place);
 
 /** How many bytes of this digest the registry holds already, if it does. */
-const sizeHere = ({ plane }: Call, place: Place, digest: string) => plane.app.db.read((tx) => heldSize(tx, place.registryId, digest));
+const sizeHere = ({ plane }: Call, place: Place, digest: string) =>
+  patiently(() => plane.app.db.read((tx) => heldSize(tx, place.registryId, digest)));
 
 /** Early, with the numbers: before a byte is sent when the client said how many come, else when there is no room at all. */
 async function refuseFull(call: Call, place: Place, needed: number) {
@@ -97,7 +99,7 @@ async function findUpload(call: Call, name: string, id: string): Promise<{ place
   const unknown = (): never => {
     throw new OciError('BLOB_UPLOAD_UNKNOWN', 'unknown upload; it was finished, cancelled or has expired, so start a new one');
   };
-  const repository = (await plane.places.repository(place.registryId, place.repository)) ?? unknown();
+  const repository = (await patiently(() => plane.places.repository(place.registryId, place.repository))) ?? unknown();
   const node = await plane.node();
   const upload = (await patiently(() => plane.app.db.read((tx) => uploadOf(tx, repository.id, id, node)))) ?? unknown();
   return { place, repository, upload };
@@ -126,10 +128,17 @@ async function offsetFor(call: Call, place: Place, id: string): Promise<number> 
 /** PATCH: one chunk, or a stream of unknown length. */
 export async function appendChunk(call: Call, name: string, id: string): Promise<void> {
   const { place, upload } = await findUpload(call, name, id);
-  const offset = await offsetFor(call, place, id);
-  const end = await receive(call, place, upload, offset).catch((error) => dropIfFull(call, upload, error));
-  await prolongUpload(call.plane, id);
-  sendHeaders(call, 202, progressOf(place, id, end));
+  const lease = await call.plane.leases.take(id);
+  try {
+    const offset = await offsetFor(call, place, id);
+    const end = await receive(call, place, upload, { offset, lease }).catch((error) => dropIfFull(call, upload, error));
+    await prolongUpload(call.plane, id);
+    await lease.end();
+    sendHeaders(call, 202, progressOf(place, id, end));
+  } catch (error) {
+    await lease.end();
+    throw error;
+  }
 }
 
 /** PUT: perhaps the last chunk, and the digest of all. */
@@ -137,16 +146,31 @@ export async function finishUpload(call: Call, name: string, id: string): Promis
   const { place, repository, upload } = await findUpload(call, name, id);
   const digest = call.query.get('digest');
   if (digest === null || !isDigest(digest)) return digestInvalid();
-  await completeUpload(call, place, repository, upload, await offsetFor(call, place, id), digest);
+  const lease = await call.plane.leases.take(id);
+  try {
+    await completeUpload(call, { place, repository, upload, offset: await offsetFor(call, place, id), digest, lease });
+  } finally {
+    await lease.end();
+  }
 }
 
-async function completeUpload(call: Call, place: Place, repository: RepositoryRow, upload: UploadRow, offset: number, digest: string) {
+interface Completed {
+  place: Place;
+  repository: RepositoryRow;
+  upload: UploadRow;
+  offset: number;
+  digest: string;
+  lease?: WriteLease;
+}
+
+async function completeUpload(call: Call, { place, repository, upload, offset, digest, lease }: Completed) {
   const { plane } = call;
   if (offset === 0) plane.hashes.begin(upload.id, algorithmOf(digest));
   try {
     const held = offset === 0 ? await sizeHere(call, place, digest) : undefined;
-    const size = await receive(call, place, upload, offset, held);
-    await commitBlob(plane, plane.hashes, repository, { uploadId: upload.id, digest, size }, { held: held !== undefined });
+    const size = await receive(call, place, upload, { offset, held, lease });
+    const how = { held: held !== undefined, mayWrite: lease?.mayWrite };
+    await commitBlob(plane, plane.hashes, repository, { uploadId: upload.id, digest, size }, how);
   } catch (error) {
     // Bytes that are not what they were said to be will not become it.
     const isWrong = error instanceof DigestMismatch || (error instanceof RegistryError && error.code === 'DIGEST_INVALID');

@@ -33,6 +33,8 @@ test('a forged or foreign ID token opens nothing, and is told nothing', async (t
     'no audience': await issuer.token({ aud: undefined }),
     'over for long': await issuer.token({}, { expiresIn: -120 }),
     'not yet': await issuer.token({ nbf: Math.floor((await time()) / 1000) + 600 }),
+    'issued in ten minutes': await issuer.token({ iat: Math.floor((await time()) / 1000) + 600 }),
+    'good for ten years': await issuer.token({}, { expiresIn: 10 * 365 * 86_400 }),
     'without an end': await issuer.token({ exp: undefined }),
     unsigned: await issuer.token({}, { alg: 'none' }),
     'signed with the public key as a secret': await issuer.token({}, { alg: 'HS256' }),

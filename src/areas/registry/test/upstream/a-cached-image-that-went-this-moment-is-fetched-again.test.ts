@@ -25,6 +25,7 @@ test('a cached image that made room this moment is fetched again', async (t) => 
         repository: async (_slug, registryId, name) =>
           (await app.db.write((tx) => ensureRepository(tx, { registryId, name, upstreamHost: 'up.test' })))!,
         manifest: fetch,
+        linkHere: unasked,
         blob: unasked,
         blobSize: unasked,
         tags: unasked,

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { deliverTo, mxScene } from './mx-scene.ts';
+
+test('mail that arrived is read once its storage is back, however often it was looked for', { timeout: 60_000 }, async (t) => {
+  const { qd, endpoint, port } = await mxScene(t);
+  let opened = 0;
+  const away = t.mock.method(qd.app.storage, 'open', async () => {
+    if (++opened % 2) return undefined;
+    throw new Error('the storage is away');
+  });
+  assert.match(await deliverTo(t, port), /^250 /);
+  for (let n = 1; n <= 7; n++) {
+    await eventually(async () => opened >= n);
+    await qd.clock.advance('2m');
+  }
+  away.mock.restore();
+  await qd.clock.advance('2m');
+  const [told] = await endpoint.heard(1);
+  assert.deepEqual([told!.event.data.text?.trim(), told!.event.data.problem], ['It does not work.', undefined]);
+});
