@@ -68,20 +68,6 @@ export function makeReader(options: ReaderOptions): Reader {
         hand();
       },
     });
-  /** Of whom the fewest are being read comes first; in the order in which they came otherwise. */
-  const nextWaiting = (): Task | undefined => {
-    const reading = new Map<string, number>();
-    for (const org of [...shared].flatMap((thread) => thread.orgs)) reading.set(org, (reading.get(org) ?? 0) + 1);
-    return findLeast(waiting, ({ org }) => reading.get(org) ?? 0, (most * perThread) / 2);
-  };
-  const freeThread = (): Thread | undefined => {
-    const free = [...shared].sort((a, b) => a.load - b.load)[0];
-    if (free && (free.load === 0 || shared.size >= most)) return free.load < perThread ? free : undefined;
-    const made = start();
-    shared.add(made);
-    return made;
-  };
-
   const everybody = () => [...shared, ...(alone ? [alone] : [])];
   const watch = watchThreads(everybody, Math.min(1_000, stuckMs / 2), () => {
     for (const thread of shared) if (thread.load === 0 && performance.now() - thread.idleSince > idleMs) void thread.end('nobody needs it');
@@ -99,8 +85,8 @@ export function makeReader(options: ReaderOptions): Reader {
       alone = start();
       alone.give(suspect);
     }
-    for (let task = nextWaiting(); task; task = nextWaiting()) {
-      const thread = freeThread();
+    for (let task = findNext(waiting, shared, most); task; task = findNext(waiting, shared, most)) {
+      const thread = findFree(shared, most, start);
       if (!thread) break;
       move(task, waiting);
       thread.give(task);
@@ -126,6 +112,22 @@ export function makeReader(options: ReaderOptions): Reader {
       await Promise.all(everybody().map((thread) => thread.end('we stop')));
     },
   };
+}
+
+/** Of whom the fewest are being read comes first; in the order in which they came otherwise. */
+function findNext(waiting: readonly Task[], shared: ReadonlySet<Thread>, most: number): Task | undefined {
+  const reading = new Map<string, number>();
+  for (const org of [...shared].flatMap((thread) => thread.orgs)) reading.set(org, (reading.get(org) ?? 0) + 1);
+  return findLeast(waiting, ({ org }) => reading.get(org) ?? 0, (most * perThread) / 2);
+}
+
+/** A thread with room, perhaps a new one. */
+function findFree(shared: Set<Thread>, most: number, start: () => Thread): Thread | undefined {
+  const free = [...shared].sort((a, b) => a.load - b.load)[0];
+  if (free && (free.load === 0 || shared.size >= most)) return free.load < perThread ? free : undefined;
+  const made = start();
+  shared.add(made);
+  return made;
 }
 
 /** While there are threads: those that do not answer are ended. */
