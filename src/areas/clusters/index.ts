@@ -49,6 +49,8 @@ export const clusters = defineArea({
     { table: 'clusters.pki', column: 'ca_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'serving_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'account_key', id: 'cluster_id' },
+    { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
+    { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],
   tasks,
   open: openClusters,

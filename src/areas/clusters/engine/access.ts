@@ -63,6 +63,6 @@ async function removeIfLost(app: App, tenants: Tenants, access: store.AccessRow,
     if (!(error instanceof Refusal)) log.warn({ err: error, cluster: cluster_id }, 'a person’s access to a cluster could not be removed');
     return false;
   }
-  await app.db.write((tx) => store.deleteAccess(tx, cluster_id, user_id));
+  await app.db.write((tx) => store.deleteAccess(tx, access));
   return true;
 }

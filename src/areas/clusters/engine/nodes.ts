@@ -16,11 +16,20 @@ import type { Tenants } from './tenants.ts';
 /** The certificate that a request brought a node; undefined if it brought none, or it is no node's. */
 export function issuedBy({ spec, status }: RequestObject): store.Issued | undefined {
   if (!isNodeClient(spec.signerName) || !status?.certificate) return undefined;
-  const certificate = new X509Certificate(Buffer.from(status.certificate, 'base64'));
-  const node = /^CN=system:node:(.+)$/m.exec(certificate.subject)?.[1];
-  return node === undefined
-    ? undefined
-    : { node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString() };
+  const certificate = readCertificate(status.certificate);
+  const node = certificate && /^CN=system:node:(.+)$/m.exec(certificate.subject)?.[1];
+  if (!certificate || node === undefined) return undefined;
+  const askedWith = /^X509SHA256=([0-9a-f]{64})$/.exec(spec.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '')?.[1];
+  return { node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString(), askedWith };
+}
+
+/** Undefined: an administrator wrote something else there. */
+function readCertificate(encoded: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(Buffer.from(encoded, 'base64'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Live, by name. */
@@ -47,26 +56,25 @@ export async function deregisterNode<T>(
   commit: (refuse: (tx: Tx) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   return tenants.with(cluster, async (ask) => {
-    const node = (await findNode(ask, name)) ?? notFound('node');
-    await drainNode(ask, node.name).catch((error) => log.info({ err: error, cluster: cluster.id }, 'a node leaves without being drained'));
-    const requests = await requestsOfNode(ask, node.name);
-    const done = await commit((tx) =>
-      refuseNode(
-        tx,
-        cluster,
-        node.name,
-        requests.flatMap(({ issued }) => issued ?? []),
-      ),
-    );
-    await removeNode(ask, node.name);
+    const node = await findNode(ask, name);
+    if (node)
+      await drainNode(ask, name).catch((error) => log.info({ err: error, cluster: cluster.id }, 'a node leaves without being drained'));
+    const requests = await requestsOfNode(ask, name);
+    const done = await commit(async (tx) => {
+      const issued = requests.flatMap((request) => request.issued ?? []);
+      // One that never showed itself, or whose Node somebody deleted, may have certificates all the same.
+      if ((await refuseNode(tx, cluster, name, issued)) === 0 && !node) notFound('node');
+    });
+    await removeNode(ask, name);
     for (const request of requests) await removeRequest(ask, request.name);
     return done;
   });
 }
 
 /** From this commit on, none of the node's certificates is good: not those that are noted, nor those that its requests still show. */
-async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, issued: readonly store.Issued[]): Promise<void> {
+async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, issued: readonly store.Issued[]): Promise<number> {
   for (const each of issued) await store.insertCertificate(tx, cluster.org_id, cluster.id, each);
-  await store.refuseCertificates(tx, cluster.id, node);
+  const refused = await store.refuseCertificates(tx, cluster.id, node);
   wake(tx, clustersDue);
+  return refused;
 }

@@ -1,20 +1,43 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 export interface Issued {
   fingerprint: string;
   node: string;
   expiresAt: string;
+  /** The certificate with which it was asked for, if any. */
+  askedWith?: string | undefined;
 }
 
-export const insertCertificate = (tx: Tx, org: string, cluster: string, { fingerprint, node, expiresAt }: Issued) => run(tx)`
-  insert into clusters.node_certificate (org_id, cluster_id, fingerprint, node, expires_at)
-  select ${org}, ${cluster}, ${fingerprint}, ${node}, ${expiresAt} where exists (select from clusters.cluster where id = ${cluster})
-  on conflict do nothing`;
+/** One after the other for a node: what is noted while it is refused is refused too. */
+const lockNode = (tx: Tx, cluster: string, node: string) =>
+  run(tx)`select pg_advisory_xact_lock(hashtext('clusters.node_certificate'), hashtext(${`${cluster}/${node}`}))`;
+
+/** Refused from its beginning if the one that it was asked for with is: a node cannot renew itself past its own end. */
+export async function insertCertificate(tx: Tx, org: string, cluster: string, { fingerprint, node, expiresAt, askedWith = '' }: Issued) {
+  await lockNode(tx, cluster, node);
+  await run(tx)`
+    insert into clusters.node_certificate (org_id, cluster_id, fingerprint, node, expires_at, refused_at)
+    select ${org}, ${cluster}, ${fingerprint}, ${node}, ${expiresAt},
+           (select refused_at from clusters.node_certificate where cluster_id = ${cluster} and fingerprint = ${askedWith})
+     where exists (select from clusters.cluster where id = ${cluster})
+    on conflict do nothing`;
+}
+
+const CountRow = Type.Object({ n: Type.Integer() });
+
+/** How many good ones a node has. */
+export const countCertificates = async (tx: Tx, cluster: string, node: string): Promise<number> =>
+  (await row(tx, CountRow)`
+    select count(*)::int as n from clusters.node_certificate
+     where cluster_id = ${cluster} and node = ${node} and refused_at is null and expires_at > kernel.now()`)!.n;
 
 /** Every certificate that this node was given is refused from now on. */
-export const refuseCertificates = (tx: Tx, cluster: string, node: string) => run(tx)`
-  update clusters.node_certificate set refused_at = kernel.now() where cluster_id = ${cluster} and node = ${node} and refused_at is null`;
+export async function refuseCertificates(tx: Tx, cluster: string, node: string): Promise<number> {
+  await lockNode(tx, cluster, node);
+  return run(tx)`
+    update clusters.node_certificate set refused_at = kernel.now() where cluster_id = ${cluster} and node = ${node} and refused_at is null`;
+}
 
 const RefusedRow = Type.Object({ cluster_id: Type.String(), fingerprint: Type.String(), node: Type.String(), is_back: Type.Boolean() });
 

@@ -2,8 +2,9 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Place } from './objects.ts';
+import { changePlace, openBody, SealedBody, type Space, sealBody } from './sealed-bodies.ts';
 
-const ChangeRow = Type.Object({
+const KeptRow = Type.Object({
   version: Type.Integer(),
   type: Type.Union([Type.Literal('ADDED'), Type.Literal('MODIFIED'), Type.Literal('DELETED')]),
   resource: Type.String(),
@@ -11,33 +12,43 @@ const ChangeRow = Type.Object({
   name: Type.String(),
   was: Type.Union([Type.String(), Type.Null()]),
   body: Type.String(),
+  sealed: SealedBody,
 });
-export type ChangeRow = Static<typeof ChangeRow>;
-const columns = sql`version, type, resource, namespace, name, was, body`;
+/** A change, opened. */
+export type ChangeRow = Omit<Static<typeof KeptRow>, 'sealed'>;
+const columns = sql`version, type, resource, namespace, name, was, body, sealed`;
+const weight = sql`coalesce(bytes, octet_length(body))`;
 
 export interface NewChange extends Place {
   version: number;
   type: ChangeRow['type'];
   was: string | null;
+  bytes: number;
   body: string;
 }
 
-export const addChange = (tx: Tx, org: string, cluster: string, c: NewChange) => run(tx)`
-  insert into clusters.object_change (org_id, cluster_id, version, type, resource, namespace, name, was, body)
-  values (${org}, ${cluster}, ${c.version}, ${c.type}, ${c.resource}, ${c.namespace}, ${c.name}, ${c.was}, ${c.body})`;
+export function addChange(tx: Tx, cluster: Space, c: NewChange) {
+  const { body, sealed } = sealBody(cluster, c, changePlace(cluster, c));
+  return run(tx)`
+    insert into clusters.object_change (org_id, cluster_id, version, type, resource, namespace, name, was, bytes, body, sealed)
+    values (${cluster.org}, ${cluster.id}, ${c.version}, ${c.type}, ${c.resource}, ${c.namespace}, ${c.name}, ${c.was}, ${c.bytes}, ${body}, ${sealed})`;
+}
 
 /** Changes behind a version, oldest first; of one kind, or of all. */
-export const listChanges = (
+export async function listChanges(
   tx: Tx,
-  cluster: string,
+  cluster: Space,
   { after, resource, most, bytes }: { after: number; resource: string | undefined; most: number; bytes: number },
-) => rows(tx, ChangeRow)`
-  select ${columns} from (
-    select ${columns}, sum(octet_length(body)) over (order by version) - octet_length(body) as before from (
-      select ${columns} from clusters.object_change
-       where cluster_id = ${cluster} and version > ${after} and ${resource === undefined ? sql`true` : sql`resource = ${resource}`}
-       order by version limit ${most}) found) counted
-   where before < ${bytes} order by version`;
+): Promise<ChangeRow[]> {
+  const kept = await rows(tx, KeptRow)`
+    select ${columns} from (
+      select ${columns}, sum(${weight}) over (order by version) - ${weight} as before from (
+        select ${columns}, bytes from clusters.object_change
+         where cluster_id = ${cluster.id} and version > ${after} and ${resource === undefined ? sql`true` : sql`resource = ${resource}`}
+         order by version limit ${most}) found) counted
+     where before < ${bytes} order by version`;
+  return kept.map((one) => openBody(cluster, one, (of) => changePlace(cluster, of)));
+}
 
 const CutRow = Type.Object({ cut: Type.Union([Type.Integer(), Type.Null()]) });
 
@@ -45,7 +56,7 @@ const CutRow = Type.Object({ cut: Type.Union([Type.Integer(), Type.Null()]) });
 export const findCut = async (tx: Tx, cluster: string, keep: { changes: number; bytes: number }): Promise<number | null> =>
   (await row(tx, CutRow)`
     select max(version) as cut from (
-      select version, row_number() over newest as place, sum(octet_length(body)) over newest as bytes
+      select version, row_number() over newest as place, sum(${weight}) over newest as bytes
         from clusters.object_change where cluster_id = ${cluster} window newest as (order by version desc)) counted
      where place > ${keep.changes} or bytes > ${keep.bytes}`)!.cut;
 
@@ -53,7 +64,7 @@ const ForgottenRow = Type.Object({ bytes: Type.Integer() });
 
 /** Forgets changes up to this one, and says so where watches look. */
 export const forgetChanges = (tx: Tx, cluster: string, upTo: number) => row(tx, ForgottenRow)`
-  with gone as (delete from clusters.object_change where cluster_id = ${cluster} and version <= ${upTo} returning octet_length(body) as bytes),
+  with gone as (delete from clusters.object_change where cluster_id = ${cluster} and version <= ${upTo} returning ${weight} as bytes),
        moved as (update clusters.object_space
                     set oldest = greatest(oldest, ${upTo}), log_bytes = log_bytes - (select coalesce(sum(bytes), 0) from gone)
                   where cluster_id = ${cluster} returning 1)

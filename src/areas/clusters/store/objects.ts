@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
+import { objectPlace, openBody, SealedBody, type Space, sealBody } from './sealed-bodies.ts';
 
 // Objects of embedded clusters. A cluster's id is known only to whoever was given the cluster, so statements name it alone.
 
@@ -51,20 +52,29 @@ export interface Place {
   name: string;
 }
 
-const ObjectRow = Type.Object({
+const KeptRow = Type.Object({
   resource: Type.String(),
   namespace: Type.String(),
   name: Type.String(),
   version: Type.Integer(),
   bytes: Type.Integer(),
   body: Type.String(),
+  sealed: SealedBody,
 });
-export type ObjectRow = Static<typeof ObjectRow>;
-const columns = sql`resource, namespace, name, version, bytes, body`;
+type KeptRow = Static<typeof KeptRow>;
+/** An object, opened. */
+export type ObjectRow = Omit<KeptRow, 'sealed'>;
+const columns = sql`resource, namespace, name, version, bytes, body, sealed`;
 
-export const readObject = (tx: Tx, cluster: string, { resource, namespace, name }: Place) => row(tx, ObjectRow)`
-  select ${columns} from clusters.object
-   where cluster_id = ${cluster} and resource = ${resource} and namespace = ${namespace} and name = ${name}`;
+const openRow = (space: Space, kept: KeptRow): ObjectRow => openBody(space, kept, (of) => objectPlace(space, of));
+const openRows = async (space: Space, kept: Promise<KeptRow[]>): Promise<ObjectRow[]> => (await kept).map((one) => openRow(space, one));
+
+export async function readObject(tx: Tx, cluster: Space, { resource, namespace, name }: Place): Promise<ObjectRow | undefined> {
+  const kept = await row(tx, KeptRow)`
+    select ${columns} from clusters.object
+     where cluster_id = ${cluster.id} and resource = ${resource} and namespace = ${namespace} and name = ${name}`;
+  return kept && openRow(cluster, kept);
+}
 
 export interface Portion {
   resource: string;
@@ -80,19 +90,20 @@ export interface Portion {
 }
 
 /** The next objects in the order of their places: few of large ones, many of small ones. */
-export const listObjects = (tx: Tx, cluster: string, { resource, namespace, name, after, rows: most, bytes }: Portion) => rows(
-  tx,
-  ObjectRow,
-)`
+export const listObjects = (tx: Tx, cluster: Space, { resource, namespace, name, after, rows: most, bytes }: Portion) =>
+  openRows(
+    cluster,
+    rows(tx, KeptRow)`
   select ${columns} from (
     select ${columns}, sum(bytes) over (order by namespace, name) - bytes as before from (
       select ${columns} from clusters.object
-       where cluster_id = ${cluster} and resource = ${resource}
+       where cluster_id = ${cluster.id} and resource = ${resource}
          and ${namespace === undefined ? sql`true` : sql`namespace = ${namespace}`}
          and ${name === undefined ? sql`true` : sql`name = ${name}`}
          and ${after ? sql`(namespace, name) > (${after.namespace}, ${after.name})` : sql`true`}
        order by namespace, name limit ${most}) found) counted
-   where before < ${bytes} order by namespace, name`;
+   where before < ${bytes} order by namespace, name`,
+  );
 
 export interface NewObject extends Place {
   version: number;
@@ -103,11 +114,16 @@ export interface NewObject extends Place {
   body: string;
 }
 
-export const putObject = (tx: Tx, org: string, cluster: string, o: NewObject) => run(tx)`
-  insert into clusters.object (org_id, cluster_id, resource, namespace, name, version, uid, bytes, deleting, owners, body)
-  values (${org}, ${cluster}, ${o.resource}, ${o.namespace}, ${o.name}, ${o.version}, ${o.uid}, ${o.bytes}, ${o.deleting}, ${o.owners}, ${o.body})
-  on conflict (cluster_id, resource, namespace, name) do update
-     set version = excluded.version, bytes = excluded.bytes, deleting = excluded.deleting, owners = excluded.owners, body = excluded.body`;
+export function putObject(tx: Tx, cluster: Space, o: NewObject) {
+  const { body, sealed } = sealBody(cluster, o, objectPlace(cluster, o));
+  return run(tx)`
+    insert into clusters.object (org_id, cluster_id, resource, namespace, name, version, uid, bytes, deleting, owners, body, sealed)
+    values (${cluster.org}, ${cluster.id}, ${o.resource}, ${o.namespace}, ${o.name}, ${o.version}, ${o.uid}, ${o.bytes}, ${o.deleting}, ${o.owners},
+            ${body}, ${sealed})
+    on conflict (cluster_id, resource, namespace, name) do update
+       set version = excluded.version, bytes = excluded.bytes, deleting = excluded.deleting, owners = excluded.owners, body = excluded.body,
+           sealed = excluded.sealed`;
+}
 
 export const deleteObject = (tx: Tx, cluster: string, { resource, namespace, name }: Place) => run(tx)`
   delete from clusters.object
@@ -129,21 +145,37 @@ export const measureKind = async (tx: Tx, cluster: string, resource: string) =>
     select count(*)::int as n, coalesce(sum(bytes), 0)::bigint as bytes from clusters.object where cluster_id = ${cluster} and resource = ${resource}`)!;
 
 /** Whatever is in a namespace and does not go already. */
-export const listInNamespace = (tx: Tx, cluster: string, namespace: string, most: number) => rows(tx, ObjectRow)`
+export const listInNamespace = (tx: Tx, cluster: Space, namespace: string, most: number) =>
+  openRows(
+    cluster,
+    rows(tx, KeptRow)`
   select ${columns} from clusters.object
-   where cluster_id = ${cluster} and namespace = ${namespace} and namespace <> '' and not deleting order by resource, name limit ${most}`;
+   where cluster_id = ${cluster.id} and namespace = ${namespace} and namespace <> '' and not deleting order by resource, name limit ${most}`,
+  );
 
-export const listDeleting = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
-  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and deleting order by name limit ${most}`;
+export const listDeleting = (tx: Tx, cluster: Space, resource: string, most: number) =>
+  openRows(
+    cluster,
+    rows(tx, KeptRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster.id} and resource = ${resource} and deleting order by name limit ${most}`,
+  );
 
 /** Those of a kind that were changed longest ago. */
-export const listOldest = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, ObjectRow)`
-  select ${columns} from clusters.object where cluster_id = ${cluster} and resource = ${resource} and not deleting order by version limit ${most}`;
+export const listOldest = (tx: Tx, cluster: Space, resource: string, most: number) =>
+  openRows(
+    cluster,
+    rows(tx, KeptRow)`
+  select ${columns} from clusters.object where cluster_id = ${cluster.id} and resource = ${resource} and not deleting order by version limit ${most}`,
+  );
 
-export const listOwned = (tx: Tx, cluster: string, uid: string, most: number) => rows(tx, ObjectRow)`
+export const listOwned = (tx: Tx, cluster: Space, uid: string, most: number) =>
+  openRows(
+    cluster,
+    rows(tx, KeptRow)`
   select ${columns} from clusters.object
-   where cluster_id = ${cluster} and owners <> '{}' and owners @> array[${uid}]::text[] and not deleting
-   order by resource, namespace, name limit ${most}`;
+   where cluster_id = ${cluster.id} and owners <> '{}' and owners @> array[${uid}]::text[] and not deleting
+   order by resource, namespace, name limit ${most}`,
+  );
 
 export const noteGoneOwner = (tx: Tx, org: string, cluster: string, uid: string) => run(tx)`
   insert into clusters.object_gone_owner (org_id, cluster_id, uid)

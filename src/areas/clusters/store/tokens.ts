@@ -83,9 +83,11 @@ export const insertJoinToken = (
   on conflict do nothing returning id, expires_at`;
 
 /** Made by a registration token or by hand, unused and good: counted before more are made. */
-export const countOpenJoinTokens = async (tx: Tx, cluster: string): Promise<number> =>
-  (await row(tx, Type.Object({ n: Type.Integer() }))`
+export const countOpenJoinTokens = async (tx: Tx, cluster: string): Promise<number> => {
+  await run(tx)`select pg_advisory_xact_lock(hashtext('clusters.join_token'), hashtext(${cluster}))`;
+  return (await row(tx, Type.Object({ n: Type.Integer() }))`
     select count(*)::int as n from clusters.join_token where cluster_id = ${cluster} and used_at is null and expires_at > kernel.now()`)!.n;
+};
 
 const UsedRow = Type.Object({ request_uid: Maybe, used_by: Maybe, registration_id: Maybe });
 

@@ -56,9 +56,13 @@ export async function drainNode(ask: Ask, name: string): Promise<void> {
   }
 }
 
-/** The node and its lease. */
+/** The node and its lease, whatever finalizers the node gave them. */
 export async function removeNode(ask: Ask, name: string): Promise<void> {
-  await askFor(ask, 'DELETE', nodePath(name), undefined, [404]);
   const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(name)}`;
-  await askFor(ask, 'DELETE', lease, undefined, [404]);
+  for (const path of [nodePath(name), lease]) {
+    await changeObject(ask, path, (object) =>
+      object.metadata.finalizers?.length ? { ...object, metadata: { ...object.metadata, finalizers: [] } } : undefined,
+    );
+    await askFor(ask, 'DELETE', path, undefined, [404]);
+  }
 }

@@ -5,7 +5,7 @@ export const requestsPath = '/apis/certificates.k8s.io/v1/certificatesigningrequ
 /** A CertificateSigningRequest, as far as it is looked at here. */
 export interface RequestObject {
   metadata: { name: string; uid: string; creationTimestamp?: string };
-  spec: { request: string; signerName: string; username?: string; usages?: string[] };
+  spec: { request: string; signerName: string; username?: string; usages?: string[]; extra?: Record<string, string[]> };
   status?: { certificate?: string; conditions?: { type: string }[] };
 }
 
@@ -25,11 +25,11 @@ export interface Decision {
 }
 
 /** Writes a decision down, unless there is one already. */
-export async function decideRequest(ask: Ask, name: string, decision: Decision): Promise<void> {
+export async function decideRequest(ask: Ask, { name, uid }: { name: string; uid: string }, decision: Decision): Promise<void> {
   const path = `${requestsPath}/${encodeURIComponent(name)}`;
   for (let tries = 0; tries < 10; tries++) {
     const found = await readRequest(ask, name);
-    if (!found || isDecided(found)) return;
+    if (!found || found.metadata.uid !== uid || isDecided(found)) return;
     const condition = { ...decision, status: 'True' };
     const { status, body } = await ask('PUT', `${path}/approval`, {
       ...found,

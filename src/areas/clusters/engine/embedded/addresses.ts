@@ -17,8 +17,8 @@ const tries = 32;
 const placeOf = (resource: string, name: string) => ({ resource, namespace: '', name });
 
 async function take(tx: Tx, cluster: Cluster, resource: string, name: string): Promise<boolean> {
-  if (await readObject(tx, cluster.id, placeOf(resource, name))) return false;
-  await putObject(tx, cluster.org, cluster.id, {
+  if (await readObject(tx, cluster, placeOf(resource, name))) return false;
+  await putObject(tx, cluster, {
     ...placeOf(resource, name),
     version: 0,
     uid: '',

@@ -12,7 +12,7 @@ const deepest = 5;
 
 /** After a cluster role changed: those that add it up have its rules too, in the same transaction. */
 export async function addUpRoles(writing: Writing): Promise<void> {
-  const rows = await listObjects(writing.tx, writing.cluster.id, {
+  const rows = await listObjects(writing.tx, writing.cluster, {
     ...{ resource, namespace: '', name: undefined, after: undefined },
     ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
   });

@@ -80,6 +80,6 @@ async function authenticateAccount(cluster: Cluster, token: string): Promise<Use
 
 const readWithTime = (cluster: Cluster, resource: string, namespace: string, name: string) =>
   cluster.app.db.read(async (tx) => {
-    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster.id, { resource, namespace, name })]);
+    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, { resource, namespace, name })]);
     return { now: space.now, kept: row && (JSON.parse(row.body) as KubeObject) };
   });

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import type { Asked } from '../../rules/kubernetes/path.ts';
 import { type Attributes, covers, mayDo, type PolicyRule, placeOfRole, rulesFor } from '../../rules/kubernetes/rbac.ts';
 import { nameAskedFor, readSelector } from '../../rules/kubernetes/selectors.ts';
-import { ApiError, forbiddenError } from '../../rules/kubernetes/status.ts';
+import { ApiError, forbiddenError, notFoundError } from '../../rules/kubernetes/status.ts';
 import type { Cluster, User } from './cluster.ts';
 import { readRbac } from './read.ts';
 
@@ -40,6 +40,17 @@ function refuse({ name: user }: User, a: Attributes): ApiError {
   return forbiddenError({ group: a.group, plural: a.resource }, a.name, `User "${user}" cannot ${a.verb} ${what} ${where}`);
 }
 
+/** What a role that adds up others may come to give. */
+const everything: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+function withoutLetGo({ metadata, ...rest }: KubeObject): string {
+  const { finalizers: _finalizers, ownerReferences: _owners, resourceVersion: _version, ...kept } = metadata;
+  return JSON.stringify([kept, rest]);
+}
+
 /** Nobody hands out rights that they do not have: Kubernetes asks this of every role and binding that is written. */
 export async function refuseEscalation(
   tx: Tx,
@@ -49,6 +60,8 @@ export async function refuseEscalation(
   before: KubeObject | undefined,
 ): Promise<void> {
   if (user.groups.includes(masters)) return;
+  // Whoever only lets it go hands out nothing. Anything else is asked about, for a label alone can have a role added up into others.
+  if (before && withoutLetGo(before) === withoutLetGo(object)) return;
   const { kind, metadata } = object;
   const namespace = metadata.namespace ?? '';
   const isBinding = /Binding$/.test(kind);
@@ -57,17 +70,13 @@ export async function refuseEscalation(
   let wanted: readonly PolicyRule[];
   if (isBinding) {
     const { kind: roleKind, name } = object['roleRef'] as { kind: string; name: string };
-    wanted = rbac.roles.get(placeOfRole(object['roleRef'], namespace)) ?? [];
     const resource = roleKind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'bind', resource, name }, undefined, tx)) return;
+    const rules = rbac.roles.get(placeOfRole(object['roleRef'], namespace));
+    if (!rules) throw notFoundError({ group: attributes.group, plural: resource }, name); // nobody knows what it will give
+    wanted = rules;
   } else {
-    if (
-      before &&
-      JSON.stringify(before['rules']) === JSON.stringify(object['rules']) &&
-      before['aggregationRule'] === object['aggregationRule']
-    )
-      return;
-    wanted = object['aggregationRule'] ? [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }] : ((object['rules'] ?? []) as PolicyRule[]);
+    wanted = object['aggregationRule'] || before?.['aggregationRule'] ? everything : ((object['rules'] ?? []) as PolicyRule[]);
     const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await isAllowed(cluster, user, { ...attributes, verb: 'escalate', resource, name: metadata.name }, undefined, tx)) return;
   }

@@ -62,7 +62,7 @@ const targetOf = ({ asked: { resource, namespace, name } }: Call): Target => ({
 async function getObject(cluster: Cluster, call: Call): Promise<Reply> {
   const { resource, name } = call.asked;
   const [{ now }, row] = await cluster.app.db.read((tx) =>
-    Promise.all([requireSpace(tx, cluster), resource!.manner === 'kept' ? readObject(tx, cluster.id, placeOf(targetOf(call))) : undefined]),
+    Promise.all([requireSpace(tx, cluster), resource!.manner === 'kept' ? readObject(tx, cluster, placeOf(targetOf(call))) : undefined]),
   );
   if (!row) throw notFoundError(resource!, name);
   const text = makePresenter(resource!, call.show, now).one(row.body);

@@ -148,7 +148,7 @@ async function readPortion(following: Following): Promise<boolean> {
   const after = following.position!;
   const { rows, space } = await cluster.app.db.read(async (tx) => {
     const portion = { after, resource: undefined, most: limits.portionRows, bytes: limits.portionBytes };
-    const found = await listChanges(tx, cluster.id, portion);
+    const found = await listChanges(tx, cluster, portion);
     return { rows: found, space: await readSpace(tx, cluster.id) };
   });
   if (following.position !== after) return false; // everybody left meanwhile

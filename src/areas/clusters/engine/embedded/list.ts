@@ -81,7 +81,7 @@ const portionOf = ({ resource, namespace, selector }: Wanted, after: Continue['a
 });
 
 const readPortion = (cluster: Cluster, wanted: Wanted, after: Continue['after'] | undefined) =>
-  cluster.app.db.read((tx) => listObjects(tx, cluster.id, portionOf(wanted, after)));
+  cluster.app.db.read((tx) => listObjects(tx, cluster, portionOf(wanted, after)));
 
 export const isWanted = ({ selector }: Wanted, body: string): boolean =>
   isEverything(selector) || isSelected(selector, selectableOf(JSON.parse(body) as KubeObject));
@@ -95,7 +95,7 @@ export async function replyList(cluster: Cluster, call: Call): Promise<Reply> {
     const known = await requireSpace(tx, cluster);
     requireVersion(known, query, resumed);
     const isEmpty = resource!.manner !== 'kept';
-    return { space: known, first: isEmpty ? [] : await listObjects(tx, cluster.id, portionOf(wanted, resumed?.after)) };
+    return { space: known, first: isEmpty ? [] : await listObjects(tx, cluster, portionOf(wanted, resumed?.after)) };
   });
   const presenter = makePresenter(resource!, call.show, space.now);
   return {

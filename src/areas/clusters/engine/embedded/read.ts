@@ -21,7 +21,7 @@ export async function readRbac(cluster: Cluster, inside?: Tx): Promise<Compiled>
     if (cluster.rbac?.version === space.rbac_version) return cluster.rbac.compiled;
     const objects: KubeObject[] = [];
     for (const kind of rbacKinds) {
-      const found = await listObjects(tx, cluster.id, {
+      const found = await listObjects(tx, cluster, {
         ...{ resource: `${kind}.rbac.authorization.k8s.io`, namespace: undefined, name: undefined, after: undefined },
         // Rules that add up others grow without being written, so there is room beyond what may be written.
         ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },

@@ -79,7 +79,7 @@ export async function decideSigning(cluster: Cluster, call: Call, make: Make): P
 
 const signerOf = (cluster: Cluster, name: string): Promise<string | undefined> =>
   cluster.app.db.read(async (tx) => {
-    const row = await readObject(tx, cluster.id, { resource: 'certificatesigningrequests.certificates.k8s.io', namespace: '', name });
+    const row = await readObject(tx, cluster, { resource: 'certificatesigningrequests.certificates.k8s.io', namespace: '', name });
     return row && textOf((JSON.parse(row.body) as KubeObject).spec?.['signerName']);
   });
 

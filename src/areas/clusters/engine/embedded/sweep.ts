@@ -71,7 +71,7 @@ async function removePast(cluster: Cluster): Promise<boolean> {
   for (const resource of passing) {
     const { rows, now } = await cluster.app.db.read(async (tx) => ({
       now: (await requireSpace(tx, cluster)).now,
-      rows: await listOldest(tx, cluster.id, resource, portion),
+      rows: await listOldest(tx, cluster, resource, portion),
     }));
     const past = rows.filter((row) => isPast(JSON.parse(row.body) as KubeObject, now));
     if (past.length > 0)
@@ -89,7 +89,7 @@ async function removePast(cluster: Cluster): Promise<boolean> {
 /** One portion. True: there may be more. */
 async function sweepOnce(cluster: Cluster): Promise<boolean> {
   const { namespaces, owners } = await cluster.app.db.read(async (tx) => ({
-    namespaces: await listDeleting(tx, cluster.id, 'namespaces', 10),
+    namespaces: await listDeleting(tx, cluster, 'namespaces', 10),
     owners: await listGoneOwners(tx, cluster.id, 10),
   }));
   let hasMoved = false;
@@ -115,7 +115,7 @@ async function emptyNamespace(writing: Writing, name: string): Promise<boolean> 
   const place = { resource: 'namespaces', namespace: '', name };
   const before = await writing.find(place);
   if (!before?.object.metadata.deletionTimestamp) return false;
-  const inside = await listInNamespace(tx, cluster.id, name, portion);
+  const inside = await listInNamespace(tx, cluster, name, portion);
   for (const row of inside) await removeRow(writing, row);
   if (inside.length > 0) return true;
   // What is left waits for its finalizers; the namespace says for which.
@@ -146,7 +146,7 @@ async function emptyNamespace(writing: Writing, name: string): Promise<boolean> 
 
 async function removeOwned(writing: Writing, uid: string): Promise<boolean> {
   const { tx, cluster } = writing;
-  const owned = await listOwned(tx, cluster.id, uid, portion);
+  const owned = await listOwned(tx, cluster, uid, portion);
   for (const row of owned) {
     const object = JSON.parse(row.body) as KubeObject;
     const others = (object.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== uid);

@@ -97,8 +97,8 @@ export async function requestToken(cluster: Cluster, namespace: string, name: st
   const { now, account, secret } = await cluster.app.db.read(async (tx) => {
     const [space, row, tied] = await Promise.all([
       requireSpace(tx, cluster),
-      readObject(tx, cluster.id, { resource: 'serviceaccounts', namespace, name }),
-      bound ? readObject(tx, cluster.id, { resource: 'secrets', namespace, name: textOf(bound.name) }) : undefined,
+      readObject(tx, cluster, { resource: 'serviceaccounts', namespace, name }),
+      bound ? readObject(tx, cluster, { resource: 'secrets', namespace, name: textOf(bound.name) }) : undefined,
     ]);
     return { now: space.now, account: row && (JSON.parse(row.body) as KubeObject), secret: tied && (JSON.parse(tied.body) as KubeObject) };
   });

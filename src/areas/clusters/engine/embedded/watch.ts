@@ -180,7 +180,7 @@ async function* catchUp(cluster: Cluster, watch: Watch, from: number, position: 
   while (!watch.isOver) {
     const { rows, space } = await cluster.app.db.read(async (tx) => {
       const portion = { after, resource: watch.resource, most: limits.portionRows, bytes: limits.portionBytes };
-      const found = after < position ? await listChanges(tx, cluster.id, portion) : [];
+      const found = after < position ? await listChanges(tx, cluster, portion) : [];
       return { rows: found, space: await readSpace(tx, cluster.id) };
     });
     // Asked for after the changes: what was forgotten before is known now.

@@ -62,7 +62,7 @@ export async function writeObjects<T>(
   let result: T | undefined;
   try {
     return await cluster.app.db.write(async (tx) => {
-      const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster.id, first)]);
+      const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster, first)]);
       if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
       const made: Made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false, sent: [] };
       result = await work(makeWriting(tx, cluster, space, made, first && { place: first, row: known }));
@@ -124,7 +124,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
     now: `${space.now.slice(0, 19)}Z`,
     find: async (place) => {
       const isKnown = known && made.version === space.version && isPlace(known.place, place);
-      const row = isKnown ? known.row : await readObject(tx, cluster.id, place);
+      const row = isKnown ? known.row : await readObject(tx, cluster, place);
       return row && { object: JSON.parse(row.body) as KubeObject, bytes: row.bytes };
     },
     put: async (place, object, before) => {
@@ -140,13 +140,14 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
       const { uid, deletionTimestamp, ownerReferences = [] } = object.metadata;
       const row = { ...place, version: made.version, uid, bytes, deleting: deletionTimestamp !== undefined };
       send(
-        putObject(tx, cluster.org, cluster.id, { ...row, owners: ownerReferences.map((owner) => owner.uid), body }),
-        addChange(tx, cluster.org, cluster.id, {
+        putObject(tx, cluster, { ...row, owners: ownerReferences.map((owner) => owner.uid), body }),
+        addChange(tx, cluster, {
           ...place,
           ...{
             version: made.version,
             type: before ? 'MODIFIED' : 'ADDED',
             was: before ? tellDifference(before.object, object) : null,
+            bytes,
             body,
           },
         }),
@@ -159,10 +160,11 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
       const body = JSON.stringify(object);
       made.objects--;
       made.bytes -= bytes;
-      made.logBytes += Buffer.byteLength(body);
+      const size = Buffer.byteLength(body);
+      made.logBytes += size;
       send(
         deleteObject(tx, cluster.id, place),
-        addChange(tx, cluster.org, cluster.id, { ...place, version: made.version, type: 'DELETED', was: null, body }),
+        addChange(tx, cluster, { ...place, version: made.version, type: 'DELETED', was: null, bytes: size, body }),
         ...(orphans ? [] : [noteGoneOwner(tx, cluster.org, cluster.id, last.metadata.uid!)]),
         releaseAddresses(tx, cluster, last),
       );

@@ -4,7 +4,7 @@ import { decideRequest, isDecided, type RequestObject, readRequest, requestsPath
 import { type Judged, judgeRequest, namesNotOwned } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
-import { insertCertificate } from '../../store/nodes.ts';
+import { countCertificates, insertCertificate } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
 import type { ControlPlane } from '../driver.ts';
 import { issuedBy } from '../nodes.ts';
@@ -30,6 +30,8 @@ interface Work {
 const arrivalMs = 600_000;
 const againMs = 1_000;
 const mostNoted = 10_000;
+/** A kubelet asks for one every few days. */
+const mostCertificates = 50;
 
 /** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
 export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
@@ -90,7 +92,7 @@ async function handleRequest(work: Work, request: RequestObject): Promise<void> 
   const refused = await refuseJudged(work, request, judged);
   await decideRequest(
     work.plane.ask,
-    request.metadata.name,
+    request.metadata,
     refused
       ? { type: 'Denied', ...refused }
       : { type: 'Approved', reason: 'QuarterdeckApproved', message: approvals[judged.is as keyof typeof approvals] },
@@ -110,12 +112,21 @@ const approvals = {
 async function refuseJudged(work: Work, request: RequestObject, judged: Judged): Promise<{ reason: string; message: string } | undefined> {
   if (judged.is === 'denied') return { reason: judged.reason, message: judged.message };
   if (judged.is === 'join') return refuseJoin(work, request, judged);
+  if (judged.is === 'renewal') return refuseRenewal(work, judged.node);
   if (judged.is !== 'serving') return undefined;
   const node = await findNode(work.plane.ask, judged.node);
   const foreign = namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []);
   return foreign.length
     ? { reason: 'NamesOfOthers', message: `not among the node’s own names and addresses: ${foreign.join(', ')}` }
     : undefined;
+}
+
+/** Each is noted until it has expired; a node that renews in a circle is told to stop. */
+async function refuseRenewal({ app, cluster }: Work, node: string) {
+  const count = await app.db.read((tx) => countCertificates(tx, cluster().id, node));
+  return count < mostCertificates
+    ? undefined
+    : { reason: 'TooManyCertificates', message: `node ${node} has ${count} certificates that are good; use one of them` };
 }
 
 /** The token is taken last: what is refused for another reason has not used it up. */

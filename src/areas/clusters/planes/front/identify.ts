@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateIdentity } from '../../engine/driver.ts';
 
-export type Shown = { is: 'nothing' } | { is: 'good'; identity: CertificateIdentity } | { is: 'bad' };
+export type Shown = { is: 'nothing' } | { is: 'good'; identity: CertificateIdentity; until: Date } | { is: 'bad' };
 
 const fieldOf = (subject: string, field: string): string[] =>
   subject.split('\n').flatMap((line) => (line.startsWith(`${field}=`) ? [line.slice(field.length + 1)] : []));
@@ -18,6 +18,7 @@ export function identifySocket(socket: TLSSocket, authority: X509Certificate): S
   const [commonName = ''] = fieldOf(certificate.subject, 'CN');
   return {
     is: 'good',
+    until: certificate.validToDate,
     identity: {
       commonName,
       organizations: fieldOf(certificate.subject, 'O'),

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Logger } from '../../../../kernel/log.ts';
+import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
 import { identifySocket, readAuthority, type Shown } from './identify.ts';
 
@@ -37,16 +38,17 @@ function renewRoom(room: Room, keys: DoorKeys): void {
   room.context = makeContext(keys);
 }
 
-/** Listens; `roomOf` finds the cluster that a connection is for. */
+/** Listens; `roomOf` finds the cluster that a connection is for. Without keys only those get an answer who ask by a name. */
 async function listen(
   at: Served['listen'],
-  keys: DoorKeys,
+  keys: DoorKeys | undefined,
   roomOf: (serverName: string) => Room | undefined,
   log: Logger,
 ): Promise<Server> {
   const server = createServer(
     {
-      ...{ cert: keys.certificate, key: keys.key, ca: keys.authority, minVersion: 'TLSv1.2', secureOptions },
+      ...(keys ? { cert: keys.certificate, key: keys.key, ca: keys.authority } : {}),
+      ...{ minVersion: 'TLSv1.2', secureOptions },
       ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
       ...{ handshakeTimeout: limits.handshakeMs, maxHeaderSize: limits.headerBytes },
       SNICallback: (name, done) => {
@@ -89,7 +91,8 @@ function takeIn(room: Room | undefined, socket: TLSSocket): void {
 }
 
 function answerRequest(room: Room, shown: Shown, request: IncomingMessage, response: ServerResponse): void {
-  if (shown.is === 'bad') refuseCertificate(response);
+  // A connection may outlive the certificate that it showed.
+  if (shown.is === 'bad' || (shown.is === 'good' && shown.until < wallClock())) refuseCertificate(response);
   else room.served.serve(request, response, shown.is === 'good' ? shown.identity : undefined);
 }
 
@@ -159,7 +162,7 @@ function makeSharedPort(log: Logger) {
     async open(served: Served, serverName: string): Promise<Door> {
       const room = makeRoom(served);
       rooms.set(serverName, room);
-      opening ??= listen(served.listen, served.keys, (name) => rooms.get(name.toLowerCase()), log);
+      opening ??= listen(served.listen, undefined, (name) => rooms.get(name.toLowerCase()), log);
       const server = await opening.catch((error) => {
         opening = undefined;
         rooms.delete(serverName);

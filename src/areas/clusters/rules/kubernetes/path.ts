@@ -64,6 +64,8 @@ function readResource(plain: Asked, group: string, version: string, rest: string
   const verb = name === '' ? (isWatch ? 'watch' : all) : one;
   if (verb === '' || (verb === 'create' && name !== '' && !subresource && resource.manner !== 'empty'))
     throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  if (subresource && !subresource.verbs.includes(verb))
+    throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested subresource', {});
   const isInNamespace = resource.isNamespaced || resource.plural === 'namespaces';
   return {
     ...plain,

@@ -119,16 +119,18 @@ const isStrong = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boole
 function readSubject(subject: Node): { commonName: string; organizations: string[] } {
   const names: string[] = [];
   const organizations: string[] = [];
-  for (const part of childrenOf(subject, tags.sequence))
-    for (const pair of childrenOf(part, tags.set)) {
-      const [type, value] = childrenOf(pair, tags.sequence);
-      const oid = type!.content.toString('hex');
-      // UTF8String and PrintableString: others could read as one name to us and as another to somebody else.
-      if (value?.tag !== 0x0c && value?.tag !== 0x13) throw new NotDer('a name is of an unknown kind');
-      const text = new TextDecoder('utf-8', { fatal: true }).decode(value.content);
-      if (oid === oids.commonName) names.push(text);
-      else if (oid === oids.organization) organizations.push(text);
-    }
+  for (const part of childrenOf(subject, tags.sequence)) {
+    const [pair, second] = childrenOf(part, tags.set);
+    // Two in one part are written as one text by others: `CN=a + OU=b`, which then is the name of somebody else.
+    if (second) throw new NotDer('a part of its subject has several values');
+    const [type, value] = childrenOf(pair, tags.sequence);
+    const oid = type!.content.toString('hex');
+    // UTF8String and PrintableString: others could read as one name to us and as another to somebody else.
+    if (value?.tag !== 0x0c && value?.tag !== 0x13) throw new NotDer('a name is of an unknown kind');
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(value.content);
+    if (oid === oids.commonName) names.push(text);
+    else if (oid === oids.organization) organizations.push(text);
+  }
   if (names.length !== 1) throw new NotDer('it has not exactly one common name');
   return { commonName: names[0]!, organizations };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { connect as tcpConnect } from 'node:net';
 import { test } from 'node:test';
+import { connect as tlsConnect } from 'node:tls';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { issueCertificate } from '../../../../kernel/x509/issue.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, type Way } from '../support.ts';
@@ -73,4 +74,11 @@ test('with a domain all clusters share a port, and their names tell them apart',
     assert.equal((await kube(foreign, 'GET', '/api/v1/namespaces')).status, 401, 'its token is of the other one');
     await assert.rejects(kube({ ...there, serverName: 'nobody.clusters.example.com' }, 'GET', '/readyz'));
   }
+  // Whoever names no cluster learns of none.
+  const socket = tlsConnect({ port: Number(first!.port), host: '127.0.0.1', rejectUnauthorized: false });
+  const shown = await new Promise((resolve) =>
+    socket.on('secureConnect', () => resolve(socket.getPeerCertificate().subjectaltname)).on('error', () => resolve(undefined)),
+  );
+  socket.destroy();
+  assert.equal(shown, undefined);
 });

@@ -17,9 +17,10 @@ export interface Envelope {
 export function openEnvelope(bytes: Buffer): Envelope {
   if (!bytes.subarray(0, 4).equals(magic)) throw broken('it does not begin with k8s');
   const envelope: Envelope = { apiVersion: '', kind: '', raw: Buffer.alloc(0) };
-  for (const { number, value } of readFields(bytes.subarray(4))) {
+  const budget = { parts: mostParts };
+  for (const { number, value } of readFields(bytes.subarray(4), budget)) {
     if (number === 1)
-      for (const part of readFields(asBytes(value))) {
+      for (const part of readFields(asBytes(value), budget)) {
         if (part.number === 1) envelope.apiVersion = asText(part.value);
         if (part.number === 2) envelope.kind = asText(part.value);
       }
@@ -41,7 +42,11 @@ const deepest = 16;
 /** Parts of one body; as many as a JSON body may have. */
 const mostParts = 100_000;
 
-function* readFields(bytes: Buffer): Generator<Part> {
+interface Budget {
+  parts: number;
+}
+
+function* readFields(bytes: Buffer, budget: Budget): Generator<Part> {
   let at = 0;
   const readVarint = (): bigint => {
     let value = 0n;
@@ -59,6 +64,7 @@ function* readFields(bytes: Buffer): Generator<Part> {
     return bytes.subarray(at - length, at);
   };
   while (at < bytes.length) {
+    if (--budget.parts < 0) throw broken(`it has more than ${mostParts} parts`);
     const key = Number(readVarint() & 0xffffffffn);
     const number = key >>> 3;
     const wire = key & 7;
@@ -91,17 +97,12 @@ const asInteger = (value: bigint | Buffer): number => {
   return Number(signed);
 };
 
-interface Budget {
-  parts: number;
-}
-
 export const decodeMessage = (message: Message, bytes: Buffer): Json => decode(message, bytes, 0, { parts: mostParts });
 
 function decode(message: Message, bytes: Buffer, depth: number, budget: Budget): Json {
   if (depth > deepest) throw broken('it is nested too deeply');
   const decoded: Json = {};
-  for (const { number, value } of readFields(bytes)) {
-    if (--budget.parts < 0) throw broken(`it has more than ${mostParts} parts`);
+  for (const { number, value } of readFields(bytes, budget)) {
     const field = message.byNumber.get(number);
     if (!field) continue; // of a newer release
     if (field.form === 'list') {
@@ -127,7 +128,7 @@ function saysSomething({ keepsZero, type }: Field, value: unknown): boolean {
 function addEntry(decoded: Json, field: Field, bytes: Buffer, depth: number, budget: Budget): void {
   let key = '';
   let value: unknown;
-  for (const part of readFields(bytes)) {
+  for (const part of readFields(bytes, budget)) {
     if (part.number === 1) key = asText(part.value);
     if (part.number === 2) value = decodeOne(field.type, part.value, depth, budget);
   }
@@ -138,9 +139,9 @@ function addEntry(decoded: Json, field: Field, bytes: Buffer, depth: number, bud
 }
 
 const decodeOne = (type: string, value: bigint | Buffer, depth: number, budget: Budget): unknown =>
-  isScalar(type) ? decodeScalar(type, value) : decode(messageNamed(type), asBytes(value), depth + 1, budget);
+  isScalar(type) ? decodeScalar(type, value, budget) : decode(messageNamed(type), asBytes(value), depth + 1, budget);
 
-function decodeScalar(type: Scalar, value: bigint | Buffer): unknown {
+function decodeScalar(type: Scalar, value: bigint | Buffer, budget: Budget): unknown {
   switch (type) {
     case 'string':
       return asText(value);
@@ -152,22 +153,22 @@ function decodeScalar(type: Scalar, value: bigint | Buffer): unknown {
       return asBytes(value).toString('base64');
     case 'time':
     case 'microtime':
-      return decodeTime(asBytes(value), type);
+      return decodeTime(asBytes(value), type, budget);
     case 'quantity':
-      return [...readFields(asBytes(value))].filter(({ number }) => number === 1).map((part) => asText(part.value))[0] ?? '0';
+      return [...readFields(asBytes(value), budget)].filter(({ number }) => number === 1).map((part) => asText(part.value))[0] ?? '0';
     case 'intstr':
-      return decodeIntOrString(asBytes(value));
+      return decodeIntOrString(asBytes(value), budget);
     case 'strings':
-      return [...readFields(asBytes(value))].map((part) => asText(part.value));
+      return [...readFields(asBytes(value), budget)].map((part) => asText(part.value));
     case 'raw':
       return undefined;
   }
 }
 
-function decodeTime(bytes: Buffer, type: 'time' | 'microtime'): string | undefined {
+function decodeTime(bytes: Buffer, type: 'time' | 'microtime', budget: Budget): string | undefined {
   let seconds = 0;
   let nanos = 0;
-  for (const { number, value } of readFields(bytes)) {
+  for (const { number, value } of readFields(bytes, budget)) {
     if (number === 1) seconds = asInteger(value);
     if (number === 2) nanos = asInteger(value);
   }
@@ -177,11 +178,11 @@ function decodeTime(bytes: Buffer, type: 'time' | 'microtime'): string | undefin
   return type === 'time' ? `${text}Z` : `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
 }
 
-function decodeIntOrString(bytes: Buffer): number | string {
+function decodeIntOrString(bytes: Buffer, budget: Budget): number | string {
   let isText = false;
   let integer = 0;
   let text = '';
-  for (const { number, value } of readFields(bytes)) {
+  for (const { number, value } of readFields(bytes, budget)) {
     if (number === 1) isText = asInteger(value) === 1;
     if (number === 2) integer = asInteger(value);
     if (number === 3) text = asText(value);

@@ -1,0 +1,32 @@
+import Type from 'typebox';
+import type { Secrets } from '../../../kernel/secrets.ts';
+
+// Secrets of embedded clusters never stand in the clear: their whole body is sealed, also what kubectl keeps of it in annotations.
+
+/** The cluster whose objects are meant. */
+export interface Space {
+  id: string;
+  org: string;
+  app: { secrets: Secrets };
+}
+
+export const SealedBody = Type.Union([Type.Unsafe<Buffer>({}), Type.Null()]);
+
+export const objectPlace = ({ id }: Space, { namespace, name }: { namespace: string; name: string }) =>
+  `clusters.object.sealed.${id}/${namespace}/${name}`;
+export const changePlace = ({ id }: Space, { version }: { version: number }) => `clusters.object_change.sealed.${id}/${version}`;
+
+const isSecret = ({ resource }: { resource: string }) => resource === 'secrets';
+
+/** A body as its row has it. */
+export const sealBody = (space: Space, of: { resource: string; body: string }, place: string) =>
+  isSecret(of) ? { body: '', sealed: space.app.secrets.seal(of.body, place) } : { body: of.body, sealed: null };
+
+export function openBody<R extends { body: string; sealed: Buffer | null }>(
+  space: Space,
+  row: R,
+  place: (of: R) => string,
+): Omit<R, 'sealed'> {
+  const { sealed, ...rest } = row;
+  return sealed ? { ...rest, body: space.app.secrets.unseal(sealed, place(row)) } : rest;
+}
