@@ -31,7 +31,7 @@ export function codesOf(spec: Op): Record<number, string[]> {
   const further: Record<number, readonly (string | false | undefined)[]> = {
     400: [calling.has(spec.area.name) && 'blocked_target'],
     403: [guarded && 'organization_mismatch', spec.entitlement && 'not_entitled', spec.personal && 'narrowed_token'],
-    409: guarded && spec.method === 'POST' ? ['idempotency_mismatch', 'idempotency_running', spec.secret && 'idempotency_secret'] : [],
+    409: spec.method === 'POST' ? ['idempotency_mismatch', 'idempotency_running', spec.secret && 'idempotency_secret'] : [],
     503: [spec.credential === 'src' && 'rate_limited', ...(storing.has(spec.area.name) ? ['storage_full', 'storage_unavailable'] : [])],
   };
   const isOnlyOfKeys = (status: number) => status === 409 && !(spec.errors?.[409] ?? spec.area.errors?.[409]);
