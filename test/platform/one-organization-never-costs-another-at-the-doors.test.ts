@@ -9,8 +9,8 @@ test('an organization that holds every connection of its share is told to wait, 
   const other = await qd.organization('other');
   const done = Promise.withResolvers<void>();
   t.after(() => done.resolve());
-  // Half of eight, as the requests of one organization that wait for a lock would.
-  const hung = Array.from({ length: 4 }, () => onBehalf({ org: qd.owner.orgId, act: 'test' }, () => qd.app.db.write(() => done.promise)));
+  // Its share of twelve, as the requests of one organization that wait for a lock would.
+  const hung = Array.from({ length: 8 }, () => onBehalf({ org: qd.owner.orgId, act: 'test' }, () => qd.app.db.write(() => done.promise)));
   const waiting = qd.owner.get('/tokens');
   for (let i = 0; i < 20; i++) assert.equal((await other.get('/tokens')).status, 200);
   const { status, headers, body } = await waiting;
@@ -18,7 +18,7 @@ test('an organization that holds every connection of its share is told to wait, 
   assert.match(body.error, /your organization has more requests under way than its share/);
   assert.equal(headers.get('retry-after'), '2');
   const numbers = qd.app.db.turns.figures().find(({ org }) => org === qd.owner.orgId);
-  assert.deepEqual(numbers, { org: qd.owner.orgId, inside: 4, waiting: 0 });
+  assert.deepEqual(numbers, { org: qd.owner.orgId, inside: 8, waiting: 0 });
   done.resolve();
   await Promise.all(hung);
   assert.equal((await qd.owner.get('/tokens')).status, 200);

@@ -82,11 +82,16 @@ interface Writing {
 const BeforeRow = Type.Object({ before: Type.Union([Type.String(), Type.Null()]) });
 
 /** Lets one process alone write to the upload for so long; `before`: which one wrote last. Undefined: another one is writing. */
-export const claimWriter = (tx: Tx, { id, writer, seconds }: Writing) => row(tx, BeforeRow)`
+export const claimWriter = (tx: Tx, { id, writer, over, seconds }: Writing & { over: string | null }) => row(tx, BeforeRow)`
   with known as (select id, writer, writer_until from registry.upload where id = ${id} for update)
   update registry.upload u set writer = ${writer}, writer_until = kernel.now() + make_interval(secs => ${seconds}) from known, ${unhurried}
-   where u.id = known.id and (known.writer is null or known.writer = ${writer} or known.writer_until <= kernel.now())
+   where u.id = known.id and (known.writer is null or known.writer in (${writer}, ${over}) or known.writer_until <= kernel.now())
   returning known.writer as before`;
+
+/** Who holds the right to write to the upload, or held it last. */
+export const writerOf = async (tx: Tx, id: string): Promise<string | null> =>
+  (await row(tx, Type.Object({ writer: Type.Union([Type.String(), Type.Null()]) }))`select writer from registry.upload where id = ${id}`)
+    ?.writer ?? null;
 
 /** 0: another one may write by now, or the upload is gone. */
 export const renewWriter = (tx: Tx, { id, writer, seconds }: Writing) => run(tx)`

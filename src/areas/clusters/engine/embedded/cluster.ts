@@ -70,6 +70,8 @@ export const limits = {
   watches: 5_000,
   /** What a watch may lag behind before it is cut. */
   watchBytes: 4_194_304,
+  /** For so long whoever does not read its answer is waited for. */
+  unreadMs: 30_000,
   /** How far back a watch may begin. */
   changes: 10_000,
   changeBytes: 67_108_864,

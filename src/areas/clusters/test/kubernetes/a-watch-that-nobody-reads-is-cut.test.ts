@@ -11,7 +11,7 @@ test('a watch that nobody reads is cut, and the others go on', async (t) => {
   const reader = openWatch(port, ca, admin, `${maps}?watch=1`);
   const slow = connect({ host: '127.0.0.1', port, ca: ca.certificatePem, cert: admin.cert, key: admin.key });
   await once(slow, 'secureConnect');
-  slow.write(`GET ${maps}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  slow.write(`GET ${maps}?watch=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   await once(slow, 'data'); // its headers; from here on it reads nothing
   slow.pause();
 

@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { UploadBusy } from '../../../../kernel/storage/index.ts';
-import { claimWriter, releaseWriter, renewWriter } from '../../store/uploads.ts';
+import { claimWriter, releaseWriter, renewWriter, writerOf } from '../../store/uploads.ts';
 import type { Engine } from '../settings.ts';
 import type { Hashes } from './hashes.ts';
 import { patiently } from './patience.ts';
+import { isGone, nameWriter } from './writer.ts';
 
 // Servers that share a store keep apart by the upload's row: one process writes to an upload until it is done, or until its lease has
 // lapsed because it stopped renewing it (it is dead, frozen or cut off from the database). It counts its own lease as shorter than the
-// row does, by a clock that does not jump, and asks before every write: so it stops before another one may begin.
+// row does, by a clock that does not jump, and asks before every write: so it stops before another one may begin. Whoever died on this
+// machine is known to be gone at once: a server that was killed and started again goes on where it was.
 
 export const leaseTimes = { leaseSeconds: 30, ownMs: 20_000, renewMs: 8_000 };
 
@@ -24,16 +25,24 @@ export interface WriteLeases {
 }
 
 export function makeWriteLeases({ app }: Engine, hashes: Hashes): WriteLeases {
-  const writer = randomUUID();
+  const naming = nameWriter(app.config);
   const taken = new Set<string>();
   /** Those that are being given back: whoever was cut off and comes again at once waits for that. */
   const ending = new Map<string, Promise<void>>();
 
   const claim = async (id: string) => {
-    const claimed = await patiently(() => app.db.read((tx) => claimWriter(tx, { id, writer, seconds: leaseTimes.leaseSeconds })));
+    const writer = await naming;
+    const take = (over: string | null) =>
+      patiently(() => app.db.read((tx) => claimWriter(tx, { id, writer, over, seconds: leaseTimes.leaseSeconds })));
+    let claimed = await take(null);
+    if (!claimed) {
+      const other = await patiently(() => app.db.read((tx) => writerOf(tx, id)));
+      if (other && isGone(other, writer)) claimed = await take(other);
+    }
     if (!claimed) throw new UploadBusy();
     // Somebody else has written since we hashed: what is there is read back at the end.
     if (claimed.before !== null && claimed.before !== writer) hashes.forget(id);
+    return writer;
   };
 
   return {
@@ -42,8 +51,9 @@ export function makeWriteLeases({ app }: Engine, hashes: Hashes): WriteLeases {
       if (taken.has(id)) throw new UploadBusy();
       taken.add(id);
       let ownUntil = performance.now() + leaseTimes.ownMs;
+      let writer: string;
       try {
-        await claim(id);
+        writer = await claim(id);
       } catch (error) {
         taken.delete(id);
         throw error;

@@ -191,22 +191,25 @@ async function writePieces(
       if (isWatch) response.flushHeaders();
       if (isHead) break;
     }
-    if (piece !== '' && !response.write(piece)) await drained(response, signal);
+    if (piece !== '' && !response.write(piece) && !(await drained(response, signal))) return void response.destroy();
   }
   if (!signal.aborted) response.end();
 }
 
-/** Whoever does not read is waited for until it leaves, or its watch is cut: the next piece is not made before. */
+/** The next piece is not made before the last one is read. False: nobody reads, and what they hold of our memory is taken back. */
 const drained = (response: ServerResponse, signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted || !response.writableNeedDrain) return resolve();
-    const go = () => {
-      response.off('drain', go);
-      signal.removeEventListener('abort', go);
-      resolve();
+  new Promise<boolean>((resolve) => {
+    if (signal.aborted || !response.writableNeedDrain) return resolve(true);
+    const go = (isRead: boolean) => {
+      clearTimeout(timer);
+      response.off('drain', read);
+      signal.removeEventListener('abort', read);
+      resolve(isRead);
     };
-    response.on('drain', go);
-    signal.addEventListener('abort', go);
+    const read = () => go(true);
+    const timer = setTimeout(go, limits.unreadMs, false);
+    response.on('drain', read);
+    signal.addEventListener('abort', read);
   });
 
 /** What an error is in Kubernetes' words. */
