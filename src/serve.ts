@@ -19,7 +19,7 @@ import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
-import { partNotUsable, refuseForeignFiles } from './kernel/data-directory.ts';
+import { partNotUsable, refuseForeignFiles } from './kernel/data/directory.ts';
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { notUsable } from '../data-directory.ts';
+import { notUsable } from '../data/directory.ts';
 import { role } from './initialize.ts';
 import { exists, type Place, placeIn, refuseOthers } from './place.ts';
 import { findPostmaster, type Postmaster } from './postmaster.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { notUsable } from '../data-directory.ts';
+import { notUsable } from '../data/directory.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { connectionTo } from './connection.ts';
 import type { PostgresEvent } from './events.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, chmod, lstat, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { notUsable } from '../data-directory.ts';
+import { notUsable } from '../data/directory.ts';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** The one major version this release carries. Another major is another directory beside it, filled by backup and restore. */

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { exitCodes, Stop } from './errors.ts';
+import { exitCodes, Stop } from '../errors.ts';
 
 /** What a start makes in a data directory; with one of them it is one of ours. */
 const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters']);
