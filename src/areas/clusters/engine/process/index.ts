@@ -28,7 +28,7 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
     asked.once('close', targets.enter(target, underway));
     return asked;
   };
-  return {
+  const plane: ProcessPlane = {
     ...{ app, parts, targets, dial, place: undefined, keysDir: undefined, kine: undefined, servers: [], leaving: new Set() },
     ...{
       controllers: new Map(),
@@ -44,9 +44,14 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
     forwarding: {
       ...{ targets, isRefused: parts.isRefused, inflight: () => tierOf(parts.cluster().tier).inflight, underway: 0 },
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
+      full: () => {
+        const [usedBytes, mostBytes] = [plane.figures.bytes, tierOf(parts.cluster().tier).datastoreBytes];
+        return usedBytes > mostBytes ? { usedBytes, mostBytes } : undefined;
+      },
     },
     stopping: new AbortController(),
   };
+  return plane;
 }
 
 function openPlane(app: App, parts: PlaneParts): ControlPlane {
