@@ -11,12 +11,12 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<
   const { signal } = plane.stopping;
   for (let look = 1; !signal.aborted; look++) {
     await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
-    if (signal.aborted || plane.isApplying || plane.servers.length === 0) continue;
+    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
     try {
       const { applies } = plane;
       const found = (await findGone(plane)) ?? (look % limits.askEvery === 0 ? await findSilent(plane) : await findNode(plane));
       // Whoever changes the programs at the same time knows better.
-      if (found !== undefined && plane.trouble === undefined && !plane.isApplying && plane.applies === applies) {
+      if (found !== undefined && plane.trouble === undefined && !plane.applying && plane.applies === applies) {
         plane.trouble = found;
         tell();
       }
