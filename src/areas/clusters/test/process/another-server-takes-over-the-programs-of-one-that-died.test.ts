@@ -37,7 +37,9 @@ test('a server that dies is replaced by another at the same address; when it com
   const second = start(there);
   await second.ready;
   assert.equal((await untilReady(owner, 'prod')).endpoint, made.endpoint);
-  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, { withinMs: 60_000 });
+  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
+    withinMs: 60_000,
+  });
   assert.equal((await pidsOf(there, 'kube-apiserver')).length, 1);
 
   const again = start(here);
@@ -47,7 +49,9 @@ test('a server that dies is replaced by another at the same address; when it com
   assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200);
 
   assert.equal(await second.stopped(), 0);
-  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, { withinMs: 60_000 });
+  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
+    withinMs: 60_000,
+  });
   assert.equal((await owner.delete('/clusters/prod')).status, 202);
   await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
   assert.deepEqual([...(await programsIn(here)), ...(await programsIn(there))], []);

@@ -25,10 +25,13 @@ test('certificates between programs are renewed in time: new programs take over,
 
   await clock.advance('61d');
   await qd.perform(renewCertificates);
-  await eventually(async () => {
-    const servers = (await recordsIn(dataDir)).filter(({ kind }) => kind === 'kube-apiserver');
-    return servers.length === 1 && servers[0]!.pid !== before;
-  }, { withinMs: 60_000 });
+  await eventually(
+    async () => {
+      const servers = (await recordsIn(dataDir)).filter(({ kind }) => kind === 'kube-apiserver');
+      return servers.length === 1 && servers[0]!.pid !== before;
+    },
+    { withinMs: 60_000 },
+  );
   await untilReady(owner, 'prod');
   assert.equal((await owner.get('/clusters/prod/nodes')).body.nodes.length, 1);
   isOver = true;
