@@ -77,6 +77,7 @@ const kubeconfigFor = (name: string) => ({
   'current-context': 'own',
 });
 
+/** Not a word of the store: an apiserver that is told how to dial it, even directly, cannot dial a unix socket any more. */
 const egressConfiguration = (socket: string) => {
   const outward = { proxyProtocol: 'HTTPConnect', transport: { uds: { udsName: socket } } };
   return {
@@ -85,7 +86,6 @@ const egressConfiguration = (socket: string) => {
     egressSelections: [
       { name: 'cluster', connection: outward },
       { name: 'controlplane', connection: outward },
-      { name: 'etcd', connection: { proxyProtocol: 'Direct' } },
     ],
   };
 };

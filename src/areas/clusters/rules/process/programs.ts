@@ -90,7 +90,7 @@ function apiserverArguments({ endpoint, keysDir, kineSocket }: Run, limits: Prog
     ...[`--kubelet-certificate-authority=${at('cluster.crt')}`, '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
     ...[`--service-account-issuer=${endpoint}`, `--service-account-jwks-uri=${endpoint}/openid/v1/jwks`],
     ...[`--service-account-signing-key-file=${at('accounts.key')}`, `--service-account-key-file=${at('accounts.pub')}`],
-    ...['--service-account-max-token-expiration=24h', `--api-audiences=${endpoint}`],
+    ...['--service-account-max-token-expiration=24h', '--service-account-extend-token-expiration=false', `--api-audiences=${endpoint}`],
     ...['--authorization-mode=Node,RBAC', '--enable-bootstrap-token-auth=true', '--enable-admission-plugins=NodeRestriction'],
     ...[`--service-cluster-ip-range=${serviceRange}`, '--allow-privileged=true', '--profiling=false'],
     ...[`--max-requests-inflight=${limits.inflight}`, `--max-mutating-requests-inflight=${limits.mutating}`],

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { makeAuthority, makeLeaf, newKey } from '../../engine/issue.ts';
 import { findPki } from '../../engine/pki.ts';
-import { adminOf, joinNode, joinToken, kube, nodeKeys, readyCluster, type Way } from '../support.ts';
+import { clusterByName } from '../../store/clusters.ts';
+import { adminOf, joinNode, joinToken, kube, readyCluster, type Way } from '../support.ts';
 import { recordsIn, withPrograms } from './support.ts';
 
 interface Who {
@@ -75,12 +76,8 @@ test('whoever says of themselves who they are is not believed; certificates are 
   assert.equal((await whoAmI(node, ['Connection', 'X-Remote-User, X-Remote-Group, close'])).username, 'system:node:worker-1');
 
   // Certificates of another cluster, of nobody, and one that names the masters.
-  const row = (await owner.get('/clusters/prod')).body;
-  assert.equal(row.phase, 'ready');
-  const [id] = (
-    await app.db.read((tx) => tx.query({ name: '', text: "select id from clusters.cluster where name = 'prod'", values: [] } as never))
-  ).rows as { id: string }[];
-  const pki = (await app.db.read((tx) => findPki(tx, app, id!.id)))!;
+  const row = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;
+  const pki = (await app.db.read((tx) => findPki(tx, app, row.id)))!;
   const ca = { certificate: pki.caCertificate, key: pki.caKey, commonName: 'kubernetes' };
   const foreign = makeLeaf(
     { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' },
@@ -101,7 +98,6 @@ test('whoever says of themselves who they are is not believed; certificates are 
     username: 'nobody',
   }));
   assert.doesNotMatch(behind.username ?? '', /system:node/);
-  void nodeKeys;
 
   // Deregistered: refused at once, and by name it may join anew.
   assert.equal((await owner.delete('/clusters/prod/nodes/worker-1')).status, 204);
