@@ -8,7 +8,17 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { programsIn, recordsIn, runOf, schemasOf, watchFrom } from '../../../src/areas/clusters/test/process/support.ts';
-import { adminOf, askCertificate, joinToken, kube, nodeKeys, nodeSubject, readyCluster, untilReady, type Way } from '../../../src/areas/clusters/test/support.ts';
+import {
+  adminOf,
+  askCertificate,
+  joinToken,
+  kube,
+  nodeKeys,
+  nodeSubject,
+  readyCluster,
+  untilReady,
+  type Way,
+} from '../../../src/areas/clusters/test/support.ts';
 import { type Caller, quarterdeck } from '../../harness/index.ts';
 import { eventually, scratch } from '../../harness/process.ts';
 import { programOf, withoutKubectl } from '../clusters-kubectl.ts';
@@ -25,7 +35,10 @@ async function kubectlOf(t: TestContext, owner: Caller, name: string) {
   await chmod(config, 0o600);
   return (...args: string[]) =>
     new Promise<string>((resolve, reject) => {
-      const child = spawn(programOf('v36', 'kubectl'), args, { env: { HOME: dir, KUBECONFIG: config, PATH: process.env['PATH']! }, timeout: 120_000 });
+      const child = spawn(programOf('v36', 'kubectl'), args, {
+        env: { HOME: dir, KUBECONFIG: config, PATH: process.env['PATH']! },
+        timeout: 120_000,
+      });
       let said = '';
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
       child.once('error', reject).once('close', (code) => (code === 0 ? resolve(said) : reject(new Error(said))));
@@ -57,7 +70,10 @@ function askSteadily(way: Way) {
     new Promise<number>((resolve, reject) => {
       const headers = { authorization: `Bearer ${way.token}`, 'content-type': 'application/json' };
       const request = https.request(`${way.server}${path}`, { method, agent, headers }, (answer) => {
-        answer.on('error', reject).on('end', () => resolve(answer.statusCode!)).resume();
+        answer
+          .on('error', reject)
+          .on('end', () => resolve(answer.statusCode!))
+          .resume();
       });
       request.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
     });
@@ -83,7 +99,9 @@ function askSteadily(way: Way) {
   };
 }
 
-test('real 1.35 and 1.36: a Deployment is scheduled, an upgrade at 50 requests a second fails none, and nothing is left', { skip: withoutKubectl('v36') }, async (t) => {
+test('real 1.35 and 1.36: a Deployment is scheduled, an upgrade at 50 requests a second fails none, and nothing is left', {
+  skip: withoutKubectl('v36'),
+}, async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_CLUSTER_BINARIES: binaries } });
   const { owner, dataDir } = qd;
   const began = performance.now();
@@ -115,7 +133,9 @@ test('real 1.35 and 1.36: a Deployment is scheduled, an upgrade at 50 requests a
   await eventually(async () => (await recordsIn(dataDir)).filter(({ kind }) => kind === 'kube-apiserver').length === 1, patience);
   await sleep(3_000);
   await stop();
-  t.diagnostic(`upgraded after ${seconds()}: ${asked.sent} requests, ${asked.failed.length} failed; the watch ended ${watch.ends()} times, was cut ${watch.cuts()} times`);
+  t.diagnostic(
+    `upgraded after ${seconds()}: ${asked.sent} requests, ${asked.failed.length} failed; the watch ended ${watch.ends()} times, was cut ${watch.cuts()} times`,
+  );
   assert.deepEqual(asked.failed, []);
   const written = () => [...watch.names()].filter((name) => name.startsWith('m-')).length;
   await eventually(async () => written() === asked.writes, patience);

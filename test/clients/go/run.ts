@@ -52,7 +52,10 @@ process.exit(tests.status ?? 1);
 
 function installKubernetes(version: string) {
   const env = { ...process.env, QUARTERDECK_CLUSTER_BINARIES: kubernetes.folder };
-  execFileSync(process.execPath, [join(here, '../../../src/main.ts'), 'admin', 'clusters', 'install', version, '--build'], { env, stdio: 'inherit' });
+  execFileSync(process.execPath, [join(here, '../../../src/main.ts'), 'admin', 'clusters', 'install', version, '--build'], {
+    env,
+    stdio: 'inherit',
+  });
 }
 
 /** In a copy of the module's own source, so that its go.mod decides about its dependencies, or in a module of its own around one file. */
