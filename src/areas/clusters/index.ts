@@ -18,6 +18,7 @@ import { revokeRegistrationToken } from './operations/revoke-registration-token.
 import { updateCluster } from './operations/update-cluster.ts';
 import { updateRegistrationToken } from './operations/update-registration-token.ts';
 import { namedClusters } from './store/clusters.ts';
+import { kineSchemas } from './store/kine.ts';
 import { tasks } from './tasks.ts';
 
 export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
@@ -56,6 +57,7 @@ export const clusters = defineArea({
     { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
     { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],
+  guests: kineSchemas,
   tasks,
   open: openClusters,
 });

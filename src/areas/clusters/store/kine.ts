@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { Sql } from '../../../kernel/sql.ts';
+import type { Guests } from '../../area.ts';
 
 // A cluster of Kubernetes' own programs keeps its objects in a schema of its own, in a table that kine makes there.
 
@@ -14,6 +15,15 @@ const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
 
 export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
 export const dropSchema = (tx: Tx, cluster: string) => run(tx)`drop schema if exists ${quoted(cluster)} cascade`;
+
+/** As kine makes them; it adds its indexes by itself when it starts. */
+export const kineSchemas: Guests = {
+  pattern: '^cluster_[0-9a-z]{1,54}$',
+  make: (schema) => `
+    create schema "${schema}";
+    create table "${schema}".kine (id bigserial primary key, name text collate "C", created integer, deleted integer, create_revision bigint,
+      prev_revision bigint, lease integer, value bytea, old_value bytea)`,
+};
 
 const SizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer() });
 
