@@ -36,7 +36,7 @@ async function startServer(t: TestContext): Promise<{ endpoint: string; bucket: 
   return { endpoint, bucket: 'blobs' };
 }
 
-test('the contract of storages holds on a real S3 server', { skip }, async (t) => {
+test('the contract of storages holds on a real S3 server', { skip, timeout: 600_000 }, async (t) => {
   const { endpoint, bucket } = await startServer(t);
   const address = endpoint.replace('://', `://${keys.access}:${keys.secret}@`);
   const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -46,7 +46,7 @@ test('the contract of storages holds on a real S3 server', { skip }, async (t) =
   const { stdout } = await exec(process.execPath, ['test/run.ts', ...files], {
     cwd: root,
     env: { ...process.env, QUARTERDECK_TEST_S3: `${address}/${bucket}` },
-    timeout: 120_000,
+    timeout: 600_000,
   });
   assert.match(stdout, / 0 failed/);
 });
