@@ -41,7 +41,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
   const [inserted] = await Promise.all([
     target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
-    target?.begun?.startWalk(),
+    target?.begun?.writeRest(),
     tell(tx, org, from, delivery, result, target),
   ]);
   // One that opens with this delivery was counted when it was made.
