@@ -35,17 +35,23 @@ const KnownRow = Type.Object({
   lastAt: Type.String(),
 });
 
-/** What fires of these fingerprints, and what ended of these occurrences: two index scans, however long a fingerprint's history. */
+/**
+ * What fires of these fingerprints, and what ended of these occurrences: an index scan for each, however long a fingerprint's history.
+ * What is asked for comes as JSON: of a list PostgreSQL would look at the length, and plan anew for every delivery.
+ */
 export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
-  const fingerprints = delivered.map((d) => d.fingerprint);
-  const starts = delivered.map((d) => d.startsAt ?? null);
+  const fingerprints = [...new Set(delivered.map((d) => d.fingerprint))];
+  const occurrences = delivered.map(({ fingerprint, startsAt }) => ({ fingerprint, startsAt }));
   const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, a.last_at as "lastAt",
     (select i.status = 'resolved' from oncall.incident i where i.org_id = a.org_id and i.id = a.incident_id) as closed`;
-  const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId} and a.fingerprint = any(${fingerprints}::text[])`;
+  const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId}`;
   return rows(tx, KnownRow)`
-    select ${shown} from oncall.alert a where ${ours} and a.status = 'firing'
+    select ${shown} from jsonb_array_elements_text(${JSON.stringify(fingerprints)}::jsonb) d(fingerprint), lateral (
+      select a.* from oncall.alert a where ${ours} and a.fingerprint = d.fingerprint and a.status = 'firing' offset 0) a
     union all
-    select ${shown} from oncall.alert a where ${ours} and a.starts_at = any(${starts}::timestamptz[]) and a.status <> 'firing'`;
+    select ${shown} from jsonb_to_recordset(${JSON.stringify(occurrences)}::jsonb) d(fingerprint text, "startsAt" timestamptz), lateral (
+      select a.* from oncall.alert a
+       where ${ours} and a.fingerprint = d.fingerprint and a.starts_at = d."startsAt" and a.status <> 'firing' offset 0) a`;
 };
 
 const InsertedRow = Type.Object({ fingerprint: Type.String() });
