@@ -106,6 +106,7 @@ async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery
       actor: sourceActor(from),
       requestId: from.requestId,
       alerts: new Set(opening.map((a) => a.fingerprint)).size,
+      now: from.now,
     },
     policy,
   );
@@ -141,7 +142,8 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       (n) => `${n} alerts ended${because}`,
     ),
   ];
-  await noteAll(tx, org, [...entries, ...(await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId))]);
+  const leftOut = await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
+  await noteAll(tx, org, [...entries, ...leftOut], from.now);
 }
 
 /** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */

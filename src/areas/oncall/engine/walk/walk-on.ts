@@ -3,7 +3,7 @@ import { enqueue, enqueueAll, type WantedJob } from '../../../../kernel/jobs/ind
 import { advance, type Policy, stepByStep, type Walk } from '../../rules/walk.ts';
 import * as incidents from '../../store/incidents.ts';
 import { pagedIn, stepsReached } from '../../store/pages.ts';
-import { type Entry, note } from '../../store/timeline.ts';
+import { type Entry, noteAll } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
 import { tellAcknowledger, walkAgain } from './again.ts';
 import { findUnreached, followNextRule } from './hand-on.ts';
@@ -47,7 +47,12 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
     const { words, data } = tellLate(walk, at);
     lines.push({ kind: 'escalation_exhausted', message: `${exhausted(policy)}${words}`, data: { passes: policy.repeat + 1, ...data } });
   } else jobs.push({ job: stepJob, key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) });
-  await Promise.all([incidents.saveWalk(tx, org, id, fired, isOver ? undefined : walk), enqueueAll(tx, jobs), note(tx, org, id, ...lines)]);
+  const entries = lines.map((line) => ({ ...line, incidentId: id }));
+  await Promise.all([
+    incidents.saveWalk(tx, org, id, fired, isOver ? undefined : walk),
+    enqueueAll(tx, jobs),
+    noteAll(tx, org, entries, now),
+  ]);
 }
 
 /** What the steps of a walk leave to be written: together, at its end. */
