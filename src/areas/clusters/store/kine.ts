@@ -27,8 +27,15 @@ export const kineSchemas: Guests = {
 
 const SizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer() });
 
-/** What it takes on the disk, indexes and old revisions too; and about how many rows it has, as the planner believes. */
-export const sizeOfSchema = async (tx: Tx, cluster: string) =>
-  (await row(tx, SizeRow)`
-    select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint as bytes, coalesce(max(c.reltuples) filter (where c.relname = 'kine'), 0)::int as objects
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = ${schemaOf(cluster)} and c.relkind = 'r'`)!;
+/** How much its objects are together, with the revisions that are not compacted yet, and how many there are; 0 before kine made its table. Lengths
+ *  are read without the values themselves. */
+export async function sizeOfSchema(tx: Tx, cluster: string): Promise<{ bytes: number; objects: number }> {
+  const made = await row(
+    tx,
+    Type.Object({ is_there: Type.Boolean() }),
+  )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
+  if (!made?.is_there) return { bytes: 0, objects: 0 };
+  return (await row(tx, SizeRow)`
+    select coalesce(sum(octet_length(value) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
+           (count(distinct name) filter (where deleted = 0))::int as objects from ${quoted(cluster)}.kine`)!;
+}

@@ -46,7 +46,7 @@ export async function startWanted(dir: string, identity: Identity, wanted: Wante
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;
-  const started = await startProgram({ identity, program, args: wanted.args(port), env, cwd: dir, log });
+  const started = await startProgram({ identity, program, args: wanted.args(port), env: { ...env, [ownMark]: dir }, cwd: dir, log });
   const record: ProgramRecord = { ...started, kind, name, log, hash, port, restarts: known.restarts };
   await writeRecord(recordPath(dir, name), record);
   return record;
@@ -66,13 +66,18 @@ export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 
   if (kept?.pid === record.pid && kept.started === record.started) await rm(path, { force: true });
 }
 
-/** Processes at work in this directory without a record: the server was killed between a start and its record. */
+/** In the environment of all that we start: a shell of the operator's that stands in the directory is not ours. */
+const ownMark = 'QUARTERDECK_CLUSTER_RUN';
+
+/** Programs of ours at work in this directory without a record: the server was killed between a start and its record. */
 export async function endStrays(dir: string, records: readonly ProgramRecord[]): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const known = new Set(records.map(({ pid }) => pid));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  const strays = pids.filter((pid, n) => at[n] === dir && !known.has(pid) && pid !== process.pid);
+  const here = pids.filter((pid, n) => at[n] === dir && !known.has(pid));
+  const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownMark}=${dir}`));
   const marks = await Promise.all(strays.map(markOf));
   await Promise.all(marks.map((mark) => mark && endProcess(mark, { gentleMs: 2_000 })));
   return strays.length;

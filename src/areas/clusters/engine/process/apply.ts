@@ -33,6 +33,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
   plane.egress ??= await startEgress(app, { socket: plane.place.egressSocket, org: org_id, owner: plane.place.identity.owner });
   const run = await describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
 
+  await endStuckStore(plane);
   plane.kine = await keepProgram(plane, rules.wantKine(run));
   await waitForKine(plane, plane.kine);
   stopping.signal.throwIfAborted();
@@ -58,6 +59,15 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
     keysDir: await writeFiles(place, filesOf({ ...source, egressSocket: place.egressSocket })),
     database: databaseUrl(app, schemaOf(id)),
   };
+}
+
+/** Every apiserver answers, and says for a while that it is not ready: then it is their store that is stuck. */
+async function endStuckStore(plane: ProcessPlane): Promise<void> {
+  const { kine, servers, place, stopping } = plane;
+  if (!kine || servers.length === 0 || servers.some(({ unready, silent }) => unready === 0 || silent > 0)) return;
+  const looks = await Promise.all(servers.map(({ target }) => askReady(target, 10_000, stopping.signal)));
+  stopping.signal.throwIfAborted();
+  if (looks.every(({ isThere, isReady }) => isThere && !isReady)) await endProgram(place!.dir, kine);
 }
 
 async function waitForKine(plane: ProcessPlane, record: ProgramRecord): Promise<void> {
@@ -103,7 +113,7 @@ async function keepRunning(servers: readonly RunningServer[]): Promise<RunningSe
 async function keepServer(plane: ProcessPlane, wanted: rules.WantedProgram, inner: InnerKeys): Promise<RunningServer> {
   const serving = plane.servers.find(({ record }) => record.name === wanted.name);
   // One that said nothing for a while is given a last chance, then ended.
-  if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000)).isThere)
+  if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000, plane.stopping.signal)).isThere)
     await endProgram(plane.place!.dir, serving.record);
   const record = await keepProgram(plane, wanted);
   if (serving?.record.pid === record.pid && serving.record.started === record.started) {
@@ -123,7 +133,7 @@ async function waitReady(plane: ProcessPlane, server: RunningServer): Promise<vo
   const until = performance.now() + limits.readyMs;
   for (;;) {
     plane.stopping.signal.throwIfAborted();
-    const { isReady } = await askReady(server.target, 5_000);
+    const { isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
     // Another program may have the port: then ours has ended.
     if (!(await isRunning(server.record))) await failStart(plane, server.record);
     if (isReady) break;
@@ -138,8 +148,10 @@ async function waitReady(plane: ProcessPlane, server: RunningServer): Promise<vo
 
 /** No new requests; those under way get their answers, then it ends its watches by itself, and its clients go on at its successor. */
 function sendAway(plane: ProcessPlane, { record, target }: RunningServer): void {
+  const { signal } = plane.stopping;
   const leave = async () => {
-    await plane.targets.drain(target, limits.drainMs);
+    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await Promise.race([plane.targets.drain(target, limits.drainMs), stopped]);
     await endProgram(plane.place!.dir, record, limits.leaveMs);
     plane.targets.close(target);
   };

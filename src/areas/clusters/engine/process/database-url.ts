@@ -3,11 +3,8 @@ import type { App } from '../../../../kernel/app.ts';
 /** PostgreSQL's address as kine reads it, with the schema of the cluster. It holds the password: for an environment, never for arguments. */
 export function databaseUrl({ config, connection }: Pick<App, 'config' | 'connection'>, schema: string): string {
   const given = config.database_direct_url || connection.connectionString;
-  if (given) {
-    const url = new URL(given);
-    url.searchParams.set('search_path', schema);
-    return url.href;
-  }
+  // Put behind it as it is: it may name several servers, which no URL of Node's may.
+  if (given) return `${given}${given.includes('?') ? '&' : '?'}search_path=${schema}`;
   const { host = 'localhost', port = 5432, user = '', password = '', database = '' } = connection;
   const isSocket = host.startsWith('/');
   const url = new URL(`postgres://localhost/${encodeURIComponent(database)}`);

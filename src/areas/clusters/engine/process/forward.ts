@@ -14,6 +14,8 @@ export interface Forwarding {
   inflight: () => number;
   isRefused: (fingerprint: string) => boolean;
   figures: { requests: number; errors: number; inflightPeak: number };
+  /** How full its store is; undefined: there is room. */
+  full: () => { usedBytes: number; mostBytes: number } | undefined;
   /** Requests that count against the tier. */
   underway: number;
 }
@@ -45,6 +47,7 @@ export function forwardRequest(
     const caller = judgeCaller(forwarding, request.rawHeaders, identity);
     // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
     if (request.headers['transfer-encoding'] !== undefined) caller.headers.push('Transfer-Encoding', 'chunked');
+    refuseWhenFull(forwarding, request);
     const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
     const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
     response.once('close', leave);
@@ -52,6 +55,20 @@ export function forwardRequest(
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
+}
+
+const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. */
+function refuseWhenFull({ full }: Forwarding, { method, url = '' }: IncomingMessage): void {
+  const over =
+    method === 'POST' && !/(reviews|\/token|\/eviction|\/binding|\/exec|\/attach|\/portforward)(\?|$)/.test(url) ? full() : undefined;
+  if (over)
+    throw new ApiError(
+      403,
+      'Forbidden',
+      `the cluster's objects take ${mebibytes(over.usedBytes)}, and its tier has room for ${mebibytes(over.mostBytes)}; delete some, or choose a larger tier`,
+    );
 }
 
 /** Counted before anything is done for it. */

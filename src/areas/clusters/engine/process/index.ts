@@ -28,7 +28,7 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
     asked.once('close', targets.enter(target, underway));
     return asked;
   };
-  return {
+  const plane: ProcessPlane = {
     ...{ app, parts, targets, dial, place: undefined, keysDir: undefined, kine: undefined, servers: [], leaving: new Set() },
     ...{
       controllers: new Map(),
@@ -40,13 +40,18 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
       trouble: undefined,
     },
     ask: (method, path, body) => askCluster(dial, method, path, body),
-    ...{ figures: { objects: 0, bytes: 0, components: [] }, applies: 0, isApplying: false },
+    ...{ figures: { objects: 0, bytes: 0, components: [] }, applies: 0, applying: undefined },
     forwarding: {
       ...{ targets, isRefused: parts.isRefused, inflight: () => tierOf(parts.cluster().tier).inflight, underway: 0 },
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
+      full: () => {
+        const [usedBytes, mostBytes] = [plane.figures.bytes, tierOf(parts.cluster().tier).datastoreBytes];
+        return usedBytes > mostBytes ? { usedBytes, mostBytes } : undefined;
+      },
     },
     stopping: new AbortController(),
   };
+  return plane;
 }
 
 function openPlane(app: App, parts: PlaneParts): ControlPlane {
@@ -69,10 +74,10 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
     },
     async stop() {
       stopping.abort();
-      await looking;
-      await Promise.all(plane.leaving);
+      await Promise.all([looking, plane.applying?.catch(() => {})]);
       plane.targets.switchTo([]);
       if (plane.place) await endAll(plane.place.dir);
+      await Promise.all(plane.leaving);
       if (plane.place) await dropOtherFiles(plane.place, undefined);
       for (const { target } of plane.servers) plane.targets.close(target);
       await plane.egress?.stop();
@@ -80,15 +85,14 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
   };
 }
 
-/** One at a time: a server that stops lets go of one that is under way, and ends what it began. */
-async function applyAlone(plane: ProcessPlane, pki: Pki): Promise<void> {
-  plane.isApplying = true;
-  try {
-    await applyPlane(plane, pki);
-  } finally {
+/** One at a time. Whoever stops it waits for one that is under way, which sees soon that it is over; then all that it began is ended. */
+function applyAlone(plane: ProcessPlane, pki: Pki): Promise<void> {
+  const applying = applyPlane(plane, pki).finally(() => {
     plane.applies++;
-    plane.isApplying = false;
-  }
+    plane.applying = undefined;
+  });
+  plane.applying = applying;
+  return applying;
 }
 
 function watchUntil(dial: Dial, path: string, onEvent: Parameters<ControlPlane['watch']>[1], stopped: AbortSignal): () => void {

@@ -4,19 +4,19 @@ import { sizeOfSchema } from '../../store/kine.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
 
-const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureEvery: 15 };
+const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureEvery: 30 };
 
 /** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
 export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<void> {
   const { signal } = plane.stopping;
   for (let look = 1; !signal.aborted; look++) {
     await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
-    if (signal.aborted || plane.isApplying || plane.servers.length === 0) continue;
+    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
     try {
       const { applies } = plane;
       const found = (await findGone(plane)) ?? (look % limits.askEvery === 0 ? await findSilent(plane) : await findNode(plane));
       // Whoever changes the programs at the same time knows better.
-      if (found !== undefined && plane.trouble === undefined && !plane.isApplying && plane.applies === applies) {
+      if (found !== undefined && plane.trouble === undefined && !plane.applying && plane.applies === applies) {
         plane.trouble = found;
         tell();
       }
@@ -78,5 +78,5 @@ async function measure(plane: ProcessPlane): Promise<void> {
     byKind.set(record.kind, { ...sum, cpuMilli: sum.cpuMilli + cpuMilli, memoryBytes: sum.memoryBytes + memoryBytes });
   }
   for (const pid of cpu.keys()) if (!seen.has(pid)) cpu.delete(pid);
-  plane.figures = { bytes, objects: Math.max(0, objects), components: [...byKind.values()] };
+  plane.figures = { bytes, objects, components: [...byKind.values()] };
 }

@@ -49,9 +49,9 @@ export interface ProcessPlane {
   trouble: string | undefined;
   figures: { objects: number; bytes: number; components: Component[] };
   cpu: Map<number, { seconds: number; at: number }>;
-  /** How often it was applied, and whether it is being applied now. */
+  /** How often it was applied, and what is being applied now. */
   applies: number;
-  isApplying: boolean;
+  applying: Promise<void> | undefined;
   stopping: AbortController;
   dial: Dial;
   ask: Ask;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { freePort } from '../../../../../test/harness/free-port.ts';
@@ -17,7 +18,7 @@ test('a server that dies is replaced by another at the same address; when it com
   const { dir } = await scratch(t);
   const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
   const [here, there] = [join(dir, 'here'), join(dir, 'there')];
-  const { copyFile, mkdir } = await import('node:fs/promises');
+  await chmod(dir, 0o700); // as the database's socket: programs run as whoever can reach both
   for (const data of [here, there]) {
     await mkdir(data, { mode: 0o711 });
     await copyFile(join(api.dataDir, 'secret.key'), join(data, 'secret.key'));
