@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { loadavg, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { readyCluster } from '../../../src/areas/clusters/test/support.ts';
 import { quarterdeck } from '../../harness/index.ts';
 import { eventually, scratch } from '../../harness/process.ts';
@@ -79,6 +80,7 @@ state = "${at('state')}"
   address = "${at('containerd.sock')}"
 [${cri}]
   sandbox_image = "localhost/pause:1"
+  restrict_oom_score_adj = true
 [${cri}.cni]
   bin_dir = "${plugins}"
   conf_dir = "${at('cni')}"
@@ -128,7 +130,8 @@ test('a real kubelet joins by kubeadm, runs a pod from our registry, is reached 
   const layout = await image(folder, 'image');
   assert.equal((await owner.post('/registry/registries', { slug: 'acme' })).status, 201);
   const { username, password } = (await owner.post('/registry/login-credentials', {})).body;
-  execFileSync('skopeo', [
+  // Not synchronously: the registry answers in this process.
+  await promisify(execFile)('skopeo', [
     'copy',
     '-q',
     '--dest-tls-verify=false',

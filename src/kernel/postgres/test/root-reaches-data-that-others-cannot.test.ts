@@ -20,7 +20,13 @@ test('root starts postgres as nobody, and as the owner of data that another user
   await first.stop();
 
   const place = await placeIn(dataDir);
-  await giveTo({ ...(await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster })), owner: { uid: 12345, gid: 12345 } }, place.dir);
+  await giveTo(
+    {
+      ...(await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster })),
+      owner: { uid: 12345, gid: 12345 },
+    },
+    place.dir,
+  );
   const second = await keep(t, dataDir);
   assert.equal(await uidOf(second.pid), 12345);
   for (const path of [place.dir, place.cluster, place.password, place.log]) assert.equal((await stat(path)).uid, 12345, path);

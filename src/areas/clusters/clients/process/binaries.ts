@@ -61,5 +61,5 @@ export async function listInstalled(dir: string): Promise<InstalledVersion[]> {
 /** A file that everybody may run: programs of clusters do not run as root. */
 const isProgram = async (path: string): Promise<boolean> => {
   const found = await stat(path).catch(() => undefined);
-  return found !== undefined && found.isFile() && (found.mode & 0o111) === 0o111;
+  return found?.isFile() === true && (found.mode & 0o111) === 0o111;
 };
