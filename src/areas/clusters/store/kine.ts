@@ -36,6 +36,6 @@ export async function sizeOfSchema(tx: Tx, cluster: string): Promise<{ bytes: nu
   )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
   if (!made?.is_there) return { bytes: 0, objects: 0 };
   return (await row(tx, SizeRow)`
-    select coalesce(sum(octet_length(value) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
+    select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
            (count(distinct name) filter (where deleted = 0))::int as objects from ${quoted(cluster)}.kine`)!;
 }

@@ -14,7 +14,7 @@ const away: Answered = {
 };
 
 /** As the cluster's administrator. A PATCH is a merge patch, or a JSON patch if it is a list. */
-export async function askCluster(dial: Dial, method: string, path: string, body?: unknown): Promise<Answered> {
+export async function askCluster(dial: Dial, method: string, path: string, body?: unknown, isLast = method === 'POST'): Promise<Answered> {
   const text = body === undefined ? undefined : JSON.stringify(body);
   const kind = method !== 'PATCH' ? 'json' : Array.isArray(body) ? 'json-patch+json' : 'merge-patch+json';
   const headers = {
@@ -27,7 +27,8 @@ export async function askCluster(dial: Dial, method: string, path: string, body?
     asked.end(text);
     return await readAnswer(await headOf(asked));
   } catch {
-    return away;
+    // A free connection that the apiserver closed at the same moment. What can be done twice is asked once more.
+    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : away;
   } finally {
     asked.on('error', () => {}); // what comes after the answer concerns nobody
   }

@@ -37,6 +37,20 @@ test('a cluster of real programs is made, used and deleted, and leaves no proces
   assert.equal((await owner.get('/clusters/prod/nodes')).body.nodes.length, 1);
   await eventually(async () => (await recordsIn(dataDir)).some(({ kind }) => kind === 'kube-scheduler'), { withinMs: 30_000 });
 
+  // What each program uses, and how much the objects are, is said.
+  await qd.clock.advance('2m');
+  const usage = async () => (await owner.get('/clusters/prod/usage')).body;
+  await eventually(async () => (await usage()).controlPlane.components.length >= 3, { withinMs: 90_000 });
+  const { controlPlane, datastore, limitations } = await usage();
+  const names = controlPlane.components.map(({ name }: { name: string }) => name);
+  assert.ok(
+    ['kine', 'kube-apiserver', 'kube-controller-manager'].every((name) => names.includes(name)),
+    names.join(),
+  );
+  assert.ok(controlPlane.components.every(({ memoryBytesP95 }: { memoryBytesP95: number }) => memoryBytesP95 > 2 ** 20));
+  assert.ok(datastore.usedBytes > 1_000 && datastore.keys > 10, JSON.stringify(datastore));
+  assert.match(limitations.join(), /a network plugin, kube-proxy and the cluster’s DNS are yours/);
+
   assert.equal((await owner.delete('/clusters/prod')).status, 202);
   await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
   assert.deepEqual(await programsIn(dataDir), []);

@@ -100,7 +100,8 @@ test('whoever says of themselves who they are is not believed; certificates are 
   assert.doesNotMatch(behind.username ?? '', /system:node/);
 
   // Deregistered: refused at once, and by name it may join anew.
-  assert.equal((await owner.delete('/clusters/prod/nodes/worker-1')).status, 204);
+  const left = await owner.delete('/clusters/prod/nodes/worker-1');
+  assert.equal(left.status, 204, JSON.stringify(left.body));
   await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 401 }))).status === 401);
   const { way: again } = await joinNode(admin, await joinToken(owner, 'prod'), 'worker-1');
   assert.equal((await kube(again, 'GET', '/api/v1/nodes/worker-1')).status, 200);
