@@ -11,14 +11,13 @@ import { kineVersion } from './release-files.ts';
 interface Run {
   cwd: string;
   args: readonly string[];
-  env?: Record<string, string>;
 }
 
 /** What it says on standard output; what it says otherwise, whoever waits reads as it comes. */
-async function runGo({ cwd, args, env = {} }: Run): Promise<string> {
+async function runGo({ cwd, args }: Run): Promise<string> {
   const child = spawn('go', [...args], {
     cwd,
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=mod', GOWORK: 'off', ...env },
+    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=mod', GOWORK: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<number>((resolve, reject) => child.once('error', reject).once('close', (code) => resolve(code ?? 1)));
@@ -47,20 +46,40 @@ export async function buildPrograms(version: string, names: readonly string[], i
   await mkdir(work, { recursive: true });
   const downloaded = await runGo({ cwd: work, args: ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`] });
   const sources = (JSON.parse(downloaded) as { Dir: string }).Dir;
-  await writeFile(join(work, 'go.mod'), builderModule(version, await readFile(join(sources, 'go.mod'), 'utf8')));
-  const imports = names.map((name) => `import _ "k8s.io/kubernetes/cmd/${name}"`);
-  await writeFile(join(work, 'programs.go'), ['//go:build programs', '', 'package programs', '', ...imports, ''].join('\n'));
-  await runGo({ cwd: work, args: ['mod', 'tidy'] });
+  const module = builderModule(version, await readFile(join(sources, 'go.mod'), 'utf8'));
   const says = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].map((name) => `-X ${name}.gitVersion=${version}`);
-  for (const name of names) {
-    console.log(`building ${name} ${version}`);
-    const flags = ['-trimpath', '-ldflags', ['-s -w', ...says].join(' ')];
-    await runGo({ cwd: work, args: ['build', ...flags, '-o', join(into, name), `k8s.io/kubernetes/cmd/${name}`] });
-  }
-  await rm(work, { recursive: true, force: true });
+  const programs = names.map((name) => ({ name, package: `k8s.io/kubernetes/cmd/${name}` }));
+  await buildAll({ version, module, programs, says, into, work });
 }
 
-export async function buildKine(into: string): Promise<void> {
-  console.log(`building kine ${kineVersion}`);
-  await runGo({ cwd: into, args: ['install', `github.com/k3s-io/kine@${kineVersion}`], env: { GOBIN: into, GOFLAGS: '' } });
+/** Not by `go install`, which asks the proxy for every version of the module that there is, and some proxies do not tell. */
+export async function buildKine(into: string, work: string): Promise<void> {
+  await rm(work, { recursive: true, force: true });
+  await mkdir(work, { recursive: true });
+  const name = 'github.com/k3s-io/kine';
+  const module = ['module builder', 'go 1.25', `require ${name} ${kineVersion}`, ''].join('\n');
+  await buildAll({ version: kineVersion, module, programs: [{ name: 'kine', package: name }], says: [], into, work });
+}
+
+interface Built {
+  version: string;
+  module: string;
+  programs: readonly { name: string; package: string }[];
+  /** What the linker writes into them. */
+  says: readonly string[];
+  into: string;
+  work: string;
+}
+
+async function buildAll({ version, module, programs, says, into, work }: Built): Promise<void> {
+  await writeFile(join(work, 'go.mod'), module);
+  const imports = programs.map((each) => `import _ "${each.package}"`);
+  await writeFile(join(work, 'programs.go'), ['//go:build programs', '', 'package programs', '', ...imports, ''].join('\n'));
+  await runGo({ cwd: work, args: ['mod', 'tidy'] });
+  for (const each of programs) {
+    console.log(`building ${each.name} ${version}`);
+    const flags = ['-trimpath', '-ldflags', ['-s -w', ...says].join(' ')];
+    await runGo({ cwd: work, args: ['build', ...flags, '-o', join(into, each.name), each.package] });
+  }
+  await rm(work, { recursive: true, force: true });
 }

@@ -88,7 +88,7 @@ function copyFrom(from: string, version: string): Source {
 function buildInto(version: string, staging: string): Source {
   let built: Promise<void> | undefined;
   return (name, folder) => {
-    if (name === 'kine') return buildKine(folder);
+    if (name === 'kine') return buildKine(folder, join(staging, 'module'));
     built ??= buildPrograms(version, programNames, staging, join(staging, 'module'));
     return built;
   };

@@ -116,9 +116,12 @@ test('programs are built with Go, the staging modules at the version of the rele
   const go = `#!/bin/sh
 case "$1 $2" in
   "mod download") echo '{"Dir": "${dir}"}';;
-  "mod tidy") grep -q 'replace k8s.io/api => k8s.io/api v0.36.4' go.mod || exit 3;;
-  install*) printf '#!/bin/sh\\necho kine version v0.14.16\\n' > "$GOBIN/kine"; [ "$2" = github.com/k3s-io/kine@v0.14.16 ];;
-  build*) printf '#!/bin/sh\\necho Kubernetes v1.36.4\\n' > "$6"; case "$7" in k8s.io/kubernetes/cmd/kube-*) ;; *) exit 4;; esac;;
+  "mod tidy") grep -q 'replace k8s.io/api => k8s.io/api v0.36.4\\|require github.com/k3s-io/kine v0.14.16' go.mod || exit 3;;
+  build*) case "$7" in
+    github.com/k3s-io/kine) printf '#!/bin/sh\\necho kine version v0.14.16\\n' > "$6";;
+    k8s.io/kubernetes/cmd/kube-*) printf '#!/bin/sh\\necho Kubernetes v1.36.4\\n' > "$6";;
+    *) exit 4;;
+  esac;;
 esac
 `;
   await mkdir(join(dir, 'path'));

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { chmod, readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import https from 'node:https';
 import net from 'node:net';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { programsIn, recordsIn, runOf, schemasOf, watchFrom } from '../../../src/areas/clusters/test/process/support.ts';
 import {
@@ -19,31 +17,12 @@ import {
   untilReady,
   type Way,
 } from '../../../src/areas/clusters/test/support.ts';
-import { type Caller, quarterdeck } from '../../harness/index.ts';
-import { eventually, scratch } from '../../harness/process.ts';
-import { programOf, withoutKubectl } from '../clusters-kubectl.ts';
+import { quarterdeck } from '../../harness/index.ts';
+import { eventually } from '../../harness/process.ts';
+import { withoutKubectl } from '../clusters-kubectl.ts';
+import { binaries, kubectlOf, patience } from './kubernetes-support.ts';
 
-const binaries = process.env['QUARTERDECK_TEST_CLUSTER_BINARIES'] ?? '';
 const maps = '/api/v1/namespaces/default/configmaps';
-const patience = { withinMs: 180_000, everyMs: 200 };
-
-/** kubectl as a person has it: with the configuration that the API gave. */
-async function kubectlOf(t: TestContext, owner: Caller, name: string) {
-  const { dir } = await scratch(t);
-  const config = join(dir, 'config');
-  await writeFile(config, (await owner.get(`/clusters/${name}/kubeconfig`)).body.kubeconfig);
-  await chmod(config, 0o600);
-  return (...args: string[]) =>
-    new Promise<string>((resolve, reject) => {
-      const child = spawn(programOf('v36', 'kubectl'), args, {
-        env: { HOME: dir, KUBECONFIG: config, PATH: process.env['PATH']! },
-        timeout: 120_000,
-      });
-      let said = '';
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
-      child.once('error', reject).once('close', (code) => (code === 0 ? resolve(said) : reject(new Error(said))));
-    });
-}
 
 /** A node as far as Kubernetes' scheduler can tell: it joined with a token, and has room. No kubelet stands behind it. */
 async function joinEmptyNode(way: Way, token: string, name: string): Promise<Way> {

@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildPrograms } from '../../../src/admin/clusters/build.ts';
 
 const here = import.meta.dirname;
 const folder = process.env['QUARTERDECK_GO_CLIENTS'] ?? join(tmpdir(), 'quarterdeck-go-clients');
@@ -40,7 +41,10 @@ if (unknown) {
 mkdirSync(folder, { recursive: true });
 for (const program of wanted.flatMap((name) => programs[name] ?? [])) if (!existsSync(join(folder, program.name))) build(program);
 
-if (wanted.includes('kubernetes')) for (const version of kubernetes.versions) installKubernetes(version);
+if (wanted.includes('kubernetes')) {
+  for (const version of kubernetes.versions) installKubernetes(version);
+  await buildNodePrograms();
+}
 
 const files = readdirSync(here).filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')));
 const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files.map((file) => join('test/clients/go', file))], {
@@ -49,6 +53,13 @@ const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files.
   env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetes.folder },
 });
 process.exit(tests.status ?? 1);
+
+/** What a node needs, of the newest version, beside the clients; what is in the PATH is taken from there. */
+async function buildNodePrograms() {
+  const paths = [folder, ...process.env['PATH']!.split(':')];
+  const lacking = ['kubeadm', 'kubelet'].filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
+  if (lacking.length > 0) await buildPrograms(kubernetes.versions.at(-1)!, lacking, folder, join(folder, 'kubernetes.source'));
+}
 
 function installKubernetes(version: string) {
   const env = { ...process.env, QUARTERDECK_CLUSTER_BINARIES: kubernetes.folder };
