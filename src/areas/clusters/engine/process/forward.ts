@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discard } from '../../../../kernel/http/body.ts';
 import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
-import { backwardHeaders, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
+import { backwardHeaders, framingOf, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
 import type { Targets, Underway } from './targets.ts';
 
@@ -46,12 +46,13 @@ export function forwardRequest(
   try {
     const caller = judgeCaller(forwarding, request.rawHeaders, identity);
     // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
-    if (request.headers['transfer-encoding'] !== undefined) caller.headers.push('Transfer-Encoding', 'chunked');
+    const framing = framingOf(request.rawHeaders);
+    if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
     refuseWhenFull(forwarding, request);
     const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
     const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
     response.once('close', leave);
-    tryTarget({ forwarding, request, response, asked }, 0);
+    tryTarget({ forwarding, request, response, asked, hasBody: framing !== 'none' }, 0);
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
@@ -87,6 +88,8 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   asked: Dialed;
+  /** What was not announced is not sent. */
+  hasBody: boolean;
 }
 
 /** Nothing of the body is taken before the connection stands, so another apiserver can be tried until then. */
@@ -107,7 +110,8 @@ function tryTarget(exchange: Exchange, tries: number): void {
   onward.once('socket', (socket) => {
     const send = () => {
       stage = 'sent';
-      request.pipe(onward);
+      if (exchange.hasBody) request.pipe(onward);
+      else onward.end();
     };
     if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
     else send();
@@ -119,7 +123,7 @@ function tryTarget(exchange: Exchange, tries: number): void {
   onward.on('error', () => {
     if (response.destroyed || response.writableEnded) return;
     if (stage === 'answered') return void response.destroy();
-    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(request));
+    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(exchange));
     request.unpipe(onward);
     if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
     else refuse(forwarding, request, response, away());
@@ -127,8 +131,7 @@ function tryTarget(exchange: Exchange, tries: number): void {
 }
 
 /** On a connection that the apiserver closed at the same moment: what reads and has no body is asked again. */
-const mayRepeat = ({ method, headers }: IncomingMessage): boolean =>
-  (method === 'GET' || method === 'HEAD') && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+const mayRepeat = ({ asked: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
 /** The answer as it comes, no faster than it is read. */
 function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): void {
