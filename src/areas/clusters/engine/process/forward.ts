@@ -60,17 +60,35 @@ export function forwardRequest(
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. */
-function refuseWhenFull({ full }: Forwarding, { method, url = '' }: IncomingMessage): void {
-  const over =
-    method === 'POST' && !/(reviews|\/token|\/eviction|\/binding|\/exec|\/attach|\/portforward)(\?|$)/.test(url) ? full() : undefined;
-  if (over)
+/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as
+ *  full as it may be, changes pass no more: each keeps what was before it, until it is compacted. But nodes go on saying that they live. */
+function refuseWhenFull({ full }: Forwarding, { method = '', url = '', headers }: IncomingMessage): void {
+  const over = makesRoom(method, url) ? undefined : full();
+  if (
+    over &&
+    (mayMake(method, headers['content-type']) || (over.usedBytes > 2 * over.mostBytes && !isSmall(method, headers['content-length'])))
+  )
     throw new ApiError(
       403,
       'Forbidden',
       `the cluster's objects take ${mebibytes(over.usedBytes)}, and its tier has room for ${mebibytes(over.mostBytes)}; delete some, or choose a larger tier`,
     );
 }
+
+/** Questions that are put by POST, by their whole path: whatever a caller writes behind it, or names a kind of its own, is none. */
+const question =
+  /^\/(apis\/auth(entication|orization)\.k8s\.io\/v1\/(namespaces\/[^/]+\/)?[a-z]+reviews|api\/v1\/namespaces\/[^/]+\/(pods|serviceaccounts)\/[^/]+\/(token|eviction|binding|exec|attach|portforward))$/;
+
+/** Nothing that it asks for is kept, or less is kept than before. */
+const makesRoom = (method: string, url: string): boolean =>
+  !['POST', 'PUT', 'PATCH'].includes(method) || (method === 'POST' && question.test(url.split('?', 1)[0]!));
+
+/** The whole object, and not much of it: a node's lease. */
+const isSmall = (method: string, length = ''): boolean => method === 'PUT' && /^\d+$/.test(length) && Number(length) <= 4_096;
+
+/** An applied patch makes what it does not find. */
+const mayMake = (method: string, type = ''): boolean =>
+  method === 'POST' || (method === 'PATCH' && /^\s*application\/apply-patch/i.test(type));
 
 /** Counted before anything is done for it. */
 function enter(forwarding: Forwarding): () => void {
