@@ -14,6 +14,7 @@ export type NewJob<P> = {
 } & (undefined extends P ? { payload?: P } : { payload: P });
 
 const SoonRow = Type.Object({ soon: Type.Boolean() });
+const InsertedRow = Type.Object({ lane: Type.String(), soon: Type.Boolean() });
 const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
 
@@ -42,24 +43,35 @@ export async function enqueue<P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P
   return inserted > 0;
 }
 
-/** Many of one kind in one statement: how many were new. */
-export async function enqueueMany<P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[]): Promise<number> {
-  if (given.length === 0) return 0;
-  const column = <T>(pick: (g: NewJob<P>) => T | undefined) => given.map((g) => pick(g) ?? null);
+/** A job of whatever kind that is wanted. */
+export type WantedJob = { job: Job | NamedJob } & NewJob<unknown>;
+
+/** Many in one statement, of whatever kinds: how many were new. */
+export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<number> {
+  if (wanted.length === 0) return 0;
+  const column = <T>(pick: (w: WantedJob) => T | undefined) => wanted.map((w) => pick(w) ?? null);
   // In the order of the keys: two transactions that insert the same ones then wait for each other instead of deadlocking.
-  const inserted = await rows(tx, SoonRow)`
+  const inserted = await rows(tx, InsertedRow)`
     insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
-    select ${job.lane}, ${job.kind}, g.key, g.payload::jsonb, g.org, g.request, greatest(coalesce(g.at, c.now + make_interval(secs => g.delay)), c.now), c.now
-      from unnest(${column((g) => g.key)}::text[], ${column((g) => json(g.payload))}::text[], ${column((g) => g.org)}::text[],
-                  ${column((g) => g.requestId)}::text[], ${column((g) => g.runAt)}::timestamptz[], ${column((g) => g.delaySeconds)}::float8[])
-             as g(key, payload, org, request, at, delay),
+    select w.lane, w.kind, w.key, w.payload::jsonb, w.org, w.request, greatest(coalesce(w.at, c.now + make_interval(secs => w.delay)), c.now), c.now
+      from unnest(${column((w) => w.job.lane)}::text[], ${column((w) => w.job.kind)}::text[], ${column((w) => w.key)}::text[],
+                  ${column((w) => json(w.payload))}::text[], ${column((w) => w.org)}::text[], ${column((w) => w.requestId)}::text[],
+                  ${column((w) => w.runAt)}::timestamptz[], ${column((w) => w.delaySeconds)}::float8[])
+             as w(lane, kind, key, payload, org, request, at, delay),
            (select kernel.now() as now offset 0) c
-     order by g.key
+     order by w.kind, w.key
     on conflict (kind, key) where dead_at is null do nothing
-    returning ${soon}`;
-  if (inserted.some((i) => i.soon)) tx.wake(laneChannel(job.lane));
+    returning lane, ${soon}`;
+  for (const { lane } of inserted.filter((i) => i.soon)) tx.wake(laneChannel(lane));
   return inserted.length;
 }
+
+/** Many of one kind. */
+export const enqueueMany = <P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[]): Promise<number> =>
+  enqueueAll(
+    tx,
+    given.map((g) => ({ ...g, job })),
+  );
 
 /**
  * Takes an unfinished job away. One that is running goes on, but cannot finish: its holder learns it at the next renewal, and

@@ -37,6 +37,8 @@ export interface LaneLoop {
 
 const lookEveryMs = 1_000;
 const gatherMs = 15;
+// So long after a claim, those who wake the lane share the next one. The first wake after a pause is answered at once.
+const shareWakesMs = 10;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
 // Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
@@ -58,6 +60,11 @@ interface LaneState extends LaneOptions {
   /** How many have ended since the last claim, and until when more are waited for. */
   ended: number;
   gathering: NodeJS.Timeout | undefined;
+  /** A claim is under way, and whether somebody woke the lane meanwhile; when the last one ended, and the next look for those who woke it since. */
+  looking: boolean;
+  woken: boolean;
+  lookedAt: number;
+  sharing: NodeJS.Timeout | undefined;
   /** The last claim took all it might, so there may be more: until it does not, organizations are served in turn. */
   behind: boolean;
   /** Where the next turn begins: after this organization; '' for the first. */
@@ -86,6 +93,10 @@ export function startLane(options: LaneOptions): LaneLoop {
     full: false,
     ended: 0,
     gathering: undefined,
+    looking: false,
+    woken: false,
+    lookedAt: -Infinity,
+    sharing: undefined,
     behind: false,
     afterOrg: '',
     asksAll: true,
@@ -100,13 +111,14 @@ export function startLane(options: LaneOptions): LaneLoop {
       return lane.running.size;
     },
     runningOf: lane.runningOf,
-    wake: lane.rest.nudge,
+    wake: () => hearWake(lane),
     lookAtAll: () => {
       lane.sawAllAt = -Infinity;
       lane.rest.nudge();
     },
     stop: () => {
       lane.stopping = true;
+      clearTimeout(lane.sharing);
       lane.rest.nudge();
       return ended;
     },
@@ -119,6 +131,7 @@ export function startLane(options: LaneOptions): LaneLoop {
 async function lookUntilStopped(lane: LaneState): Promise<void> {
   while (!lane.stopping) {
     let ms = lookEveryMs;
+    lane.looking = true;
     try {
       ms = await claimAndBegin(lane);
       if (lane.away) lane.log.info({ lane: lane.lane }, 'jobs are claimed again');
@@ -127,8 +140,28 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
       if (!lane.away) lane.log.warn({ err: error, lane: lane.lane }, 'jobs cannot be claimed; trying again every second');
       lane.away = true;
     }
+    lane.looking = false;
+    lane.lookedAt = performance.now();
+    if (lane.woken) hearWake(lane);
+    lane.woken = false;
     if (ms > 0) await lane.rest.sleep(ms);
   }
+}
+
+/** In a storm every transaction wakes the lane, and a claim for each would cost the database as much as the jobs do. */
+function hearWake(lane: LaneState): void {
+  if (lane.looking) {
+    lane.woken = true; // what it tells of may have been committed after this claim looked
+    return;
+  }
+  const ms = lane.lookedAt + shareWakesMs - performance.now();
+  if (ms <= 0) lane.rest.nudge();
+  else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
+}
+
+function answerWakes(lane: LaneState): void {
+  lane.sharing = undefined;
+  lane.rest.nudge();
 }
 
 /** Returns how long to sleep, 0 to go on at once. */

@@ -22,6 +22,12 @@ const alwaysByIndex = {
   enable_sort: 'off',
 };
 
+/**
+ * Left alone, every connection plans each statement anew for its first five uses. Pages come in storms, on connections that have just
+ * been opened, and their statements find rows by key: the plan for any values is the plan for these.
+ */
+const plannedOnce = { plan_cache_mode: 'force_generic_plan' };
+
 export function openConnections({ connection, strict, log, waker, watch, refusals }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
   const open = (max: number, { perOrg = max, ...rest }: Pick<DbOptions, 'perOrg' | 'patienceMs' | 'settings'> = {}) =>
@@ -31,7 +37,7 @@ export function openConnections({ connection, strict, log, waker, watch, refusal
   // Every lane looks at the same moment, each for a millisecond or two: one connection serves them all, unless one of them hangs.
   const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
-  const paging = open(12, { perOrg: 8 });
+  const paging = open(12, { perOrg: 8, settings: plannedOnce });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

@@ -41,7 +41,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
   const [inserted] = await Promise.all([
     target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
-    target?.begun?.startWalk(),
+    target?.begun?.writeRest(),
     tell(tx, org, from, delivery, result, target),
   ]);
   // One that opens with this delivery was counted when it was made.
@@ -106,6 +106,7 @@ async function targetOf(tx: Tx, org: string, from: Receiving, delivery: Delivery
       actor: sourceActor(from),
       requestId: from.requestId,
       alerts: new Set(opening.map((a) => a.fingerprint)).size,
+      now: from.now,
     },
     policy,
   );
@@ -141,7 +142,8 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
       (n) => `${n} alerts ended${because}`,
     ),
   ];
-  await noteAll(tx, org, [...entries, ...(await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId))]);
+  const leftOut = await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
+  await noteAll(tx, org, [...entries, ...leftOut], from.now);
 }
 
 /** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { sql } from '../../../kernel/sql.ts';
+import { makeIds } from '../../../kernel/time.ts';
 import type { Delivered } from '../rules/alerts.ts';
 import type { Fresh, Known } from '../rules/attach.ts';
 
@@ -35,32 +36,42 @@ const KnownRow = Type.Object({
   lastAt: Type.String(),
 });
 
-/** What fires of these fingerprints, and what ended of these occurrences: two index scans, however long a fingerprint's history. */
+/**
+ * What fires of these fingerprints, and what ended of these occurrences: an index scan for each, however long a fingerprint's history.
+ * What is asked for comes as JSON: of a list PostgreSQL would look at the length, and plan anew for every delivery.
+ */
 export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin, delivered: readonly Delivered[]): Promise<Known[]> => {
-  const fingerprints = delivered.map((d) => d.fingerprint);
-  const starts = delivered.map((d) => d.startsAt ?? null);
+  const fingerprints = [...new Set(delivered.map((d) => d.fingerprint))];
+  const occurrences = delivered.map(({ fingerprint, startsAt }) => ({ fingerprint, startsAt }));
   const shown = sql`a.id, a.incident_id as "incidentId", a.fingerprint, a.starts_at as "startsAt", a.status, a.last_at as "lastAt",
     (select i.status = 'resolved' from oncall.incident i where i.org_id = a.org_id and i.id = a.incident_id) as closed`;
-  const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId} and a.fingerprint = any(${fingerprints}::text[])`;
+  const ours = sql`a.org_id = ${org} and a.service_id = ${serviceId} and a.source_id = ${sourceId}`;
   return rows(tx, KnownRow)`
-    select ${shown} from oncall.alert a where ${ours} and a.status = 'firing'
+    select ${shown} from jsonb_array_elements_text(${JSON.stringify(fingerprints)}::jsonb) d(fingerprint), lateral (
+      select a.* from oncall.alert a where ${ours} and a.fingerprint = d.fingerprint and a.status = 'firing' offset 0) a
     union all
-    select ${shown} from oncall.alert a where ${ours} and a.starts_at = any(${starts}::timestamptz[]) and a.status <> 'firing'`;
+    select ${shown} from jsonb_to_recordset(${JSON.stringify(occurrences)}::jsonb) d(fingerprint text, "startsAt" timestamptz), lateral (
+      select a.* from oncall.alert a
+       where ${ours} and a.fingerprint = d.fingerprint and a.starts_at = d."startsAt" and a.status <> 'firing' offset 0) a`;
 };
 
 const InsertedRow = Type.Object({ fingerprint: Type.String() });
 
-/** Those that are new to the incident. */
-export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin, fresh: readonly Fresh[]) => rows(tx, InsertedRow)`
+/** Those that are new to the incident. `now`: a time that the transaction has read, for their ids. */
+export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly Fresh[]) => {
+  const ids = makeIds('alr', from.now, fresh.length);
+  const made = fresh.map(({ alert, startsAt }, i) => ({ ...alert, startsAt, id: ids[i] }));
+  return rows(tx, InsertedRow)`
   insert into oncall.alert (org_id, id, incident_id, service_id, source_id, source_name, fingerprint, status, title, labels, annotations,
                             generator_url, starts_at, lease_until, first_at, last_at)
-  select ${org}, kernel.new_id('alr'), ${incidentId}, ${from.serviceId}, ${from.sourceId}, ${from.sourceName}, a.fingerprint, 'firing', a.title,
+  select ${org}, a.id, ${incidentId}, ${from.serviceId}, ${from.sourceId}, ${from.sourceName}, a.fingerprint, 'firing', a.title,
          a.labels, a.annotations, a."generatorUrl", a."startsAt", a."leaseUntil", c.now, c.now
-    from jsonb_to_recordset(${JSON.stringify(fresh.map(({ alert, startsAt }) => ({ ...alert, startsAt })))}::jsonb)
-           as a(fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz),
+    from jsonb_to_recordset(${JSON.stringify(made)}::jsonb)
+           as a(id text, fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz),
          (select kernel.now() as now offset 0) c
   on conflict do nothing
   returning fingerprint`;
+};
 
 /** Heard of once more: as it was, fired again, or ended. Labels stay, for they make the fingerprint; the rest is the newest word. */
 export async function hearAgain(

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
 import { sql, type Visible } from '../../../kernel/sql.ts';
+import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
 import type { Policy, Walk } from '../rules/walk.ts';
 
@@ -107,13 +108,15 @@ export interface NewIncident {
   policy: Policy | undefined;
   /** How many it opens with, all of them firing. */
   alerts?: number;
+  /** A time that the transaction has read, for its id; without one, the database makes it. */
+  now?: string;
 }
 
 export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Promise<IncidentRow> =>
   (await row(tx, IncidentRow)`
     insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
                                  next_pass, next_step, next_at, alert_count, firing_alerts)
-    select ${org}, kernel.new_id('inc'), ${made.serviceId}, ${made.serviceName}, ${made.title}, ${made.description ?? null}, ${made.origin},
+    select ${org}, coalesce(${made.now ? makeIds('inc', made.now, 1)[0] : null}, kernel.new_id('inc')), ${made.serviceId}, ${made.serviceName}, ${made.title}, ${made.description ?? null}, ${made.origin},
            'open', c.now, ${made.policy ? JSON.stringify(made.policy) : null}::jsonb, ${made.policy ? 'walking' : 'none'},
            ${made.policy ? 0 : null}::int, ${made.policy ? 0 : null}::int, case when ${made.policy !== undefined} then c.now end,
            ${made.alerts ?? 0}::int, ${made.alerts ?? 0}::int

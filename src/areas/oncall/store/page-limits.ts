@@ -8,7 +8,10 @@ const counts = sql`p.state not in ('failed', 'canceled') and (p.state not in ('q
 
 const NearRow = Type.Object({ ofIncident: Type.Integer(), ofPerson: Type.Integer() });
 
-/** What of a person's pages lies within a minute of each of these times; counted no further than the limits, so that it costs no more. */
+/**
+ * What of a person's pages lies within a minute of each of these times; counted no further than the limits, so that it costs no more.
+ * Those about the incident are looked for among its own: in a storm, the person has very many about others.
+ */
 export const countNear = (
   tx: Tx,
   org: string,
@@ -16,8 +19,9 @@ export const countNear = (
   firedAt: string,
   delays: readonly number[],
 ): Promise<Near[]> => rows(tx, NearRow)`
-  select (select count(*) from (select from oncall.page p
-                                 where p.org_id = ${org} and p.user_id = ${page.userId} and p.incident_id = ${page.incidentId}
+  select (select count(*) from (select from (select p.user_id, p.due_at, p.state, p.error from oncall.page p
+                                               where p.org_id = ${org} and p.incident_id = ${page.incidentId} offset 0) p
+                                 where p.user_id = ${page.userId}
                                    and p.due_at > w.at - w.minute and p.due_at < w.at + w.minute and ${counts}
                                  limit ${mostOfIncident}) a)::int as "ofIncident",
          (select count(*) from (select from oncall.page p

@@ -50,7 +50,7 @@ export async function writeFiles({ dir, identity }: ClusterPlace, files: Record<
 
 /** Files that no program reads any more go: nothing of an old key stays behind. */
 export async function dropOtherFiles({ dir }: ClusterPlace, keysDir: string | undefined): Promise<void> {
-  for (const name of await readdir(dir)) {
+  for (const name of await readdir(dir).catch(() => [])) {
     const path = join(dir, name);
     if (name.startsWith('keys-') && path !== keysDir) await rm(path, { recursive: true, force: true });
   }

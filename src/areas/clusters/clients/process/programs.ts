@@ -83,9 +83,9 @@ export async function endStrays(dir: string, records: readonly ProgramRecord[]):
   return strays.length;
 }
 
-/** Everything that runs for the cluster of this directory ends: what speaks to an apiserver first, the store last. */
-export async function endAll(dir: string): Promise<void> {
-  const records = await readRecords(dir);
+/** Everything that runs for the cluster of this directory ends, also what is known without it: what speaks to an apiserver first, the store last. */
+export async function endAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
+  const records = [...(await readRecords(dir)), ...known];
   for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
     await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => endProgram(dir, record)));
   await endStrays(dir, []);

@@ -11,7 +11,7 @@ import type { Pki } from '../pki.ts';
 import { applyPlane } from './apply.ts';
 import { forwardRequest } from './forward.ts';
 import { endLeftovers, giveBackLeases } from './leftovers.ts';
-import { firstNode, lookAfter } from './look.ts';
+import { firstNode, lookAfter, programsOf } from './look.ts';
 import type { ProcessPlane } from './state.ts';
 import { forwardTalk } from './talk.ts';
 import { makeTargets, type Underway } from './targets.ts';
@@ -76,7 +76,7 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
       stopping.abort();
       await Promise.all([looking, plane.applying?.catch(() => {})]);
       plane.targets.switchTo([]);
-      if (plane.place) await endAll(plane.place.dir);
+      if (plane.place) await endAll(plane.place.dir, programsOf(plane));
       await Promise.all(plane.leaving);
       if (plane.place) await dropOtherFiles(plane.place, undefined);
       for (const { target } of plane.servers) plane.targets.close(target);

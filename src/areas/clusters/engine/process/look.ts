@@ -4,11 +4,12 @@ import { sizeOfSchema } from '../../store/kine.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
 
-const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureEvery: 30 };
+const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureMs: 60_000 };
 
 /** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
 export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<void> {
   const { signal } = plane.stopping;
+  let measuredAt = Number.NEGATIVE_INFINITY;
   for (let look = 1; !signal.aborted; look++) {
     await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
@@ -20,14 +21,17 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<
         plane.trouble = found;
         tell();
       }
-      if (look % limits.measureEvery === 1) await measure(plane);
+      if (performance.now() - measuredAt < limits.measureMs) continue;
+      measuredAt = performance.now();
+      await measure(plane);
     } catch (error) {
       plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'a cluster’s programs could not be looked at');
     }
   }
 }
 
-const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
+/** All that this server knows of, but those on their way out. */
+export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
   ...(kine ? [kine] : []),
   ...servers.map(({ record }) => record),
   ...controllers.values(),

@@ -1,6 +1,7 @@
 // What happens to an incident after its walk has ended or was stopped, so that nobody is left unpaged in silence.
 import { memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { enqueueAll } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { clip } from '../../rules/alerts.ts';
 import * as incidents from '../../store/incidents.ts';
@@ -32,7 +33,7 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
   const { phone, rules, broken } = await wishesOf(tx, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);
-  const { lines, held } = await makePages(
+  const { jobs, lines, held } = await makePages(
     tx,
     org,
     {
@@ -46,14 +47,8 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
     },
     { member, label: by.label, phone, broken, rules: [{ ...first, delaySeconds: 0, ruleIndex: rules.indexOf(first) }] },
   );
-  await note(
-    tx,
-    org,
-    incident.id,
-    { kind: 'acknowledger_told', message: `${by.label}, who acknowledged, is told: ${about}`, data: { userId: member.id } },
-    ...lines,
-    ...tellHeld(held),
-  );
+  const told = { kind: 'acknowledger_told', message: `${by.label}, who acknowledged, is told: ${about}`, data: { userId: member.id } };
+  await Promise.all([enqueueAll(tx, jobs), note(tx, org, incident.id, told, ...lines, ...tellHeld(held))]);
 }
 
 /** Something new fires on an incident that is not resolved. A walk under way goes on as it is. */

@@ -1,6 +1,7 @@
 // Pages that all failed: the person's next rule takes over, then the next person of the rotation, then the next step.
 import { memberOf } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { enqueueAll } from '../../../../kernel/jobs/index.ts';
 import type { IncidentRow } from '../../store/incidents.ts';
 import * as pages from '../../store/pages.ts';
 import { wishesOf } from '../../store/settings.ts';
@@ -59,7 +60,7 @@ export async function followNextRule(
   for (const [ruleIndex, rule] of rules.entries()) {
     if (used.has(ruleIndex)) continue;
     const { round, pass, step } = place;
-    const { inserted, lines } = await makePages(
+    const { jobs, lines } = await makePages(
       tx,
       org,
       {
@@ -74,8 +75,8 @@ export async function followNextRule(
       },
       { member, label, phone, broken: [], rules: [{ ...rule, delaySeconds: 0, ruleIndex }] },
     );
-    await note(tx, org, incident.id, ...lines);
-    if (inserted) return true;
+    await Promise.all([enqueueAll(tx, jobs), note(tx, org, incident.id, ...lines)]);
+    if (jobs.length) return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueueMany } from '../../../../kernel/jobs/index.ts';
+import type { WantedJob } from '../../../../kernel/jobs/index.ts';
 import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rules/channels.ts';
 import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
 import type { Rule } from '../../rules/wishes.ts';
@@ -33,29 +33,26 @@ export interface Held {
   pages: number;
 }
 
-/** The pages that somebody's rules ask for, with their jobs, as far as the limits allow. Lines for the timeline are left to the caller. */
+/**
+ * The pages that somebody's rules ask for, as far as the limits allow. Their jobs and the lines for the timeline are the caller's to
+ * write, together with what else it has.
+ */
 export async function makePages(
   tx: Tx,
   org: string,
   occasion: Occasion,
   { member, label, phone, rules, broken }: Responder & { rules: (Rule & { ruleIndex?: number })[] },
-): Promise<{ inserted: number; lines: Entry[]; held: Held[] }> {
+): Promise<{ jobs: WantedJob[]; lines: Entry[]; held: Held[] }> {
   const { incidentId, round, pass, step, notice, now, requestId } = occasion;
   const whose = { incidentId, userId: member.id };
   const wanted = rules.map((rule, i) => ({ ruleIndex: i, ...rule }));
-  const [near, isPaged, codes] = await Promise.all([
-    limits.countNear(
-      tx,
-      org,
-      whose,
-      now,
-      wanted.map((w) => w.delaySeconds),
-    ),
-    occasion.isFirst ? false : limits.isPaged(tx, org, whose),
+  const [{ made, held }, codes] = await Promise.all([
+    chooseMade(tx, org, occasion, member.id, wanted),
     freeCodes(tx, org, member.id, rules),
   ]);
-  const { made, held } = occasion.regardless ? { made: wanted, held: new Map() } : limitPages(wanted, near, !isPaged);
   const told = made.length && !occasion.isFirst ? await limits.takeHeldBack(tx, org, whose) : 0;
+  const back = [...held.values()].reduce((sum, n) => sum + n, 0);
+  if (back) await limits.addHeldBack(tx, org, whose, back);
   const { made: inserted, unwritten } = await insertPages(
     tx,
     org,
@@ -77,17 +74,8 @@ export async function makePages(
       heldBack: i === 0 ? told : 0,
     })),
   );
-  const back = [...held.values()].reduce((sum, n) => sum + n, 0);
-  await Promise.all([
-    enqueueMany(
-      tx,
-      pageJob,
-      inserted.map(({ id, due_at }) => ({ key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
-    ),
-    back ? limits.addHeldBack(tx, org, whose, back) : undefined,
-  ]);
   return {
-    inserted: inserted.length,
+    jobs: inserted.map(({ id, due_at }) => ({ job: pageJob, key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
     lines: [
       ...inserted
         .filter(({ due_at }) => due_at > now)
@@ -109,6 +97,25 @@ export async function makePages(
     ],
     held: [...held].map(([because, pages]) => ({ label, because, pages })),
   };
+}
+
+/** Which of the wanted pages the limits allow. What is made in any case is not counted for. */
+async function chooseMade<W extends { delaySeconds: number }>(
+  tx: Tx,
+  org: string,
+  { incidentId, now, regardless, isFirst }: Occasion,
+  userId: string,
+  wanted: readonly W[],
+): Promise<{ made: readonly W[]; held: ReadonlyMap<HeldBecause, number> }> {
+  // The first page about an incident goes out whatever the limits say.
+  if (regardless || (isFirst && wanted.length === 1)) return { made: wanted, held: new Map() };
+  const whose = { incidentId, userId };
+  const delays = wanted.map((w) => w.delaySeconds);
+  const [near, isPaged] = await Promise.all([
+    limits.countNear(tx, org, whose, now, delays),
+    isFirst ? false : limits.isPaged(tx, org, whose),
+  ]);
+  return limitPages(wanted, near, !isPaged);
 }
 
 /** One line for each person and reason, however many steps held something back. */

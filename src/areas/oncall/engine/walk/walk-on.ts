@@ -1,9 +1,9 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { enqueue } from '../../../../kernel/jobs/index.ts';
+import { enqueue, enqueueAll, type WantedJob } from '../../../../kernel/jobs/index.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../../rules/walk.ts';
 import * as incidents from '../../store/incidents.ts';
 import { pagedIn, stepsReached } from '../../store/pages.ts';
-import { note } from '../../store/timeline.ts';
+import { type Entry, noteAll } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
 import { tellAcknowledger, walkAgain } from './again.ts';
 import { findUnreached, followNextRule } from './hand-on.ts';
@@ -30,31 +30,36 @@ async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, reques
   const at = Date.parse(now);
   let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up, userId: incident.step_user };
   let walk = from;
-  const held: Held[] = [];
+  const todo: Todo = { jobs: [], lines: [], held: [] };
   let isFirst = !incident.has_pages;
   const moveOn = stepByStep(policy);
   while (walk.next && walk.at <= at) {
     moveOn(walk);
-    const { userId, then } = await fire(tx, org, incident, policy, walk, { now, requestId, ...(isFirst ? { isFirst } : {}) }, held);
+    const { userId, then } = await fire(tx, org, incident, policy, walk, { now, requestId, ...(isFirst ? { isFirst } : {}) }, todo);
     isFirst &&= userId === null;
     fired = { ...walk.next, givenUp: userId === null, userId };
     walk = then;
   }
-  await note(tx, org, id, ...tellHeld(held));
-  if (!walk.next && walk.at <= at) {
-    await incidents.saveWalk(tx, org, id, fired, undefined);
+  const { jobs, lines, held } = todo;
+  lines.push(...tellHeld(held));
+  const isOver = !walk.next && walk.at <= at;
+  if (isOver) {
     const { words, data } = tellLate(walk, at);
-    await note(tx, org, id, {
-      kind: 'escalation_exhausted',
-      message: `${exhausted(policy)}${words}`,
-      data: { passes: policy.repeat + 1, ...data },
-    });
-    return;
-  }
+    lines.push({ kind: 'escalation_exhausted', message: `${exhausted(policy)}${words}`, data: { passes: policy.repeat + 1, ...data } });
+  } else jobs.push({ job: stepJob, key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) });
+  const entries = lines.map((line) => ({ ...line, incidentId: id }));
   await Promise.all([
-    incidents.saveWalk(tx, org, id, fired, walk),
-    enqueue(tx, stepJob, { key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) }),
+    incidents.saveWalk(tx, org, id, fired, isOver ? undefined : walk),
+    enqueueAll(tx, jobs),
+    noteAll(tx, org, entries, now),
   ]);
+}
+
+/** What the steps of a walk leave to be written: together, at its end. */
+interface Todo {
+  jobs: WantedJob[];
+  lines: Entry[];
+  held: Held[];
 }
 
 /**
@@ -111,7 +116,7 @@ function tellNext({ next, at }: Walk, now: string): string {
   return `; unless somebody acknowledges, ${what} at ${new Date(at).toISOString()}`;
 }
 
-/** One step: its responder's pages, and a line about it; what the limits hold back is added to `held`. Whom it paged, and how the walk goes on. */
+/** One step: its responder's pages; the rest is added to `todo`. Whom it paged, and how the walk goes on. */
 async function fire(
   tx: Tx,
   org: string,
@@ -119,7 +124,7 @@ async function fire(
   policy: Policy,
   walk: Walk,
   { now, requestId, isFirst }: Pick<Occasion, 'now' | 'requestId' | 'isFirst'>,
-  held: Held[],
+  todo: Todo,
 ): Promise<{ userId: string | null; then: Walk }> {
   const { pass, step } = walk.next!;
   const { target } = policy.steps[step]!;
@@ -135,17 +140,19 @@ async function fire(
     if ('nobody' in reached) {
       const { then, words, data } = goOn(false);
       const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}${words || '; going on at once'}${late}`;
-      await note(tx, org, incident.id, { kind: 'nobody_on_call', message, data });
+      todo.lines.push({ kind: 'nobody_on_call', message, data });
       return { userId: null, then };
     }
     const { member, label, because } = reached;
     const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId, ...(isFirst ? { isFirst } : {}) };
-    const { inserted, lines, held: back } = await makePages(tx, org, occasion, reached);
-    held.push(...back);
-    const isPaged = inserted > 0 || back.length > 0;
+    const { jobs, lines, held } = await makePages(tx, org, occasion, reached);
+    const isPaged = jobs.length > 0 || held.length > 0;
     const { then, words, data } = goOn(true);
     const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}${words}`;
-    await note(tx, org, incident.id, ...(isPaged ? [{ kind: 'step_fired', message, data: { ...data, userId: member.id } }] : []), ...lines);
+    if (isPaged) todo.lines.push({ kind: 'step_fired', message, data: { ...data, userId: member.id } });
+    todo.lines.push(...lines);
+    todo.jobs.push(...jobs);
+    todo.held.push(...held);
     if (isPaged) return { userId: member.id, then };
     tried.add(member.id); // not one page could be put on record
   }
