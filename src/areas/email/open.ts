@@ -93,7 +93,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
     };
   };
 
-  const deliverer = makeDeliverer(app, (outcome) => counters.deliveries.inc({ outcome }));
+  const deliverer = makeDeliverer(app, (outcome, count = 1) => counters.deliveries.inc({ outcome }, count));
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],

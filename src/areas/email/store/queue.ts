@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
+import type { WantedHere } from './wanted.ts';
 
 // Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
 
@@ -27,20 +28,7 @@ const ClaimedRow = Type.Object({
 });
 export type ClaimedRow = Static<typeof ClaimedRow>;
 
-export interface Wanted {
-  orgs: readonly string[];
-  running: ReadonlyMap<string, number>;
-  perOrg: number;
-  limit: number;
-  lease: string;
-  leaseSeconds: number;
-  unanswered: readonly string[];
-  /** What this process works on already, whatever the clock says of its leases. */
-  held: readonly number[];
-  node: string;
-}
-
-export const claimRecipients = (tx: Tx, wanted: Wanted): Promise<ClaimedRow[]> =>
+export const claimRecipients = (tx: Tx, wanted: WantedHere): Promise<ClaimedRow[]> =>
   claimFairly(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`${isOpen} and (q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,
