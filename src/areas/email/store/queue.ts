@@ -122,6 +122,9 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
            told as materialized (
              select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
                     id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, detail jsonb)),
+           -- By their ids and nothing else: else the planner may walk everything that waits, to find these.
+           mine as materialized (
+             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
              select t.id, t.after_seconds, t.counts, t.error, t.detail, r.org_id, r.message_id, r.address, r.folded, m.domain_id,
                     t.handed and m.sent_at is null as is_first,
@@ -129,7 +132,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                       and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
                     g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
                from told t
-               join email.recipient r on r.id = t.id and r.lease = t.lease and r.done_at is null
+               join mine r on r.id = t.id and r.lease = t.lease and r.done_at is null
                join email.message m on m.id = r.message_id
               cross join clock
               cross join lateral (select t.state = 'deferred' and coalesce(m.scheduled_at, m.created_at) + ${givenUpAfter} <= clock.now as up) g),
