@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
@@ -24,6 +25,8 @@ export interface Deliverer {
 
 /** So many are looked at when others are sent off, and those that fall due so soon. */
 const portion = { limit: 1_000, withinSeconds: 10 };
+/** After each portion there is so many times as long for others' work, but no more than that. */
+const rest = { times: 4, mostMs: 1_000 };
 const isSlow = 'its endpoint is slow, and has as many deliveries as it takes at once';
 
 type Heard = store.Heard & { endpointId: string };
@@ -49,9 +52,11 @@ function makeSendOff(db: App['db'], pace: Pace, counted: Deliverer['counted']): 
   const underWay = new Map<string, Promise<void>>();
   const sendOff: Deliverer['sendOffOthers'] = async ({ org, endpointId, inSeconds, eachSeconds }) => {
     const wanted = { ...portion, org, payload: { endpointId }, eachSeconds, mostSeconds: longestSeconds, why: isSlow };
+    const began = performance.now();
     const others = await db.write((tx) => postponeMany(tx, deliverWebhook, { ...wanted, fromSeconds: inSeconds + eachSeconds }));
     pace.sentOff(endpointId, others);
     counted('postponed', others);
+    if (others > 0) await sleep(Math.min(rest.times * (performance.now() - began), rest.mostMs));
   };
   return (asked) => {
     const running = underWay.get(asked.endpointId) ?? sendOff(asked).finally(() => underWay.delete(asked.endpointId));
