@@ -2,7 +2,7 @@ export interface ByteBudgetOptions {
   total: number;
   /** What one holder may have of it at once, by what kind of holder it is. */
   most: Record<HolderKind, number>;
-  /** Of these kinds nobody may have more than is left for all others: so many of them never have all of it. */
+  /** Of these kinds nobody may have more than half of what is left: however many of them there are, another one finds room. */
   leaving?: readonly HolderKind[];
 }
 
@@ -31,6 +31,7 @@ const smallBytes = 65_536;
 export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions): ByteBudget {
   const held = new Map<string, number>();
   const isLeaving: ReadonlySet<string> = new Set(leaving);
+  const roomOfLarge = total - total / 8;
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
@@ -39,13 +40,13 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
     );
     const hasRoom = ({ place, most, leaves }: (typeof shares)[number], bytes: number) => {
       const theirs = (held.get(place) ?? 0) + bytes;
-      return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, total - all - bytes));
+      return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
     };
     let mine = 0;
     let isOver = false;
     return {
       take: (bytes) => {
-        const room = mine + bytes > smallBytes ? total - total / 8 : total;
+        const room = mine + bytes > smallBytes ? roomOfLarge : total;
         if (isOver || all + bytes > room || !shares.every((share) => hasRoom(share, bytes))) return false;
         for (const { place } of shares) held.set(place, (held.get(place) ?? 0) + bytes);
         all += bytes;

@@ -124,7 +124,7 @@ export class Site implements SlotUser {
       this.#cancelPatience = undefined;
       const waiting = this.held;
       const overdue = this.#turns.removeWhile(({ since }) => clock.now() - since >= patienceMs);
-      const response = `its turn did not come within ${patienceMs / 60_000} minutes: ${waiting} messages wait for these mail servers, which take ${this.pace} at once`;
+      const response = `its turn did not come within ${patienceMs / 60_000} minutes; ${waiting} wait for these mail servers, which take ${this.pace} at once`;
       for (const { settle } of overdue) settle(this.#wait(overdueSeconds, { stage: 'here', response }));
       if (this.held > 0 && !this.#isStopped) this.#watchPatience();
     });
