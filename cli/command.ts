@@ -4,7 +4,7 @@ import { call, find, type Here, type Wanted } from './connect.ts';
 import { usage } from './exit.ts';
 import { liesDeep, placeholder, type Raw } from './fields.ts';
 import { inputOf } from './input.ts';
-import { print, printStream, type Shown, shownOptions } from './print.ts';
+import { print, printStream, type Shown, shownOptions, silentOption } from './print.ts';
 
 type Call = ((...args: unknown[]) => Promise<unknown>) & { pages(...args: unknown[]): AsyncGenerator<Record<string, unknown>> };
 type Given = Wanted & Shown & { body?: string; all?: boolean };
@@ -25,7 +25,7 @@ export function addCommand(parent: Commander, command: Command, here: Here) {
   const general = [
     ...(command.body ? [new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input')] : []),
     ...(command.paged ? [new Option('--all', 'every page, not only the first')] : []),
-    ...(command.streams || command.silent ? [] : shownOptions()),
+    ...(command.streams ? [] : command.silent ? [silentOption()] : shownOptions()),
     ...connectionOptions(),
   ].filter((option) => !fields.some((field) => field.flag === option.name()));
   for (const option of general) added.addOption(option);

@@ -10,6 +10,7 @@ export const exitCodes = {
   conflict: 23,
   refused: 24,
   unavailable: 25,
+  output: 26,
 } as const;
 
 export const meanings: Record<number, string> = {
@@ -22,6 +23,7 @@ export const meanings: Record<number, string> = {
   23: 'conflict (409)',
   24: 'otherwise refused (4xx)',
   25: 'unavailable (5xx, or no answer)',
+  26: 'done, but the output could not be written',
 };
 
 /** What the command line ends with: one sentence and an exit code, no stack trace. */
@@ -57,3 +59,14 @@ export function explained(error: unknown, { tokenFrom, withheld }: { tokenFrom: 
 }
 
 const oneLine = (text: string) => printable(text).replaceAll(/\s+/g, ' ');
+
+/** `quarterdeck … | head` ends by closing our output; that is no error. */
+export const isClosed = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EPIPE';
+
+/** What was asked for is done by then: only nobody reads the answer. */
+export function endWithoutOutput(error: NodeJS.ErrnoException) {
+  if (isClosed(error)) return;
+  const why = error.code === 'ENOSPC' ? 'there is no space left where it goes' : (error.code ?? error.message);
+  console.error(`quarterdeck: the output could not be written: ${why}`);
+  process.exit(exitCodes.output);
+}

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
-import { exitCodes, Failure } from './exit.ts';
+import { endWithoutOutput, exitCodes, Failure, isClosed } from './exit.ts';
 import { emptyLists, only, pretty } from './show.ts';
 
 export interface Shown {
@@ -14,6 +14,9 @@ export const shownOptions = () => [
   new Option('--only <field>', 'one field of the answer, bare: for scripts'),
 ];
 
+/** Of a command that has nothing to show: whoever gives it to every command reads JSON here too. */
+export const silentOption = () => new Option('--json', 'print {} when it is done');
+
 interface Printed {
   columns: Record<string, string[]>;
   secret?: boolean;
@@ -21,10 +24,8 @@ interface Printed {
 
 /** The answer on standard output, remarks about it on standard error. */
 export function print(answer: Record<string, unknown> | undefined, { columns, secret }: Printed, options: Shown) {
-  if (!answer) return;
-  process.stdout.on('error', (error) => {
-    if (!isClosed(error)) throw error;
-  });
+  process.stdout.on('error', endWithoutOutput);
+  if (!answer) return void (options.json && process.stdout.write('{}\n'));
   if (options.json) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
   else if (options.only) process.stdout.write(only(answer, columns, options.only));
   else {
@@ -43,6 +44,3 @@ export async function printStream({ body }: Response) {
     if (!isClosed(error)) throw new Failure(exitCodes.unavailable, 'the answer broke off: what was printed is not all of it');
   }
 }
-
-/** `quarterdeck … | head` ends by closing our output; that is no error. */
-const isClosed = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EPIPE';

@@ -34,6 +34,8 @@ export interface OpSpec {
   produces?: string;
   /** What each refusal means here, beyond the ones every operation of the area has. */
   errors?: Record<number, string>;
+  /** Codes of refusals that tell apart what one status may mean here, besides the usual ones (error-codes.ts). */
+  codes?: Record<number, readonly string[]>;
   /** The answer carries a secret that is shown once, so a repeated Idempotency-Key cannot be answered with it again. */
   secret?: true;
   /** A foreign protocol: unknown fields are ignored, so that its next version does not silence anyone. */

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { bodyRequired, type Credential, ErrorBody, errorsOf, type Op, pathParams } from './common.ts';
+import { codesOf } from './error-codes.ts';
 
 type Json = Record<string, unknown>;
 
@@ -76,9 +77,20 @@ function operation(op: Op, hoist: (s: unknown) => unknown, content: (s: TSchema,
           { description: successWords[status] ?? 'done', ...(schema ? content(schema, op.produces) : {}) },
         ]),
       ),
-      ...Object.fromEntries(Object.entries(errorsOf(op)).map(([status, description]) => [status, { description, ...content(ErrorBody) }])),
+      ...errorResponses(op, content(ErrorBody)),
     },
   };
+}
+
+/** Further codes may come with a release, so a client treats one that it does not know by its status. */
+function errorResponses(op: Op, body: Json): Json {
+  const codes = codesOf(op);
+  return Object.fromEntries(
+    Object.entries(errorsOf(op)).map(([status, description]) => {
+      const code = { description: 'What it is, for programs', schema: { type: 'string', enum: codes[Number(status)] } };
+      return [status, { description, headers: { 'X-Error-Code': code }, ...body }];
+    }),
+  );
 }
 
 function requestContent(op: Op, content: (s: TSchema, type?: string) => Json): Json {

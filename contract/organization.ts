@@ -193,7 +193,7 @@ export const organization = area(
           email: Type.String(),
           name: Type.String(),
           organizations: Type.Array(Type.Object({ slug: Type.String(), name: Type.String(), role: oneOf(organizationRoles) }), {
-            description: 'With a token: only the organization it is bound to',
+            description: 'All that you belong to, the acting one first; with a token that is narrowed to roles, the acting one alone',
           }),
         }),
       },

@@ -9,6 +9,8 @@ interface ResourceEntry {
   tiers: readonly Tier[];
   /** What a tier lets one do, where “see”, “change” or “administer” would not say it. */
   can?: Partial<Record<Tier, string>>;
+  /** For owners and admins alone, as the specification says: no custom role may hold it. */
+  reserved?: true;
 }
 interface ServiceEntry {
   label: string;
@@ -26,7 +28,7 @@ export const services = {
     scopable: false,
     resources: {
       role: { label: 'Custom roles', tiers: ['admin'], can: { admin: 'Create, change and delete custom roles' } },
-      grant: { label: 'Role grants', tiers: ['admin'], can: { admin: 'Grant roles and take them away' } },
+      grant: { label: 'Role grants', tiers: ['admin'], can: { admin: 'Grant roles and take them away' }, reserved: true },
     },
   },
   organization: {
@@ -34,7 +36,7 @@ export const services = {
     scopable: false,
     resources: {
       profile: { label: 'Organization name', tiers: ['write'], can: { write: 'Rename the organization' } },
-      contacts: { label: 'Contact addresses', tiers: ['write'] },
+      contacts: { label: 'Contact addresses', tiers: ['write'], reserved: true },
       member: { label: 'Members and invitations', tiers: ['admin'], can: { admin: 'Invite and remove members, change their roles' } },
       audit: { label: 'Audit log', tiers: ['read'], can: { read: 'Read the audit log' } },
       ownership: { label: 'Ownership', tiers: ['admin'], can: { admin: 'Make and remove owners' } },
@@ -145,18 +147,25 @@ export interface CatalogEntry {
 export const permissionCatalog: CatalogEntry[] = Object.entries(services as Record<ServiceName, ServiceEntry>).map(([service, entry]) => ({
   service: service as ServiceName,
   serviceLabel: entry.label,
-  resources: Object.entries(entry.resources).map(([resource, { label, tiers, can }]) => ({
+  resources: Object.entries(entry.resources).map(([resource, { label, tiers, can, reserved }]) => ({
     resource,
     resourceLabel: label,
     tiers: tiers.map((tier) => ({
       permission: `${service}.${resource}.${tier}` as Permission,
       tier,
-      label: can?.[tier] ?? `${tierVerb[tier]} ${inside(label)}`,
+      label: `${can?.[tier] ?? `${tierVerb[tier]} ${inside(label)}`}${reserved ? ' (owners and admins only)' : ''}`,
     })),
   })),
 }));
 
 export const permissions: Permission[] = permissionCatalog.flatMap((s) => s.resources.flatMap((r) => r.tiers.map((t) => t.permission)));
+
+/** Atoms that only the roles owner and admin hold. */
+export const reservedPermissions: ReadonlySet<string> = new Set(
+  Object.entries(services as Record<ServiceName, ServiceEntry>).flatMap(([service, { resources }]) =>
+    Object.entries(resources).flatMap(([resource, entry]) => (entry.reserved ? entry.tiers.map((t) => `${service}.${resource}.${t}`) : [])),
+  ),
+);
 
 /** A tier brings the lower ones of its resource with it: `registry.key.admin` holds `registry.key.read`. */
 export function implied(permission: Permission): Permission[] {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { endWithoutOutput } from '../cli/exit.ts';
 import { registerUser } from '../cli/index.ts';
 import { registerAdmin } from './admin/index.ts';
 import { registerConfig } from './commands/config.ts';
@@ -25,6 +26,9 @@ registerProbe(program);
 registerConfig(program);
 registerAdmin(program);
 registerUser(program, { env: process.env, version, server: ownServer });
+
+// What admin commands print; a server goes on without its banner.
+program.commands.find((c) => c.name() === 'admin')?.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
 
 program.parseAsync().catch((error: { code?: string; exitCode?: number; message: string }) => {
   if (error.code?.startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);

@@ -19,6 +19,7 @@ import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
+import { partNotUsable, refuseForeignFiles } from './kernel/data/directory.ts';
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
@@ -70,10 +71,11 @@ export async function serve(options: ServeOptions): Promise<Running> {
       await act().catch((error) => options.log.error({ err: error }, 'a part did not stop cleanly'));
   };
   try {
+    await refuseForeignFiles(options.config.data);
     return await start(options, stops, stop);
   } catch (error) {
     await stop();
-    throw error;
+    throw partNotUsable(options.config.data, error);
   }
 }
 

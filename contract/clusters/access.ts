@@ -98,6 +98,7 @@ export const accessOps = {
       }),
     },
     errors: notYet,
+    codes: { 403: ['quota_reached'] },
     secret: true,
   }),
   updateRegistrationToken: op({

@@ -92,6 +92,7 @@ export const clusterOps = {
       403: 'quota exceeded, the caller lacks the permission, or names another organization',
       409: 'a cluster with this name exists',
     },
+    codes: { 403: ['quota_reached'] },
   }),
   getCluster: op({
     method: 'GET',

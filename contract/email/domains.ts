@@ -70,6 +70,7 @@ export const domainOps = {
     }),
     responses: { 201: EmailDomain },
     errors: { 400: 'not a domain name', 409: 'the domain already has a live claim' },
+    codes: { 403: ['quota_reached'] },
   }),
   getDomain: op({
     method: 'GET',

@@ -36,6 +36,7 @@ export const keyOps = {
     }),
     responses: { 201: Type.Object({ sendKey: EmailSendKey, secret: Type.String() }) },
     errors: { 404: 'unknown domain, or not of this organization; the sentence names it' },
+    codes: { 403: ['quota_reached'] },
     secret: true,
   }),
   revokeSendKey: op({

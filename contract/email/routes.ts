@@ -42,6 +42,7 @@ export const routeOps = {
       endpointId: Id('A webhook endpoint of the organization'),
     }),
     responses: { 201: EmailRoute },
+    codes: { 403: ['quota_reached'] },
     errors: {
       404: 'unknown domain or endpoint, or not of this organization; the sentence names which',
       409: 'the pattern already exists on the domain, or receiving is not armed',

@@ -54,6 +54,13 @@ const send = {
     413: 'the message would be larger than 25 MB',
     429: 'the daily quota is used up until midnight UTC, or too many requests; Retry-After says when to come back',
   },
+  codes: {
+    400: ['invalid_idempotency_key'],
+    403: ['domain_not_verified', 'sending_paused'],
+    409: ['idempotency_mismatch', 'idempotency_running'],
+    429: ['daily_quota'],
+    503: ['busy'],
+  },
   extension: true,
 } as const;
 

@@ -70,6 +70,7 @@ export const webhookOps = {
     body: input({ url, eventTypes }),
     responses: { 201: Type.Object({ webhook: EmailWebhook, signingSecret }) },
     errors: { 400: 'an unknown event type, or an address that must not be called' },
+    codes: { 403: ['quota_reached'] },
     secret: true,
   }),
   updateWebhook: op({

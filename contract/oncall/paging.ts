@@ -34,7 +34,8 @@ export const pagingOps = {
     method: 'GET',
     path: '/oncall/me/settings',
     summary: 'How you are paged',
-    description: 'Your own settings, phone number included: a token that is narrowed to roles is refused.',
+    description:
+      'Your own settings, phone number included, and the same in every organization of yours: a token that is narrowed to roles is refused.',
     permission: 'member',
     personal: true,
     responses: { 200: OncallPaging },
@@ -44,7 +45,7 @@ export const pagingOps = {
     path: '/oncall/me/settings',
     summary: 'Save how you are paged',
     description:
-      'Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. A token that is narrowed to roles is refused.',
+      'Replaces everything, in every organization of yours: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider; one that has none cannot page you by them. A token that is narrowed to roles is refused.',
     permission: 'member',
     personal: true,
     body: input({

@@ -175,6 +175,7 @@ export const monitorOps = {
       400: 'the input is invalid, the interval or a vantage is not offered, or the target is not admissible',
       403: 'uptime is not enabled for the organization (private beta), the caller lacks the permission, or the monitor quota is reached',
     },
+    codes: { 403: ['quota_reached'] },
   }),
   getMonitor: op({
     method: 'GET',

@@ -130,7 +130,7 @@ export interface OrganizationApi {
     id: string;
     email: string;
     name: string;
-    /** With a token: only the organization it is bound to */
+    /** All that you belong to, the acting one first; with a token that is narrowed to roles, the acting one alone */
     organizations: {
       slug: string;
       name: string;
@@ -748,10 +748,10 @@ export interface OncallApi {
   /** Retract an update. Deletes it from the public page for good. After the last one the incident disappears from status pages. */
   retractIncidentUpdate: (id: string, uid: string, options?: CallOptions) => Promise<void>;
 
-  /** How you are paged. Your own settings, phone number included: a token that is narrowed to roles is refused. */
+  /** How you are paged. Your own settings, phone number included, and the same in every organization of yours: a token that is narrowed to roles is refused. */
   getPagingSettings: (options?: CallOptions) => Promise<OncallPaging>;
 
-  /** Save how you are paged. Replaces everything: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider. A token that is narrowed to roles is refused. */
+  /** Save how you are paged. Replaces everything, in every organization of yours: without a phone the one you gave is forgotten. sms and voice need your phone and the organization’s provider; one that has none cannot page you by them. A token that is narrowed to roles is refused. */
   savePagingSettings: (input: {
     /** In E.164 format, such as +33612345678 */
     phone?: string;

@@ -1,5 +1,5 @@
 import type { Tx } from '../kernel/db/index.ts';
-import { insertAuditRows } from './store/audit.ts';
+import { deleteOldAudit, insertAuditRows } from './store/audit.ts';
 
 /** Who acts: a caller of the API, or the operator at the command line. */
 export interface Actor {
@@ -32,3 +32,8 @@ export async function auditEach(tx: Tx, actor: Actor, action: string, targets: r
     targets: targets.map(({ id, detail = {} }) => ({ id, detail })),
   });
 }
+
+const portion = 1_000;
+
+/** True when there may be more. */
+export const forgetSomeAudit = async (tx: Tx, days: number): Promise<boolean> => (await deleteOldAudit(tx, days, portion)) === portion;

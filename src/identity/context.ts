@@ -79,11 +79,14 @@ export const lacking = (permission: Permission, where = '') =>
     `this needs the permission ${permission}${where}; ask an owner or admin of the organization for a role that holds it`,
   );
 
+/** Said before anything of the request is read: of a service that is switched off nothing shows, not even what it would take. */
+export function requireEntitlement(spec: Op, principal: Principal) {
+  if (spec.entitlement && !principal.entitlements.has(spec.entitlement))
+    throw new Refusal(403, 'not_entitled', `${spec.area.label} is not enabled for this organization; ask the operator to enable it`);
+}
+
 /** Permission before anything is looked up: a caller without the atom learns nothing of what exists. */
 export function authorize(spec: Op, principal: Principal) {
-  if (spec.entitlement && !principal.entitlements.has(spec.entitlement)) {
-    throw new Refusal(403, 'not_entitled', `${spec.area.label} is not enabled for this organization; ask the operator to enable it`);
-  }
   if (spec.personal && principal.scopes.length) {
     throw new Refusal(
       403,

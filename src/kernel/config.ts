@@ -208,6 +208,8 @@ const settings = {
   ),
   cluster_domain: setting('', domain, 'a DNS name below which every cluster has one of its own; then all share the port of cluster_listen'),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
+  audit_days: setting(730, integer(0, 36_500), 'how many days the audit log is kept; 0: for ever'),
+  audit_refused: setting('off', choice('on', 'off'), 'whether the audit log also has what people were refused for want of a right'),
   roles: setting<Role[]>([...roles], someOf(...roles), 'which parts of the product this process runs'),
   owner_email: setting('owner@localhost', text, 'the first owner’s address, used at the first start only'),
   log_level: setting(

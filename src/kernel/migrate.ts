@@ -38,8 +38,10 @@ export async function migrate(connection: Connection, migrations: Migration[], u
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
-    await client.query(`create schema if not exists kernel;
-      create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`);
+    await ensureSchema(client, 'kernel');
+    await client.query(
+      `create table if not exists kernel.migration (id text primary key, checksum text not null, applied_at timestamptz(3) not null default clock_timestamp())`,
+    );
     const applied = new Map(
       (await client.query<{ id: string; checksum: string }>('select id, checksum from kernel.migration')).rows.map((r) => [
         r.id,
@@ -53,7 +55,8 @@ export async function migrate(connection: Connection, migrations: Migration[], u
       if (applied.has(m.id) || (upTo && !upTo.has(m.id))) continue;
       await client.query('begin');
       try {
-        await client.query(`create schema if not exists ${m.schema}; set local search_path = ${m.schema}; ${m.sql}`);
+        await ensureSchema(client, m.schema);
+        await client.query(`set local search_path = ${m.schema}; ${m.sql}`);
         await client.query('insert into kernel.migration (id, checksum) values ($1, $2)', [m.id, m.checksum]);
         await client.query('commit');
       } catch (error) {
@@ -69,6 +72,12 @@ export async function migrate(connection: Connection, migrations: Migration[], u
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** One that is there is left alone: whoever made it for us may have kept the right to make others. */
+async function ensureSchema(client: pg.Client, schema: string): Promise<void> {
+  const { rowCount } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
+  if (!rowCount) await client.query(`create schema if not exists ${schema}`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { unwatchFile, watchFile } from 'node:fs';
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -72,6 +72,26 @@ function split(sealed: Buffer) {
   const end = 2 + sealed[1]!;
   return { id: sealed.subarray(2, end).toString(), rest: sealed.subarray(end) };
 }
+
+/** `key id, a space, HMAC-SHA256 in hex`, with a key of its own for each purpose. */
+export function authenticate(ring: KeyRing, text: Buffer | string, purpose: string): string {
+  const { id, key } = ring.keys[0]!;
+  return `${id} ${macOf(key, text, purpose).toString('hex')}`;
+}
+
+/** Whether one of these keys made the mark; `unknown` when it names a key that is not here. */
+export function checkMark(ring: KeyRing, text: Buffer | string, purpose: string, mark: string): 'good' | 'bad' | 'unknown' {
+  const [, id, hex] = /^([0-9a-z]{1,32}) ([0-9a-f]{64})$/.exec(mark) ?? [];
+  if (!id || !hex) return 'bad';
+  const key = ring.keys.find((k) => k.id === id)?.key;
+  if (!key) return 'unknown';
+  return timingSafeEqual(macOf(key, text, purpose), Buffer.from(hex, 'hex')) ? 'good' : 'bad';
+}
+
+const macOf = (key: Buffer, text: Buffer | string, purpose: string): Buffer =>
+  createHmac('sha256', Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
+    .update(text)
+    .digest();
 
 export async function readKeys(file: string): Promise<KeyRing | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

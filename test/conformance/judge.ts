@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Compile, type Validator } from 'typebox/schema';
 import { errorsOf, type Op } from '../../contract/common.ts';
+import { codesOf } from '../../contract/error-codes.ts';
 import { contract } from '../../contract/index.ts';
 import type { WireAnswer } from './wire.ts';
 
@@ -38,6 +39,8 @@ function judgeSuccess(spec: Op, status: number, headers: WireAnswer['headers'], 
 
 function judgeRefusal(spec: Op, status: number, headers: WireAnswer['headers'], text: string) {
   const body = refusal({ status, headers, text });
+  const code = header(headers, 'x-error-code');
+  assert.ok(codesOf(spec)[status]?.includes(code), `${status} came with the code ${code}, which the contract does not declare`);
   if (status === 401) assert.ok(body.startsWith(spec.area.unauthenticated), `401 begins with other words than the specification: ${body}`);
   if (status === 429) assert.match(header(headers, 'retry-after'), /^\d+$/, '429 without Retry-After');
 }

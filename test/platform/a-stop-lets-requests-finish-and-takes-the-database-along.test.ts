@@ -36,6 +36,9 @@ const refusesNew = (url: string) =>
     );
   });
 
+/** On a busy machine starting may take long enough to be told. */
+const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
+
 test('a stop lets requests finish and takes the database along', async (t) => {
   const { dir, dataDir } = await scratch(t);
 
@@ -51,7 +54,7 @@ test('a stop lets requests finish and takes the database along', async (t) => {
     assert.equal(await slow.finish(), 201);
     assert.deepEqual(await server.exited, { code: 0, signal: null });
     assert.equal(await postgresOf(dataDir), undefined);
-    assert.match(server.stderr(), new RegExp(`^[^\n]*"signal":"${signal}","msg":"stopping"}\n$`));
+    assert.match(withoutSlowness(server.stderr()), new RegExp(`^[^\n]*"signal":"${signal}","msg":"stopping"}\n$`));
   }
 
   const last = serverProcess(t, { dir });

@@ -5,7 +5,7 @@ import type { AnyArea } from '../../areas/area.ts';
 import { backupLock } from '../../kernel/backup-lock.ts';
 import type { Connection } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { keyFile } from '../../kernel/secrets.ts';
+import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secrets.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { appliedMigrations } from '../release.ts';
@@ -14,7 +14,7 @@ import { connectFor } from './connection.ts';
 import { copyBlobs, listBlobs } from './copy-blobs.ts';
 import { copyTables } from './copy-tables.ts';
 import { makeDirectory, writeHashed, writeSmall } from './files.ts';
-import { checksumFile, checksumOf, format, keyCopy, type Manifest, manifestFile, readManifest } from './manifest.ts';
+import { checksumFile, checksumOf, format, keyCopy, type Manifest, manifestFile, markFile, markPurpose, readManifest } from './manifest.ts';
 import { verifyBackup } from './verify.ts';
 
 export interface BackupOptions {
@@ -49,7 +49,7 @@ export const backup = (options: BackupOptions): Promise<Manifest> =>
         key: options.withKey ? await copyKey(options.dataDir, directory) : null,
       };
       await client.query('select 1'); // with the connection the lock would have gone, and perhaps an object with it
-      await seal(directory, manifest);
+      await seal(directory, manifest, await readKeys(keyFile(options.dataDir)));
       return manifest;
     } finally {
       await client.end().catch(() => {});
@@ -96,9 +96,10 @@ async function copyKey(dataDir: string, directory: string) {
 }
 
 /** The manifest last; then everything is read again as a restore would. */
-async function seal(directory: string, manifest: Manifest) {
+async function seal(directory: string, manifest: Manifest, ring: KeyRing | undefined) {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   await writeSmall(join(directory, manifestFile), text);
   await writeSmall(join(directory, checksumFile), checksumOf(text));
+  if (ring) await writeSmall(join(directory, markFile), `${authenticate(ring, text, markPurpose)}\n`);
   await verifyBackup(directory, await readManifest(directory));
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { areas } from '../../areas/index.ts';
 import { openStorage } from '../../boot/storage.ts';
 import { audit, operator } from '../../identity/audit.ts';
-import { keyFile } from '../../kernel/secrets.ts';
+import { keyFile, readKeys } from '../../kernel/secrets.ts';
 import { version } from '../../kernel/version.ts';
 import { installation } from '../organization.ts';
 import { bytes, printJson, type Shown } from '../output.ts';
@@ -39,6 +39,10 @@ export async function makeBackup({ config, database, db }: Session, directory: s
     `${target} holds ${rows} rows of ${tables} tables and ${objects ?? 'no'} objects, ${bytes(size)}, as of ${made.createdAt}; all of it was read back`,
   );
   if (missing) console.error(`${missing} objects that the database names were not in the storage, and are not in the backup`);
+  if (!(await readKeys(keyFile(config.data))))
+    console.error(
+      `${keyFile(config.data)} is not here, so nothing shows that this backup is as it was made: restoring it takes --unauthenticated`,
+    );
   if (withKey) console.error('it holds secret.key: whoever has this directory can open every secret in it');
   else console.error(`keep a copy of ${keyFile(config.data)} apart from it: without that file its sealed secrets stay closed`);
 }

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 
-// A backup is a directory: manifest.json and its checksum, one file a table in PostgreSQL's text format (the same for every major
+// A backup is a directory: manifest.json with its checksum and the mark of whoever holds secret.key, one file a table in PostgreSQL's text format (the same for every major
 // version), the stored objects under their keys, and the key file if it was asked for. Names of files follow from names of tables
 // and keys; the manifest holds no paths that could lead elsewhere.
 
@@ -55,6 +55,9 @@ export const rowsIn = (manifest: Manifest): number => manifest.tables.reduce((su
 
 export const manifestFile = 'manifest.json';
 export const checksumFile = 'manifest.sha256';
+export const markFile = 'manifest.hmac';
+/** What the key of the mark is derived for. */
+export const markPurpose = 'quarterdeck backup manifest';
 export const blobList = 'blobs.txt';
 export const keyCopy = 'secret.key';
 export const tableFile = ({ schema, name }: { schema: string; name: string }) => join('tables', `${schema}.${name}.copy`);

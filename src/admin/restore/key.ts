@@ -1,15 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { type KeyRing, keyFile, opensCanary, readKeys, writeKeys } from '../../kernel/secrets.ts';
-import { damaged, keyCopy, type Manifest, tableFile } from '../backup/manifest.ts';
+import { checkMark, type KeyRing, keyFile, opensCanary, readKeys, writeKeys } from '../../kernel/secrets.ts';
+import { damaged, keyCopy, type Manifest, manifestFile, markFile, markPurpose, tableFile } from '../backup/manifest.ts';
 
-/** Decides before anything is touched whether the secrets of the backup can be opened here; gives what is still to do for it. */
-export async function settleKey(directory: string, manifest: Manifest, dataDir: string): Promise<() => Promise<void>> {
+/** The keys that belong to a backup, and what is still to do to have them here. */
+export interface SettledKey {
+  ring: KeyRing | undefined;
+  place(): Promise<void>;
+}
+
+/** Decides before anything is touched whether the secrets of the backup can be opened here. */
+export async function settleKey(directory: string, manifest: Manifest, dataDir: string): Promise<SettledKey> {
   const file = keyFile(dataDir);
   const canary = await canaryIn(directory, manifest);
   const here = await readKeys(file);
-  if (!canary || (here && opensCanary(here, canary))) return async () => {};
+  if (!canary || (here && opensCanary(here, canary))) return { ring: here, place: async () => {} };
   if (here) {
     throw new Stop(
       exitCodes.secretKey,
@@ -24,7 +30,7 @@ export async function settleKey(directory: string, manifest: Manifest, dataDir: 
     );
   }
   if (!opensCanary(carried, canary)) throw damaged(directory, `its ${keyCopy} does not open its secrets`);
-  return () => writeKeys(file, carried);
+  return { ring: carried, place: () => writeKeys(file, carried) };
 }
 
 async function canaryIn(directory: string, manifest: Manifest): Promise<Buffer | undefined> {
@@ -34,4 +40,26 @@ async function canaryIn(directory: string, manifest: Manifest): Promise<Buffer |
   const sealed = fields[table.columns.indexOf('sealed')];
   if (!sealed?.startsWith('\\\\x')) throw damaged(directory, 'its canary is not a sealed value');
   return Buffer.from(sealed.slice(3), 'hex');
+}
+
+/**
+ * Checksums find damage; the mark finds change: only who has secret.key can make it. A backup that carries its key vouches for nothing
+ * against whoever holds it, unless the key stands here already.
+ */
+export async function requireMark(directory: string, ring: KeyRing | undefined): Promise<void> {
+  const [manifest, mark] = await Promise.all([
+    readFile(join(directory, manifestFile)),
+    readFile(join(directory, markFile), 'utf8').catch(() => undefined),
+  ]);
+  const anyway = 'if you trust it all the same, restore with --unauthenticated';
+  if (mark === undefined || !ring)
+    throw new Stop(exitCodes.backup, `nothing shows that the backup in ${directory} is as it was made: it has no ${markFile}; ${anyway}`);
+  const found = checkMark(ring, manifest, markPurpose, mark.trimEnd());
+  if (found === 'unknown')
+    throw new Stop(
+      exitCodes.secretKey,
+      `the backup in ${directory} was made with a key that secret.key no longer holds: put the secret.key of that time there; ${anyway}`,
+    );
+  if (found === 'bad')
+    throw new Stop(exitCodes.backup, `the backup in ${directory} was changed after it was made: ${markFile} does not fit; use another one`);
 }

@@ -11,11 +11,11 @@ import { printJson, type Shown } from '../output.ts';
 import { readSettings, withDatabase } from '../session.ts';
 import { prepare, restore } from './restore.ts';
 
-export async function restoreBackup(given: string, o: Shown) {
+export async function restoreBackup(given: string, o: Shown & { unauthenticated?: true }) {
   const config = readSettings();
   const directory = resolve(given);
   const migrations = await readMigrations(migrationsOf(areas));
-  const prepared = await prepare(directory, config.data, migrations);
+  const prepared = await prepare(directory, config.data, migrations, o);
   const { release, createdAt, blobs } = prepared.manifest;
   const rows = rowsIn(prepared.manifest);
   const { migrated, jobs } = await withDatabase(config, async (database) => {

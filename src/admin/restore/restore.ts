@@ -12,7 +12,7 @@ import { blobFile, type Manifest, readManifest } from '../backup/manifest.ts';
 import { blobsIn, verifyBackup } from '../backup/verify.ts';
 import { appliedMigrations } from '../release.ts';
 import { copyIn } from './copy-in.ts';
-import { settleKey } from './key.ts';
+import { requireMark, settleKey } from './key.ts';
 import { requireEmpty, requireKnown } from './target.ts';
 
 export interface Prepared {
@@ -22,11 +22,18 @@ export interface Prepared {
 }
 
 /** Reads the whole backup and refuses what cannot be restored here, before a database is opened or made. */
-export async function prepare(directory: string, dataDir: string, migrations: Migration[]): Promise<Prepared> {
+export async function prepare(
+  directory: string,
+  dataDir: string,
+  migrations: Migration[],
+  { unauthenticated = false }: { unauthenticated?: boolean | undefined } = {},
+): Promise<Prepared> {
   const manifest = await readManifest(directory);
   await verifyBackup(directory, manifest);
   requireKnown(manifest, migrations);
-  return { manifest, directory, placeKey: await settleKey(directory, manifest, dataDir) };
+  const key = await settleKey(directory, manifest, dataDir);
+  if (!unauthenticated) await requireMark(directory, key.ring);
+  return { manifest, directory, placeKey: key.place };
 }
 
 export interface Target {

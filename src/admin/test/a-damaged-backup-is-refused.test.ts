@@ -101,7 +101,13 @@ test('rows that do not come to the promised number are not kept', async (t) => {
   const migrations = await readMigrations(migrationsOf(areas));
   const dataDir = join(directory, 'new');
   const storage = await fileStorage(join(dataDir, 'blobs'));
-  const attempt = restore(await prepare(target, dataDir, migrations), { database, storage, dataDir, areas, migrations });
+  const attempt = restore(await prepare(target, dataDir, migrations, { unauthenticated: true }), {
+    database,
+    storage,
+    dataDir,
+    areas,
+    migrations,
+  });
   await assert.rejects(attempt, /identity\.org came to 1 rows instead of 2/);
   assert.deepEqual(await sqlOn(database.connection, 'select count(*) as count from identity.org'), [{ count: 0 }]);
 });

@@ -1,8 +1,8 @@
 import { type LastUsed, makeLastUsed } from '../../identity/last-used.ts';
 import { rateLimit } from '../../identity/rate-limit.ts';
 import type { App } from '../../kernel/app.ts';
+import { readNodeId } from '../../kernel/data/node.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
-import { readNodeId } from '../../kernel/node.ts';
 import { makeSpool, type Spool } from '../../kernel/spool/index.ts';
 import type { Host, Opened } from '../area.ts';
 import { type DomainBook, makeDomainBook } from './engine/domains/book.ts';

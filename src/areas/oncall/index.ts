@@ -52,7 +52,7 @@ export {
   publicResolution,
   publicUpdate,
 } from './engine/public-incidents.ts';
-export { serviceReferences } from './engine/service-references.ts';
+export { serviceDeleted, serviceReferences, serviceRenamed } from './engine/service-references.ts';
 export { updatePublished } from './engine/updates.ts';
 export { leaveOncall } from './engine/walk/leave.ts';
 export { tryLockDeliveries } from './store/alerts.ts';

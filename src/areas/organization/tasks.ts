@@ -1,9 +1,12 @@
+import { forgetSomeAudit } from '../../identity/audit.ts';
 import { forgetSomeInvitations } from '../../identity/engine/invitations.ts';
 import { forgetSomeAccounts } from '../../identity/engine/membership.ts';
 import { task } from '../../kernel/jobs/index.ts';
 
-/** Links that nobody used, and accounts that belong nowhere: else whoever invites and removes without end would fill the table. */
+/** Audit rows of long ago, links that nobody used, and accounts that belong nowhere: else whoever invites and removes without end would fill the table. */
 export const forgetLeft = task('organization.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
   while (!signal.aborted && (await app.db.write(forgetSomeInvitations)));
   while (!signal.aborted && (await app.db.write(forgetSomeAccounts)));
+  const { audit_days } = app.config;
+  while (audit_days > 0 && !signal.aborted && (await app.db.write((tx) => forgetSomeAudit(tx, audit_days))));
 });

@@ -3,6 +3,7 @@ import type { Credential, Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
+import { requireEntitlement } from '../context.ts';
 import type { Principal, Principals } from '../principal.ts';
 import { makeRates } from '../rates.ts';
 import type { Kind } from '../token-format.ts';
@@ -96,6 +97,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       }
       request.principal = principal;
       used(principal);
+      if (!open) requireEntitlement(spec, principal);
       if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
     }
   };

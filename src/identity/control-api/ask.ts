@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/schema';
 import { bodyRequired, errorsOf, type Op } from '../../../contract/common.ts';
+import { codesOf } from '../../../contract/error-codes.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { addressShare } from '../../kernel/http/stranger.ts';
@@ -25,7 +26,7 @@ export const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
-/** Validate → entitlement → permission → handler; at the cost of the caller's organization. */
+/** Validate → permission → handler; at the cost of the caller's organization. */
 export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> => {
   const org = shareOf(app, request);
   const answer = () => answerRequest(app, operation, checks, request);
@@ -62,8 +63,6 @@ async function answerRequest(
   request: FastifyRequest,
 ): Promise<AnyAnswer> {
   const { principal } = request;
-  // A machine's key has no permissions, but its organization must be enabled for the area: said before anything is read.
-  if (principal && spec.credential) authorize(spec, principal);
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
   const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
@@ -83,9 +82,10 @@ async function answerRequest(
     idempotent,
     idempotencyKey: principal?.user ? undefined : key?.toString(),
   });
-  const given = await handle({ ctx, params, query, body } as never, undefined);
-
-  if (app.strict) checkAnswer(spec, given);
+  const handled = handle({ ctx, params, query, body } as never, undefined);
+  if (!app.strict) return handled;
+  const given = await handled.catch((error) => checkRefusal(spec, error));
+  checkAnswer(spec, given);
   return given;
 }
 
@@ -123,4 +123,11 @@ function checkAnswer(spec: Op, given: AnyAnswer) {
     throw new Error(
       `${spec.id} answered ${given.status} with another shape than the contract: ${JSON.stringify(validator.Errors(given.body)[1])}`,
     );
+}
+
+/** In tests: a refusal with a status or a code that the contract does not declare is an error of ours. */
+function checkRefusal(spec: Op, error: unknown): never {
+  if (error instanceof Refusal && !codesOf(spec)[error.status]?.includes(error.code))
+    throw new Error(`${spec.id} refused with ${error.status} ${error.code}, which the contract does not declare`, { cause: error });
+  throw error;
 }

@@ -3,12 +3,13 @@ import { bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
+import { makeRefusedAudit } from '../refused.ts';
 import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
 import { askOperation, checksOf, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
-/** Every operation becomes a route: authenticate → rate limit → validate → entitlement → permission → handler → answer. */
+/** Every operation becomes a route: authenticate → rate limit → entitlement → validate → permission → handler → answer. */
 export function bindOperations(server: FastifyInstance, operations: readonly Operation<undefined>[], binding: Binding) {
   const { app } = binding;
   server.decorateRequest('principal', undefined);
@@ -26,6 +27,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     done();
   };
 
+  const auditRefused = app.config.audit_refused === 'on' ? makeRefusedAudit(app) : undefined;
   const tellOf =
     (unreadable: Unreadable) =>
     ({ principal, body }: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
@@ -45,7 +47,10 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       config: { away: spec.area.away, spec, bodySize: bodySizeOf(spec) },
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
-      ...(isOpen(spec) ? { onError: countRefused } : operation.unreadable ? { onError: tellOf(operation.unreadable) } : {}),
+      onError: [
+        ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(operation.unreadable)] : []),
+        ...(auditRefused ? [recordRefused(spec, auditRefused)] : []),
+      ],
       handler: operation.remember
         ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
         : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),
@@ -53,6 +58,13 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
     });
   }
 }
+
+const recordRefused =
+  (spec: Op, record: ReturnType<typeof makeRefusedAudit>) =>
+  (request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
+    record(spec, request, error);
+    done();
+  };
 
 /** Too slow, too large, not JSON, not what the operation takes. */
 const unusable: ReadonlySet<number> = new Set([400, 408, 413, 415]);

@@ -38,7 +38,7 @@ async function parseBody(request: FastifyRequest, payload: Parameters<typeof rea
   const form = () => Object.fromEntries(new URLSearchParams(bytes.toString()));
   if (bytes.length === 0) return undefined;
   if (!spec) return type === 'application/x-www-form-urlencoded' ? form() : undefined; // a page, or a provider's callback
-  if (!spec.body) throw new Refusal(400, 'invalid', 'this operation takes no body; send it without one');
+  if (!spec.body) return refuseUnlessEmpty(bytes);
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     throw new Refusal(415, 'unsupported_media_type', 'the body must not be compressed: send it without Content-Encoding');
@@ -46,6 +46,12 @@ async function parseBody(request: FastifyRequest, payload: Parameters<typeof rea
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
   return readUnlessLarge(bytes, bodySize);
+}
+
+/** Many clients send `{}` with every POST; it says as much as no body does. */
+function refuseUnlessEmpty(bytes: Buffer): undefined {
+  if (!/^\s*\{\s*\}\s*$/.test(bytes.toString('latin1')))
+    throw new Refusal(400, 'invalid', 'this operation takes no body; send it without one, or with {}');
 }
 
 const holdersOf = (app: App, { principal, raw }: FastifyRequest): Holders =>

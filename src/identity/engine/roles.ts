@@ -3,7 +3,7 @@ import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { most } from '../rules/most.ts';
-import { checkPermissions } from '../rules/roles.ts';
+import { checkPermissions, requireHoldingAll } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
 import { lockOrg } from '../store/organizations.ts';
 import { type CustomRole, countRoles, deleteRole, insertRole, updateRole } from '../store/roles.ts';
@@ -29,7 +29,7 @@ export async function changeRole(
   change: Partial<Omit<CustomRole, 'id'>>,
 ): Promise<CustomRole> {
   const { grants } = by.principal;
-  checkPermissions(grants, role.permissions);
+  requireHoldingAll(grants, role.permissions);
   const permissions = change.permissions ? checkPermissions(grants, change.permissions) : role.permissions;
   const wanted = { ...role, ...change, permissions };
   const changed = (await updateRole(tx, by.org, wanted)) ?? refuseName(wanted.name);
@@ -40,7 +40,7 @@ export async function changeRole(
 
 /** Deletes a locked role that nobody holds. */
 export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Promise<void> {
-  checkPermissions(by.principal.grants, role.permissions);
+  requireHoldingAll(by.principal.grants, role.permissions);
   const holders = await countGrantsOf(tx, by.org, role.id);
   if (holders)
     conflict(`the role ${role.name} is still granted ${holders === 1 ? 'once' : `${holders} times`}; take those grants away first`);

@@ -1,7 +1,7 @@
 import type { Tx } from '../../kernel/db/index.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import type { Resource, ResourceSource } from '../resources.ts';
-import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse } from '../rules/grants.ts';
+import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse, servicesOf } from '../rules/grants.ts';
 import { customRoles } from '../store/roles.ts';
 
 /** What scopes can name: resources that the caller can read. */
@@ -31,19 +31,31 @@ export async function checkRoleUses(
 ): Promise<RoleUse[]> {
   const custom = await customRoles(tx, org);
   const uses = wanted.map(({ role, resourceIds = [] }) => ({ role, resourceIds: [...new Set(resourceIds)] }));
+  const permissionsOfRole = new Map<string, readonly string[]>();
   for (const { role, resourceIds } of uses) {
     const known = builtinRole(role) ?? custom.find((r) => r.id === role);
     if (!known) return invalid(`${role} is not a role; GET /api/v1/iam/roles lists them`);
     if (resourceIds.length && !isScopable(known.permissions))
       invalid(`the role ${role} cannot be narrowed to resources; leave resourceIds out`);
+    permissionsOfRole.set(role, known.permissions);
   }
   if (uses.some((u) => u.resourceIds.length)) {
-    const live = new Set((await visibleResources(tx, sources, org, grants)).map((r) => r.id));
-    for (const id of uses.flatMap((u) => u.resourceIds))
-      if (!live.has(id)) invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);
+    const live = Map.groupBy(await visibleResources(tx, sources, org, grants), (r) => r.id);
+    for (const use of uses) checkSelector(use, servicesOf(permissionsOfRole.get(use.role)!), live);
   }
   if (!covers(grants, grantsOf(uses, atomsOf(custom)))) {
     forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);
   }
   return uses;
+}
+
+/** A role is narrowed to resources of its own services: anywhere else it gives nothing, and whoever names such a one is mistaken. */
+function checkSelector({ role, resourceIds }: RoleUse, services: ReadonlySet<string>, live: ReadonlyMap<string, readonly Resource[]>) {
+  for (const id of resourceIds) {
+    const found = live.get(id) ?? invalid(`${id} is not a resource that you can see; GET /api/v1/tokens/scope-options lists them`);
+    if (!found.some((r) => services.has(r.service)))
+      invalid(
+        `${id} is a resource of ${found[0]!.service}, which the role ${role} gives nothing on; name resources of ${[...services].join(' or ')}`,
+      );
+  }
 }

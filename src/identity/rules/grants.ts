@@ -1,4 +1,12 @@
-import { type BuiltinRole, builtinRoles, implied, type Permission, permissions, services } from '../../../contract/permissions.ts';
+import {
+  type BuiltinRole,
+  builtinRoles,
+  implied,
+  type Permission,
+  permissions,
+  reservedPermissions,
+  services,
+} from '../../../contract/permissions.ts';
 
 /** Where an atom is held: on everything of the organization, or on these resources only. */
 export type Reach = '*' | ReadonlySet<string>;
@@ -28,9 +36,15 @@ export const atomsOf = (roles: readonly { id: string; permissions: string[] }[])
 export const isScopable = (permissions: readonly string[]): boolean =>
   permissions.length > 0 && permissions.every((p) => services[p.split('.')[0] as keyof typeof services]?.scopable);
 
-/** A dead role, or an atom that this release does not know, grants nothing. */
+/** Atoms that a custom role can give: those that this release knows, and not those of owners and admins alone. */
+const canBeGiven = (atom: string): atom is Permission => isPermission(atom) && !reservedPermissions.has(atom);
+
+/** A dead role grants nothing, nor does an atom that no custom role can give: an older release may have let it in. */
 export const permissionsOf = (role: string, custom: CustomRoles): Permission[] =>
-  builtin.get(role)?.permissions ?? (Object.hasOwn(custom, role) ? custom[role]!.filter(isPermission).flatMap(implied) : []);
+  builtin.get(role)?.permissions ?? (Object.hasOwn(custom, role) ? custom[role]!.filter(canBeGiven).flatMap(implied) : []);
+
+/** The services that a role's atoms belong to: it can be narrowed to resources of these. */
+export const servicesOf = (permissions: readonly string[]): ReadonlySet<string> => new Set(permissions.map((p) => p.split('.')[0]!));
 
 export function grantsOf(uses: readonly RoleUse[], custom: CustomRoles): Grants {
   const grants = new Map<Permission, Reach>();

@@ -1,15 +1,23 @@
-import type { OrganizationRole } from '../../../contract/permissions.ts';
+import { type OrganizationRole, reservedPermissions } from '../../../contract/permissions.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import { builtinRole, covers, type Grants, grantsOf, isPermission } from './grants.ts';
 
-/** The atoms of a role, each once; nobody authors a role that holds more than they do. */
+/** The atoms of a role, each once; nobody authors a role that holds more than they do, or what is for owners and admins alone. */
 export function checkPermissions(held: Grants, wanted: string[]): string[] {
-  for (const p of wanted) if (!isPermission(p)) invalid(`${p} is not a permission; GET /api/v1/iam/permissions lists them`);
+  for (const p of wanted) {
+    if (!isPermission(p)) invalid(`${p} is not a permission; GET /api/v1/iam/permissions lists them`);
+    if (reservedPermissions.has(p)) invalid(`${p} is for owners and admins alone, so no custom role can hold it; make the member an admin`);
+  }
   const distinct = [...new Set(wanted)];
-  if (!covers(held, grantsOf([{ role: 'wanted', resourceIds: [] }], { wanted: distinct }))) {
+  requireHoldingAll(held, distinct);
+  return distinct;
+}
+
+/** Whoever changes a role, or deletes it, holds all that it gives. */
+export function requireHoldingAll(held: Grants, atoms: readonly string[]) {
+  if (!covers(held, grantsOf([{ role: 'wanted', resourceIds: [] }], { wanted: atoms }))) {
     forbidden('you do not hold every permission of this role; nobody can give more than they hold');
   }
-  return distinct;
 }
 
 export function refuseBuiltin(id: string) {

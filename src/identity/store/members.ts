@@ -12,6 +12,13 @@ export type Member = Static<typeof MemberRow>;
 
 const columns = sql`u.id, u.email, u.name, m.role, m.joined_at`;
 
+const MembershipRow = Type.Object({ slug: Type.String(), name: Type.String(), role: Role });
+
+/** The organizations that somebody belongs to, this one first: the rest by slug, as many as anybody reads. */
+export const membershipsOf = (tx: Tx, user: string, first: string) => rows(tx, MembershipRow)`
+  select o.slug, o.name, m.role from identity.member m join identity.org o on o.id = m.org_id
+   where m.user_id = ${user} order by m.org_id <> ${first}, o.slug limit 1000`;
+
 /** Somebody of the organization, or undefined: not known here, or not any more. */
 export const memberOf = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}`;

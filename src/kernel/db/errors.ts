@@ -15,6 +15,15 @@ export class DatabaseBusy extends DatabaseAway {
   }
 }
 
+/** The database answers, but has no room left to write. */
+export class DatabaseFull extends DatabaseAway {
+  constructor(cause: unknown) {
+    super(cause);
+    this.name = 'DatabaseFull';
+    this.message = 'the disk of the database is full';
+  }
+}
+
 /** PostgreSQL's or the system's code of an error. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
@@ -22,11 +31,13 @@ export const codeOf = (error: unknown): string => String((error as { code?: unkn
 export function asAway(error: unknown): DatabaseAway | undefined {
   if (error instanceof DatabaseAway) return error;
   const code = codeOf(error);
+  if (code === '53100') return new DatabaseFull(error);
   const message = error instanceof Error ? error.message : '';
   const lost =
     /^(08|57P|53)/.test(code) ||
     [
       '57014',
+      '25006', // the server only reads now: another one has taken over
       '55P03',
       '25P03',
       'ECONNREFUSED',

@@ -1,4 +1,5 @@
-export { codeOf, DatabaseAway, DatabaseBusy, isAboutData, isAway, isUniqueViolation } from './errors.ts';
+export { codeOf, DatabaseAway, DatabaseBusy, DatabaseFull, isAboutData, isAway, isUniqueViolation } from './errors.ts';
+export { eachHost, hostOf } from './hosts.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
 export { row, rows, run } from './rows.ts';
 export { type Tx, txOn } from './transaction.ts';

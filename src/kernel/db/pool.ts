@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
-import { asAway, codeOf, DatabaseBusy, worthAnotherTry } from './errors.ts';
+import { asAway, codeOf, DatabaseBusy, DatabaseFull, worthAnotherTry } from './errors.ts';
 import { gatheringSocket } from './socket.ts';
 import { makeNotes, type Notes, type Tx, workOn } from './transaction.ts';
 import { types } from './types.ts';
@@ -16,6 +16,8 @@ export interface Db {
   onWake(act: (channel: string) => void): void;
   /** Free, idle and waiting, for the metrics. */
   pool: pg.Pool;
+  /** Milliseconds since a statement failed because the database's disk was full; infinite: none has. */
+  sinceFull(): number;
   /** Who has a connection and who waits for one, by organization. */
   turns: Turnstile;
   end(): Promise<void>;
@@ -53,6 +55,7 @@ export function openDb(options: DbOptions): Db {
   const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
+  let fullAt = Number.NEGATIVE_INFINITY;
 
   /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
   const tellCommitted = ({ after, marked }: Notes) => {
@@ -84,6 +87,7 @@ export function openDb(options: DbOptions): Db {
       result = await around(client, () => (unit ? noticed(unit, () => workOn(client, noted, work)) : workOn(client, noted, work)));
     } catch (error) {
       broken = asAway(error);
+      if (broken instanceof DatabaseFull) fullAt = performance.now();
       const reason = broken ?? error;
       broken ??= await undo(client);
       throw reason;
@@ -100,6 +104,7 @@ export function openDb(options: DbOptions): Db {
     write: (work) => tryAgain(() => perform(work, inTransaction)),
     onWake: (act) => wakers.push(act),
     pool,
+    sinceFull: () => performance.now() - fullAt,
     turns,
     end,
   };
@@ -127,8 +132,15 @@ const takeTurn = (turns: Turnstile, org: string): Promise<void> | undefined =>
   });
 
 function openPool({ connection, max = defaultMax, settings, onError }: DbOptions) {
+  // The connection is read anew for each client: of several servers, another one may take writes by then.
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, ...connection });
+    }
+  }
   const pool = new pg.Pool({
     ...connection,
+    Client: Client as unknown as new () => pg.ClientBase,
     ...limits,
     max,
     idleTimeoutMillis: 60_000,

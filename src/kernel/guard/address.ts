@@ -102,9 +102,23 @@ export function classOf(address: Address): AddressClass | null {
   return ipaddr.fromByteArray([...address.bytes]).range() === 'unicast' ? null : 'special-purpose';
 }
 
+const localNat64 = network('64:ff9b:1::/48');
+
+/**
+ * RFC 6052 2.2: under a prefix of 48 bits the address stands in bytes 6, 7, 9 and 10; an operator of the local-use prefix may as well put it
+ * at the end, as under 96 bits. Which of the two is meant nobody can tell from outside, so whichever is written is judged.
+ */
+function embeddedByNat64(address: Address): Address[] {
+  const { bytes } = address;
+  const inMiddle = fromBytes([bytes[6]!, bytes[7]!, bytes[9]!, bytes[10]!]);
+  const written = [inMiddle, ipv4In(address, 12)].filter((inner) => inner.bytes.some((byte) => byte !== 0));
+  return written.length ? written : [inMiddle];
+}
+
 /** The IPv4 addresses to which a transition mechanism would hand the packets of this IPv6 address. */
 export function embeddedIn(address: Address, name: AddressClass): Address[] {
   if (address.family === 4) return [];
+  if (name === 'NAT64' && isInNetwork(address, localNat64)) return embeddedByNat64(address);
   if (name === '6to4') return [ipv4In(address, 2)];
   // RFC 4380 4: the server in the clear, the client with its bits flipped.
   if (name === 'Teredo') return [ipv4In(address, 4), ipv4In(address, 12, 0xff)];

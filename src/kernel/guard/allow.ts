@@ -3,6 +3,9 @@ import { type Network, readAddress } from './address.ts';
 
 export const setting = 'QUARTERDECK_ALLOW_PRIVATE_CIDRS';
 
+/** What connections are made for; each stands in its refusals, and can have a list of its own. */
+const uses: readonly string[] = ['uptime', 'webhook', 'oidc', 'upstream', 'mx', 'smarthost', 'dns', 'node'];
+
 /** What the operator lets through, beyond the public internet: for every use, and for some. */
 export interface Allow {
   readonly everyUse: readonly Network[];
@@ -39,6 +42,7 @@ export function parseAllow(text: string): Allow {
   const byUse = new Map<string, Network[]>();
   for (const part of text.split(';')) {
     const [, use, list = part] = /^\s*([a-z][a-z0-9-]*)\s*=(.*)$/s.exec(part) ?? [];
+    if (use !== undefined && !uses.includes(use)) wrong(`"${use}" is no use of connections; there are ${uses.join(', ')}`);
     if (use === undefined) everyUse.push(...parseNetworks(list));
     else byUse.set(use, [...(byUse.get(use) ?? []), ...parseNetworks(list)]);
   }

@@ -1,4 +1,4 @@
-import { DatabaseAway, DatabaseBusy } from '../db/index.ts';
+import { DatabaseAway, DatabaseBusy, DatabaseFull } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import { Crowded } from '../shares/index.ts';
 
@@ -13,6 +13,13 @@ export function refuseAway(error: DatabaseAway | Crowded, status: 502 | 503 = 50
       ...options,
       isTold: true,
     });
+  if (error instanceof DatabaseFull)
+    return new Refusal(
+      503,
+      'unavailable',
+      'the disk of the database is full; the operator has to free some space, then send this again',
+      options,
+    );
   const sentence = status === 502 ? 'the backend is unreachable; try again in a moment' : 'the database is away; try again in a moment';
   return new Refusal(status, 'unavailable', sentence, options);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
+import { makeGate } from './begin-gate.ts';
 import { type ReadyTask, Stopping } from './declare.ts';
 import { type LeasedTask, leasedTask, releaseTask, renewLeases, runTask, type TaskSite } from './leased-task.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
@@ -27,6 +28,7 @@ interface KnownTask {
 interface Tasks extends TaskSite {
   known: KnownTask[];
   rest: Nudge;
+  begin: ReturnType<typeof makeGate>;
   /** Each has its row in the database. */
   ensured: boolean;
   /** The last look failed, and the log says so already. */
@@ -35,6 +37,9 @@ interface Tasks extends TaskSite {
 }
 
 const lookEveryMs = 1_000;
+/** At a start all tasks are due: beginning together they would take every connection, and some would fail for want of one. */
+const mostBeginning = 4;
+const beginningMs = 1_000;
 
 export interface TasksOptions {
   app: App;
@@ -50,6 +55,7 @@ export function startTasks({ app, db, tasks: declared, renewEveryMs }: TasksOpti
     db,
     known: declared.map((task) => ({ task, woken: false, seen: undefined, run: undefined, ended: Promise.resolve() })),
     rest: makeNudge(),
+    begin: makeGate(mostBeginning, beginningMs),
     ensured: false,
     away: false,
     stopping: false,
@@ -147,10 +153,12 @@ function beginRun(tasks: Tasks, mine: KnownTask, leased: LeasedTask): void {
   mine.seen = undefined;
   mine.run = leased;
   if (tasks.stopping) leased.abort.abort(new Stopping());
-  mine.ended = runTask(tasks, leased).finally(() => {
-    mine.run = undefined;
-    if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.nudge(); // else the next look is soon enough
-  });
+  mine.ended = tasks
+    .begin(() => runTask(tasks, leased))
+    .finally(() => {
+      mine.run = undefined;
+      if (mine.woken || mine.task.everySeconds * 1000 < lookEveryMs) tasks.rest.nudge(); // else the next look is soon enough
+    });
 }
 
 /** Woken, but another process runs it now: its run may have begun before what we were woken for, so only a later start answers the wake. */

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { notUsable } from '../data/directory.ts';
 import { role } from './initialize.ts';
-import { exists, notUsable, type Place, placeIn, refuseOthers } from './place.ts';
+import { exists, type Place, placeIn, refuseOthers } from './place.ts';
 import { findPostmaster, type Postmaster } from './postmaster.ts';
 
 /** How to reach the embedded server; every field is named, so that no PG* variable of the environment has a say. */

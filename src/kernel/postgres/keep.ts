@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { notUsable } from '../data/directory.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { connectionTo } from './connection.ts';
 import type { PostgresEvent } from './events.ts';
@@ -7,7 +8,7 @@ import { type EmbeddedPostgres, keepRunning } from './keep-running.ts';
 import { takeLock } from './keeper-lock.ts';
 import { judgeEnd, type Launched, launch } from './launch.ts';
 import { patience } from './patience.ts';
-import { notUsable, type Place, settleIn } from './place.ts';
+import { type Place, settleIn } from './place.ts';
 import { findPostmaster } from './postmaster.ts';
 
 export interface KeepOptions {

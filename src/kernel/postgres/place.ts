@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, chmod, lstat, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { notUsable } from '../data/directory.ts';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** The one major version this release carries. Another major is another directory beside it, filled by backup and restore. */
@@ -106,25 +107,3 @@ export const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-/** One sentence for a directory that the operating system will not let us use; everything else passes through. */
-export function notUsable(dataDir: string, error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException).code;
-  const why = {
-    EACCES: 'this user may not write there',
-    EPERM: 'this user may not write there',
-    EROFS: 'it is on a read-only file system',
-    ENOSPC: 'the disk is full',
-    EDQUOT: 'the disk quota is used up',
-    ENOTDIR: 'it is not a directory',
-    EEXIST: 'it is not a directory',
-    ELOOP: 'its path is a loop of links',
-    ENAMETOOLONG: 'its path is too long',
-  }[code ?? ''];
-  if (!why) return error;
-  return new Stop(
-    exitCodes.dataDirectory,
-    `the data directory ${dataDir} cannot be used: ${why}; set QUARTERDECK_DATA to another directory`,
-    { cause: error },
-  );
-}

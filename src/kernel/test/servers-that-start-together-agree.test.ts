@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { keepCertificate } from '../certificate.ts';
-import { readNodeId } from '../node.ts';
+import { readNodeId } from '../data/node.ts';
 
 test('servers that start together in a new data directory agree on what they find there', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'qdn-'));

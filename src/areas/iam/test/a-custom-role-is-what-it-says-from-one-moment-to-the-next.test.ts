@@ -34,7 +34,7 @@ test('a custom role takes effect as it changes, and goes only when nobody holds 
     assert.equal((await who.get('/uptime/services')).status, 200);
     assert.equal((await who.post('/uptime/services', { name })).status, 201);
   }
-  const wider = (await owner.patch(`/iam/roles/${id}`, { permissions: ['uptime.service.read', 'iam.grant.admin'] })).body;
+  const wider = (await owner.patch(`/iam/roles/${id}`, { permissions: ['uptime.service.read', 'iam.role.admin'] })).body;
   assert.equal(wider.scopable, false); // part of it knows no resources
 
   const other = (await owner.post('/iam/roles', { name: 'Other', permissions: ['email.key.read'] })).body;

@@ -28,6 +28,8 @@ export interface PublicUpdate {
 export interface PublicIncident {
   id: string;
   serviceId: string;
+  /** The last one, of a service that is gone; while it exists, ask for the name that it has now. */
+  serviceName: string;
   title: string;
   state: PublicState;
   openedAt: string;
@@ -68,6 +70,7 @@ const incidentsOf = (found: readonly (PublicRow & { nth?: number })[]): PublicIn
     return {
       id: i.incident_id,
       serviceId: i.service_id,
+      serviceName: i.service_name,
       title: i.title,
       state: stateNow(i),
       openedAt: i.opened_at,
@@ -82,13 +85,32 @@ const incidentsOf = (found: readonly (PublicRow & { nth?: number })[]): PublicIn
 /** One update with what it is about; undefined once it is retracted. */
 export async function publicUpdate(tx: Tx, org: string, id: string) {
   const u = await publicUpdateById(tx, org, id);
-  return u && { incidentId: u.incident_id, serviceId: u.service_id, title: u.title, at: u.at, body: u.body, state: stateThen(u, u) };
+  return (
+    u && {
+      incidentId: u.incident_id,
+      serviceId: u.service_id,
+      serviceName: u.service_name,
+      title: u.title,
+      at: u.at,
+      body: u.body,
+      state: stateThen(u, u),
+    }
+  );
 }
 
 /** An incident that the public knows of and that is over; undefined when it is not. */
 export async function publicResolution(tx: Tx, org: string, incidentId: string) {
   const i = await resolvedPublicly(tx, org, incidentId);
-  return i && { serviceId: i.service_id, title: i.title, openedAt: i.opened_at, at: i.resolved_at, isTold: i.is_told };
+  return (
+    i && {
+      serviceId: i.service_id,
+      serviceName: i.service_name,
+      title: i.title,
+      openedAt: i.opened_at,
+      at: i.resolved_at,
+      isTold: i.is_told,
+    }
+  );
 }
 
 interface Times {

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { unresolvedOf } from '../store/incidents.ts';
+import { renamePublic, renameUnresolved, unresolvedOf } from '../store/incidents.ts';
 import { detachPolicy } from '../store/policies.ts';
 import { liveSourcesOf } from '../store/sources.ts';
 
@@ -13,3 +13,11 @@ export async function serviceReferences(tx: Tx, org: string, serviceId: string):
   const incidents = await unresolvedOf(tx, org, serviceId);
   return [...sources.map((s) => `the alert source ${s.name}`), ...incidents.map((i) => `the incident “${i.title}”, which is not resolved`)];
 }
+
+/** What goes on is told under the service's new name, also in pages to come; what is over keeps the one it had. */
+export const serviceRenamed = (tx: Tx, org: string, service: { id: string; name: string }) =>
+  renameUnresolved(tx, org, service.id, service.name);
+
+/** Of a service that is deleted the public history stays, under the name that it had last. */
+export const serviceDeleted = (tx: Tx, org: string, service: { id: string; name: string }) =>
+  renamePublic(tx, org, service.id, service.name);

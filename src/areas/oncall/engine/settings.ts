@@ -22,4 +22,5 @@ export async function saveSettings(
 }
 
 /** The person texted STOP (or START): the provider holds back SMS to this phone, and so do we. */
-export const heedStop = (tx: Tx, org: string, phone: string, stopped: boolean) => store.setStopped(tx, org, phone, stopped);
+export const heedStop = (tx: Tx, org: string, phone: string, stopped: boolean) =>
+  stopped ? store.noteStop(tx, org, phone) : store.liftStop(tx, org, phone);

@@ -4,7 +4,7 @@ import { wishesOf } from '../store/settings.ts';
 
 export const getPagingSettings = operation(oncall.getPagingSettings, async ({ ctx }) =>
   ctx.read(async (tx) => {
-    const { phone, rules } = await wishesOf(tx, ctx.org, ctx.user.id);
+    const { phone, rules } = await wishesOf(tx, ctx.user.id);
     return ok({ email: ctx.user.email, phone, rules });
   }),
 );

@@ -14,8 +14,9 @@ export const stepsOfServices = (tx: Tx, org: string, serviceIds: readonly string
 const WishesRow = Type.Object({ user_id: Type.String(), phone: nullable(Type.String()), rules: Type.Unknown(), stopped: Type.Boolean() });
 /** How these people want to be paged, those who said so. */
 export const wishesOf = (tx: Tx, org: string, userIds: readonly string[]) => rows(tx, WishesRow)`
-  select user_id, phone, rules, phone_stopped_at is not null as stopped from oncall.paging_settings
-   where org_id = ${org} and user_id = any(${userIds}::text[])`;
+  select distinct on (s.user_id) s.user_id, s.phone, s.rules,
+         exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id and o.phone_stopped_at is not null) as stopped
+    from oncall.paging_settings s where s.user_id = any(${userIds}::text[]) order by s.user_id, s.updated_at desc, s.org_id`;
 
 const FailureRow = Type.Object({
   user_id: Type.String(),

@@ -213,6 +213,14 @@ const UnresolvedRow = Type.Object({ title: Type.String() });
 export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx, UnresolvedRow)`
   select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
 
+export const renameUnresolved = (tx: Tx, org: string, serviceId: string, name: string) => run(tx)`
+  update oncall.incident set service_name = ${name} where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'`;
+
+/** Those that the public knows of. As many as people wrote updates for. */
+export const renamePublic = (tx: Tx, org: string, serviceId: string, name: string) => run(tx)`
+  update oncall.incident set service_name = ${name} where org_id = ${org} and service_id = ${serviceId} and service_name <> ${name}
+     and id in (select distinct incident_id from oncall.public_update where org_id = ${org})`;
+
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
 /** Walks whose step, or reminder, should have come a while ago. Every organization has its share of them: the oldest of each first. */
 export const overdueWalks = (tx: Tx, seconds: number) => {

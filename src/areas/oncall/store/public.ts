@@ -8,6 +8,8 @@ import { sql } from '../../../kernel/sql.ts';
 const PublicRow = Type.Object({
   incident_id: Type.String(),
   service_id: Type.String(),
+  /** Of use once the service is gone: until then it may have got another one. */
+  service_name: Type.String(),
   title: Type.String(),
   status: Type.Unsafe<'open' | 'acknowledged' | 'resolved'>({ type: 'string' }),
   opened_at: Type.String(),
@@ -39,14 +41,14 @@ export interface Measure {
 
 // The updates of the incidents in `i`, which are numbered, newest first; `n` and `bytes` count them through.
 const updatesOfThese = (org: string) => sql`
-  select i.incident_id, i.service_id, i.title, i.status, i.opened_at, i.acknowledged_at, i.resolved_at,
+  select i.incident_id, i.service_id, i.service_name, i.title, i.status, i.opened_at, i.acknowledged_at, i.resolved_at,
          bool_or(u.kind = 'postmortem') over its as has_postmortem, count(*) over its as updates, u.id, u.at, u.body, u.kind, i.place,
          row_number() over (partition by i.place order by u.id desc) as nth, row_number() over told as n, sum(octet_length(u.body)) over told as bytes
     from i join oncall.public_update u on u.org_id = ${org} and u.incident_id = i.incident_id
   window its as (partition by i.place), told as (order by i.place, u.id desc)`;
 
-const incidentColumns = sql`i.id as incident_id, i.service_id, i.title, i.status, i.opened_at, i.acknowledged_at, i.resolved_at`;
-const rowColumns = sql`incident_id, service_id, title, status, opened_at, acknowledged_at, resolved_at, has_postmortem, updates::int, id, at, kind`;
+const incidentColumns = sql`i.id as incident_id, i.service_id, i.service_name, i.title, i.status, i.opened_at, i.acknowledged_at, i.resolved_at`;
+const rowColumns = sql`incident_id, service_id, service_name, title, status, opened_at, acknowledged_at, resolved_at, has_postmortem, updates::int, id, at, kind`;
 
 /**
  * Open ones first, then the newest; of each the newest update, cut to so many characters once there is no room, and the others while
@@ -92,6 +94,7 @@ export const publicStatus = (tx: Tx, org: string, incidentId: string) => row(tx,
 
 const PublicUpdateRow = Type.Object({
   service_id: Type.String(),
+  service_name: Type.String(),
   incident_id: Type.String(),
   title: Type.String(),
   status: PublicRow.properties.status,
@@ -104,12 +107,13 @@ const PublicUpdateRow = Type.Object({
 
 /** Undefined once it was retracted. */
 export const publicUpdateById = (tx: Tx, org: string, id: string) => row(tx, PublicUpdateRow)`
-  select i.service_id, i.id as incident_id, i.title, i.status, i.acknowledged_at, i.resolved_at, u.at, u.body, u.kind
+  select i.service_id, i.service_name, i.id as incident_id, i.title, i.status, i.acknowledged_at, i.resolved_at, u.at, u.body, u.kind
     from oncall.public_update u join oncall.incident i on i.org_id = u.org_id and i.id = u.incident_id
    where u.org_id = ${org} and u.id = ${id}`;
 
 const ResolvedRow = Type.Object({
   service_id: Type.String(),
+  service_name: Type.String(),
   title: Type.String(),
   opened_at: Type.String(),
   resolved_at: Type.String(),
@@ -119,7 +123,7 @@ const ResolvedRow = Type.Object({
 
 /** Undefined: it is not resolved, or the public does not know of it. */
 export const resolvedPublicly = (tx: Tx, org: string, incidentId: string) => row(tx, ResolvedRow)`
-  select i.service_id, i.title, i.opened_at, i.resolved_at, u.newest >= i.resolved_at as is_told
+  select i.service_id, i.service_name, i.title, i.opened_at, i.resolved_at, u.newest >= i.resolved_at as is_told
     from oncall.incident i, lateral (select max(at) as newest from oncall.public_update where org_id = ${org} and incident_id = i.id) u
    where i.org_id = ${org} and i.id = ${incidentId} and i.status = 'resolved' and u.newest is not null`;
 

@@ -2,6 +2,9 @@ import Type from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { defaultRules, type Rule, readRules } from '../rules/wishes.ts';
 
+// How somebody is paged is theirs, whatever organization pages them: the row that they saved last counts in all of them. What belongs to one
+// organization is a STOP, which was texted to its number.
+
 const SettingsRow = Type.Object({ phone: Type.Union([Type.String(), Type.Null()]), rules: Type.Unknown() });
 export interface Wishes {
   phone: string | null;
@@ -9,24 +12,39 @@ export interface Wishes {
 }
 
 /** How a person wants to be paged: an email at once until they say otherwise. `broken`: what of it cannot be read. */
-export async function wishesOf(tx: Tx, org: string, userId: string): Promise<Wishes & { broken: string[] }> {
-  const found = await row(tx, SettingsRow)`select phone, rules from oncall.paging_settings where org_id = ${org} and user_id = ${userId}`;
+export async function wishesOf(tx: Tx, userId: string): Promise<Wishes & { broken: string[] }> {
+  const found = await row(tx, SettingsRow)`
+    select phone, rules from oncall.paging_settings where user_id = ${userId} order by updated_at desc, org_id limit 1`;
   return found ? { phone: found.phone, ...readRules(found.rules) } : { phone: null, rules: [...defaultRules], broken: [] };
 }
 
-/** Saving again lifts an earlier STOP: the person asks for messages anew. */
+/** Saving again lifts every earlier STOP: the person asks for messages anew. */
 export async function saveSettings(tx: Tx, org: string, userId: string, { phone, rules }: Wishes): Promise<Wishes> {
-  await run(tx)`
-    insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
-    values (${org}, ${userId}, ${phone}, ${JSON.stringify(rules)}, kernel.now())
-    on conflict (org_id, user_id) do update
-       set phone = excluded.phone, rules = excluded.rules, phone_stopped_at = null, updated_at = excluded.updated_at`;
+  await Promise.all([
+    run(tx)`
+      insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at)
+      values (${org}, ${userId}, ${phone}, ${JSON.stringify(rules)}, kernel.now())
+      on conflict (org_id, user_id) do update set phone = excluded.phone, rules = excluded.rules, updated_at = excluded.updated_at`,
+    run(tx)`update oncall.paging_settings set phone_stopped_at = null where user_id = ${userId} and phone_stopped_at is not null`,
+  ]);
   return { phone, rules };
 }
 
-/** The person texted STOP (or START): the provider holds back SMS to this phone, and so do we. */
-export const setStopped = (tx: Tx, org: string, phone: string, stopped: boolean) => run(tx)`
-  update oncall.paging_settings set phone_stopped_at = case when ${stopped} then kernel.now() end where org_id = ${org} and phone = ${phone}`;
+/** Texted to this organization's number, by somebody whom it pages on this phone; they may have saved their settings in another one. */
+export const noteStop = (tx: Tx, org: string, phone: string) => run(tx)`
+  insert into oncall.paging_settings (org_id, user_id, phone, rules, updated_at, phone_stopped_at)
+  select ${org}, s.user_id, s.phone, s.rules, s.updated_at, kernel.now()
+    from (select distinct on (user_id) user_id, phone, rules, updated_at from oncall.paging_settings
+           where user_id in (select user_id from oncall.paging_settings where phone = ${phone}) order by user_id, updated_at desc, org_id) s
+   where s.phone = ${phone} and (exists (select from oncall.page p where p.org_id = ${org} and p.user_id = s.user_id)
+      or exists (select from oncall.paging_settings o where o.org_id = ${org} and o.user_id = s.user_id))
+   order by s.user_id
+  on conflict (org_id, user_id) do update set phone_stopped_at = excluded.phone_stopped_at`;
+
+export const liftStop = (tx: Tx, org: string, phone: string) => run(tx)`
+  update oncall.paging_settings set phone_stopped_at = null
+   where org_id = ${org} and phone_stopped_at is not null
+     and user_id in (select user_id from oncall.paging_settings where phone = ${phone})`;
 
 export const isStopped = async (tx: Tx, org: string, userId: string): Promise<boolean> =>
   (await run(tx)`select 1 from oncall.paging_settings where org_id = ${org} and user_id = ${userId} and phone_stopped_at is not null`) > 0;

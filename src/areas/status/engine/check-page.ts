@@ -16,11 +16,15 @@ export function checkSlug(slug: string): void {
   if (reserved.has(slug)) conflict(`the slug ${slug} is reserved; choose another one`);
 }
 
-/** Each exists in the organization, and cannot be deleted until this transaction ends. */
-export async function checkServices(tx: Tx, org: string, serviceIds: readonly string[]): Promise<void> {
+/**
+ * Each exists in the organization, and cannot be deleted until this transaction ends; but for those that the page shows already: of a
+ * service that is gone its history stays there, for as long as the page names it.
+ */
+export async function checkServices(tx: Tx, org: string, serviceIds: readonly string[], shown: readonly string[] = []): Promise<void> {
   if (new Set(serviceIds).size !== serviceIds.length) invalid('serviceIds names a service twice; once is enough');
   // In the order of their ids, so that two who do this wait for each other instead of deadlocking with a delete.
-  for (const id of [...serviceIds].sort()) if (!(await shareService(tx, org, id))) notFound(`service ${id} in serviceIds`);
+  for (const id of serviceIds.filter((each) => !shown.includes(each)).sort())
+    if (!(await shareService(tx, org, id))) notFound(`service ${id} in serviceIds`);
 }
 
 export function checkGroups(groups: readonly { serviceIds: readonly string[] }[], serviceIds: readonly string[]): void {

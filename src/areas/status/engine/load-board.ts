@@ -36,7 +36,8 @@ export async function loadBoard(tx: Tx, app: Pick<App, 'config' | 'mail' | 'publ
   // Those of the page's services that still exist, with the names they have now.
   const names = await namedServices(tx, org, page.service_ids);
   const ids = [...names.keys()];
-  const found = await publicIncidents(tx, org, ids, { ...shown, incidents: shown.incidents + 1 });
+  // Of those that are gone, too: what the public was told stays told.
+  const found = await publicIncidents(tx, org, page.service_ids, { ...shown, incidents: shown.incidents + 1 });
   const next = found[shown.incidents];
   const board = boardOf({
     page: {
@@ -75,9 +76,9 @@ export async function loadOlder(tx: Tx, slug: string, from: HistoryPlace): Promi
   const page = await findPublicStatusPage(tx, slug);
   if (!page) return undefined;
   const names = await namedServices(tx, page.org_id, page.service_ids);
-  const { incidents, hasMore } = await olderPublicIncidents(tx, page.org_id, [...names.keys()], from, older);
+  const { incidents, hasMore } = await olderPublicIncidents(tx, page.org_id, page.service_ids, from, older);
   return {
-    incidents: incidents.map((i) => incidentOf(i, names.get(i.serviceId)!)),
+    incidents: incidents.map((i) => incidentOf(i, names.get(i.serviceId) ?? i.serviceName)),
     ...(hasMore ? { next: placeText(placeAfter(from, incidents)) } : {}),
   };
 }

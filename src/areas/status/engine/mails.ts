@@ -73,8 +73,9 @@ async function tellSubscriber(app: App, org: string, key: string, subscriberId: 
     const subscriber = update && (await findSubscriber(tx, org, subscriberId));
     const page = subscriber?.state === 'active' ? await findStatusPageById(tx, org, subscriber.page_id) : undefined;
     if (!update || !subscriber || !page) return undefined;
-    const service = (await namedServices(tx, page.org_id, page.service_ids)).get(update.serviceId);
-    return service === undefined ? undefined : { update, subscriber, page, service };
+    if (!page.service_ids.includes(update.serviceId)) return undefined;
+    const service = (await namedServices(tx, page.org_id, [update.serviceId])).get(update.serviceId) ?? update.serviceName;
+    return { update, subscriber, page, service };
   });
   if (!facts) return;
   const { update, subscriber, page, service } = facts;

@@ -52,7 +52,7 @@ export async function changeStatusPage(tx: Tx, actor: Actor, caches: Caches, pag
   if (changes.groups || changes.serviceIds) checkGroups(fields.groups, fields.service_ids);
   const { logo: image, ...told } = changes;
   const logo = typeof image === 'string' ? checkLogo(image) : image;
-  if (changes.serviceIds) await checkServices(tx, actor.org, changes.serviceIds);
+  if (changes.serviceIds) await checkServices(tx, actor.org, changes.serviceIds, page.service_ids);
 
   const changed = await updateStatusPage(tx, actor.org, page.id, fields, logo);
   await caches.drop(tx, statusPageTopic(page.slug));

@@ -114,7 +114,8 @@ export interface Facts {
   now: string;
   /** The names of the page's services that still exist, by id. */
   services: ReadonlyMap<string, string>;
-  incidents: readonly Omit<BoardIncident, 'service'>[];
+  /** `serviceName`: the last one, of a service that is gone. */
+  incidents: readonly (Omit<BoardIncident, 'service'> & { serviceName: string })[];
   older?: string;
   observed: ReadonlyMap<string, Observed>;
   maintenance: readonly Maintenance[];
@@ -123,11 +124,10 @@ export interface Facts {
 
 export function boardOf(facts: Facts): Board {
   const { page, now, services: names } = facts;
-  const known = <T extends { serviceId: string }>(list: readonly T[]) => list.filter((each) => names.has(each.serviceId));
-  const incidents = known(facts.incidents).map((i) => incidentOf(i, names.get(i.serviceId)!));
+  const incidents = facts.incidents.map((i) => incidentOf(i, names.get(i.serviceId) ?? i.serviceName));
   const open = incidents.filter((i) => i.state === 'investigating' || i.state === 'identified');
   const past = incidents.filter((i) => !open.includes(i));
-  const maintenance = known(facts.maintenance).map((m) => maintenanceOf(m, names.get(m.serviceId)!, now));
+  const maintenance = facts.maintenance.filter((m) => names.has(m.serviceId)).map((m) => maintenanceOf(m, names.get(m.serviceId)!, now));
 
   const serviceOf = (id: string): BoardService[] => {
     const name = names.get(id);

@@ -1,7 +1,7 @@
 import { uptime } from '../../../../contract/uptime.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { notFound } from '../../../kernel/errors.ts';
-import { serviceReferences as oncallReferences } from '../../oncall/index.ts';
+import { serviceReferences as oncallReferences, serviceDeleted } from '../../oncall/index.ts';
 import { deleteService, lockService, namedServices } from '../../services/index.ts';
 import { references } from '../engine/references.ts';
 import { tellNow } from '../engine/tell-oncall.ts';
@@ -17,6 +17,7 @@ export const deleteUptimeService = operation(uptime.deleteUptimeService, async (
     const ours = await references(tx, ctx.org, service.id);
     const oncalls = await oncallReferences(tx, ctx.org, service.id);
     await deleteService(tx, ctx, service, [...ours, ...oncalls]);
+    await serviceDeleted(tx, ctx.org, service);
     return noContent();
   });
 });

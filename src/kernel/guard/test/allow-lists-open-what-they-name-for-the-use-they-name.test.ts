@@ -40,6 +40,14 @@ test('an opened translator does not open what is private behind it', () => {
   assert.ok(!may('64:ff9b::/96', 'uptime', '64:ff9b::127.0.0.1'));
   assert.ok(!may('64:ff9b::/96', 'uptime', '64:ff9b::169.254.169.254'));
   assert.ok(may('64:ff9b::/96,127.0.0.0/8', 'uptime', '64:ff9b::127.0.0.1'));
+  // RFC 6052: the local-use prefix of 48 bits, with the address in its middle or at its end.
+  assert.ok(may('64:ff9b:1::/48', 'uptime', '64:ff9b:1:808:8:800::'));
+  assert.ok(!may('64:ff9b:1::/48', 'uptime', '64:ff9b:1:7f00:0:100::'));
+  assert.ok(!may('64:ff9b:1::/48', 'uptime', '64:ff9b:1:a9fe:a9:fe00::'));
+  assert.ok(!may('64:ff9b:1::/48', 'uptime', '64:ff9b:1::127.0.0.1'));
+  assert.ok(!may('64:ff9b:1::/48', 'uptime', '64:ff9b:1::'));
+  assert.ok(may('64:ff9b:1::/48', 'uptime', '64:ff9b:1::8.8.8.8'));
+  assert.ok(may('64:ff9b:1::/48,127.0.0.0/8', 'uptime', '64:ff9b:1:7f00:0:100::'));
   assert.ok(may('2002::/16', 'uptime', '2002:808:808::1') && !may('2002::/16', 'uptime', '2002:a00:1::1'));
   assert.ok(!may('2001::/32', 'uptime', '2001:0:808:808:0:3fff:f5ff:fffe'), 'a Teredo client at 10.0.0.1');
 });
@@ -117,4 +125,12 @@ test('ports can be refused by use', async () => {
   for (const port of [0, -1, 65536, 1.5, Number.NaN]) await assert.rejects(guard.connectTcp('mx', 'example.org', port), { kind: 'port' });
   assert.deepEqual(reached, []);
   await assert.rejects(guard.connectTcp('mx', 'example.org', 25), { kind: 'connection_refused' });
+});
+
+test('a use that does not exist is refused, since its list would open nothing', () => {
+  for (const text of ['uptme=10.0.0.0/8', 'uptime=10.0.0.0/8;hooks=10.1.0.0/16'])
+    assert.throws(
+      () => parseAllow(text),
+      /^Stop: QUARTERDECK_ALLOW_PRIVATE_CIDRS: "(uptme|hooks)" is no use of connections; there are uptime, webhook,/,
+    );
 });

@@ -29,7 +29,7 @@ export async function tellAcknowledger(tx: Tx, org: string, incident: incidents.
   const by = incident.acknowledged_by;
   const member = by?.id ? await memberOf(tx, org, by.id) : undefined;
   if (!by || !member) return walkAgain(tx, org, incident, `${about}, and ${by?.label ?? 'whoever acknowledged'} is no member any more`);
-  const { phone, rules, broken } = await wishesOf(tx, org, member.id);
+  const { phone, rules, broken } = await wishesOf(tx, member.id);
   const first = rules.reduce((a, b) => (b.delaySeconds < a.delaySeconds ? b : a));
   const number = await incidents.countNotice(tx, org, incident.id);
   const { lines, held } = await makePages(

@@ -51,7 +51,7 @@ export async function followNextRule(
   incident: IncidentRow & { now: string },
   { userId, label, about }: Unreached,
 ): Promise<boolean> {
-  const [member, { phone, rules }] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, org, userId)]);
+  const [member, { phone, rules }] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, userId)]);
   if (!member) return false;
   const { notice, ...place } = placeOf(incident);
   const made = (await pages.pagesAt(tx, org, { ...place, notice })).filter((p) => p.user_id === userId);

@@ -27,7 +27,7 @@ export async function responderOf(
   const where = isSchedule ? `, on call in the schedule ${target.label || target.id},` : '';
   let because: string | undefined;
   for (const { userId, label } of people) {
-    const [member, wishes] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, org, userId)]);
+    const [member, wishes] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, userId)]);
     const name = label || member?.name || member?.email || userId;
     if (member && !tried.has(userId)) return { member, label: name, ...wishes, ...(because ? { because } : {}) };
     because ??= `${name}${where} ${member ? 'cannot be reached' : 'is no member any more'}`;

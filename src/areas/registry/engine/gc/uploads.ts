@@ -1,5 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
-import { nodeOf } from '../../../../kernel/node.ts';
+import { nodeOf } from '../../../../kernel/data/node.ts';
 import { UploadBusy } from '../../../../kernel/storage/index.ts';
 import { expiredUploads, forgottenUploads, takeUpload, type UploadRow } from '../../store/uploads.ts';
 import { releaseBytes } from '../quota.ts';

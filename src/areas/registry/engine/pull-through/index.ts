@@ -1,6 +1,6 @@
+import { rememberNode } from '../../../../kernel/data/node.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
-import { rememberNode } from '../../../../kernel/node.ts';
 import { type Away, makeAway } from '../../clients/upstream/away.ts';
 import { makeUpstreamClient, type Target } from '../../clients/upstream/client.ts';
 import { RegistryError, UpstreamAway } from '../../rules/errors.ts';

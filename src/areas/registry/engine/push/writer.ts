@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import type { Config } from '../../../../kernel/config.ts';
-import { readNodeId } from '../../../../kernel/node.ts';
+import { readNodeId } from '../../../../kernel/data/node.ts';
 
 /** Of this process: another one may get its number. */
 const word = randomUUID();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { rememberNode } from '../../../../kernel/data/node.ts';
 import type { Plane } from '../../../../kernel/http/plane.ts';
-import { rememberNode } from '../../../../kernel/node.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';

@@ -26,6 +26,7 @@ function facts({ services, bad, open, past, updates, words }: Size): Facts {
   const incident = (n: number, isOpen: boolean) => ({
     id: `inc_${isOpen}_${n}`,
     serviceId: list[n % services]!.id,
+    serviceName: list[n % services]!.name,
     title: `Something happened that is told in one sentence, number ${n}`,
     state: isOpen ? ('investigating' as const) : ('resolved' as const),
     openedAt: at(n * 6 + 2),

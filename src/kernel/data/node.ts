@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App } from './app.ts';
-import type { Config } from './config.ts';
+import type { App } from '../app.ts';
+import type { Config } from '../config.ts';
 
 /** On which machine the files of an upload in progress are. With S3 everybody reaches all. */
 export const nodeOf = async (app: App): Promise<string> => (app.config.storage ? 's3' : readNodeId(app.config));
