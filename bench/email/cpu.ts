@@ -4,7 +4,10 @@ import { join } from 'node:path';
 /** Seconds a process has used, and, of a postmaster, also what its children of before have. Ticks are hundredths of a second. */
 function secondsOf(pid: number | string): { parent: number; own: number; ended: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
   return { parent: fields[1]!, own: (fields[11]! + fields[12]!) / 100, ended: (fields[13]! + fields[14]!) / 100 };
 }
 

@@ -79,7 +79,11 @@ const answersAt = (port: number) =>
   });
 
 /** A server that sends to whoever listens at this port as the mail server of far.example. */
-export async function sendingTo(t: TestContext, port: number, more: Record<string, string> = {}): Promise<{ qd: Quarterdeck; key: SendingKey }> {
+export async function sendingTo(
+  t: TestContext,
+  port: number,
+  more: Record<string, string> = {},
+): Promise<{ qd: Quarterdeck; key: SendingKey }> {
   const dns = await fakeDns(t, {
     'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] },
     'mx.far.example': { A: ['127.0.0.1'] },

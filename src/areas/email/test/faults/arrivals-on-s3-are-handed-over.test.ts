@@ -45,7 +45,11 @@ test('mail that arrived on a machine which stops is read by another one once S3 
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   await cp(join(qd.dataDir, 'secret.key'), join(dataDir, 'secret.key'));
   delete dns.zone['far.example'];
-  await quarterdeck(t, { connection: qd.connection, dataDir, env: { ...env, QUARTERDECK_ROLES: 'worker', QUARTERDECK_PUBLIC_URL: qd.url } });
+  await quarterdeck(t, {
+    connection: qd.connection,
+    dataDir,
+    env: { ...env, QUARTERDECK_ROLES: 'worker', QUARTERDECK_PUBLIC_URL: qd.url },
+  });
   await qd.clock.advance('61s');
   const [told] = await endpoint.heard(1);
   assert.equal(told!.event.data.messageId, idIn(answer));
