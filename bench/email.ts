@@ -1,6 +1,6 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
- * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound bounces`. Needs Debian's postfix.
+ * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound beside large bounces`. Needs Debian's postfix.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/harness/free-port.ts';
+import { measureBesideInbound, measureLarge } from './email/beside.ts';
 import { measureBounces, withoutSisimai } from './email/bounces.ts';
 import { startOurs } from './email/ours.ts';
 import { startPostfix, startSink } from './email/peers.ts';
@@ -144,6 +145,14 @@ async function measureWhole() {
   compare('end to end, RSA and ed25519 signed, recorded', rates.ours, rates.theirs, 1.3);
 }
 
+/** What is handed in while mail arrives, and what large messages take of memory. */
+async function measureSubmission() {
+  const ours = await startOurs(context, { sinkPort: await freePort(), roles: 'api,smtp', keys: sessions, receives: true });
+  ends.push(() => ours.stop());
+  if (isWanted('beside')) await measureBesideInbound(ours, messages, rounds, tellFigure);
+  if (isWanted('large')) await measureLarge(ours, tellFigure);
+}
+
 /** How quickly reports of failure are read. */
 function compareBounces() {
   if (withoutSisimai()) return console.log('bounces: skipped, since Debian’s libsisimai-perl is not installed');
@@ -160,6 +169,7 @@ try {
   if (isWanted('whole')) await measureWhole();
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
   if (isWanted('inbound')) await measureInbound();
+  if (isWanted('beside') || isWanted('large')) await measureSubmission();
   if (isWanted('bounces')) compareBounces();
 } finally {
   for (const end of ends.reverse()) await end();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { authenticate } from 'mailauth/lib/mailauth.js';
+import { authenticate } from 'mailauth';
 import { deliverTo, letterIn, mxScene } from './mx-scene.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
