@@ -54,6 +54,8 @@ const domain: Parse<string> = (v, key) =>
   v === '' || (v.length <= 190 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(v))
     ? v
     : bad(key, `expected a domain in lower case such as clusters.example.com, found "${v}"`);
+const internalPath: Parse<string> = (v, key) =>
+  v === '' || /^(?:\/[a-z0-9_-]+)+$/i.test(v) ? v : bad(key, `expected a path such as /layers, found "${v}"`);
 const oneOf =
   <T extends string>(...values: T[]): Parse<T[]> =>
   (v, key) => {
@@ -158,6 +160,11 @@ const settings = {
     'on',
     choice('on', 'off'),
     'on: pulls are sent to the S3 server for their bytes; off: those come through here, for clients that cannot reach it',
+  ),
+  accel_redirect: setting(
+    '',
+    internalPath,
+    'an internal location of the nginx in front, which is to send the files of layers itself, such as /layers; needs trusted_proxies',
   ),
   s3_secret_key: setting('', text, 'S3 secret access key', { secret: true }),
   heartbeat_url: setting('', url, 'asked every 30 s while pages go out in time, so that an outside watcher notices when they do not'),

@@ -100,6 +100,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
       return count(range?.length ?? blob.size);
     }
   }
+  if (blob.size > smallest && (await leaveToProxy(call, blob))) return count(range?.length ?? blob.size);
   const whole = blob.size <= smallest;
   const opened = await storage.open(blob.storage_key, whole ? undefined : range);
   if (!opened) {
@@ -121,6 +122,18 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     );
   }
   count(opened.length);
+}
+
+/** Where the operator's nginx can read our files, it sends them itself, and the range that was asked for. */
+async function leaveToProxy({ plane, request, response }: Call, blob: BlobRow): Promise<boolean> {
+  const { config, peers, storage } = plane.app;
+  if (!config.accel_redirect || config.storage || !peers.isProxied(request) || !(await storage.stat(blob.storage_key))) return false;
+  response.removeHeader('Content-Range');
+  response.statusCode = 200;
+  response.setHeader('Content-Length', 0);
+  response.setHeader('X-Accel-Redirect', `${config.accel_redirect}/${blob.storage_key}`);
+  response.end();
+  return true;
 }
 
 /** A long transfer ends when nothing moves any more, or when the credential is revoked. */
