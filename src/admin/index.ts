@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { agentCommands } from './commands/agents.ts';
 import { backupCommands } from './commands/backup.ts';
+import { clusterCommands } from './commands/clusters.ts';
 import { emailCommands } from './commands/email.ts';
 import { entitlementCommands, paymentCommands } from './commands/entitlements.ts';
 import { auditCommand, jobCommands } from './commands/jobs.ts';
@@ -20,5 +21,6 @@ export function registerAdmin(program: Command): void {
   jobCommands(admin);
   agentCommands(admin);
   emailCommands(admin);
+  clusterCommands(admin);
   backupCommands(admin);
 }

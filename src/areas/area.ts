@@ -22,6 +22,14 @@ export interface Sealed {
   id: string;
 }
 
+/** Schemas that other programs keep in our database for an area: a backup holds their tables beside the area's own. */
+export interface Guests {
+  /** A regular expression of PostgreSQL and of JavaScript that their names match, and no schema of ours. */
+  pattern: string;
+  /** Statements that make an empty one, as its program would. */
+  make(schema: string): string;
+}
+
 /** What a process lends an area that is opened in it. */
 export interface Host {
   app: App;
@@ -70,6 +78,7 @@ export interface Area<Own = never> {
   /** Keys of everything in the storage that the rows of this snapshot name: what a backup must hold. In portions, a query each. */
   stored?: (tx: Tx) => AsyncIterable<string>;
   sealed?: readonly Sealed[];
+  guests?: Guests;
   open?: (host: Host) => Opened<Own> | Promise<Opened<Own>>;
 }
 

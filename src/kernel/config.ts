@@ -214,6 +214,16 @@ const settings = {
     'where clusters are reached: this port and those after it, one for each; port 0 lets the system choose',
   ),
   cluster_domain: setting('', domain, 'a DNS name below which every cluster has one of its own; then all share the port of cluster_listen'),
+  cluster_binaries: setting(
+    '',
+    text,
+    'where Kubernetes’ own programs are: kine, and a folder for each version; empty: clusters/bin in the data directory',
+  ),
+  cluster_mirror: setting(
+    '',
+    url,
+    'where `admin clusters install` fetches from instead of the official releases: release/<version>/bin/linux/<arch>/… and kine/<version>/…',
+  ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   audit_days: setting(730, integer(0, 36_500), 'how many days the audit log is kept; 0: for ever'),
   audit_refused: setting('off', choice('on', 'off'), 'whether the audit log also has what people were refused for want of a right'),

@@ -9,7 +9,7 @@ import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secr
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { appliedMigrations } from '../release.ts';
-import { quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
+import { guestSchemas, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
 import { connectFor } from './connection.ts';
 import { copyBlobs, listBlobs } from './copy-blobs.ts';
 import { copyTables } from './copy-tables.ts';
@@ -57,12 +57,12 @@ export const backup = (options: BackupOptions): Promise<Manifest> =>
   });
 
 async function copyRows(client: pg.Client, { connection, areas, storage }: BackupOptions, directory: string) {
-  const schemas = migrationsOf(areas).map((m) => m.schema);
   await client.query('begin isolation level repeatable read read only');
   const { rows } = await client.query<{ snapshot: string; postgres: string; at: string }>(
     `select pg_export_snapshot() as snapshot, current_setting('server_version') as postgres, kernel.now() as at`,
   );
   const { snapshot, postgres, at } = rows[0]!;
+  const schemas = [...migrationsOf(areas).map((m) => m.schema), ...(await guestSchemas(client, areas))];
   const tables = await tablesOf(client, schemas);
   const migrations = [...(await appliedMigrations(client))].map(([id, checksum]) => ({ id, checksum }));
   await holdShape(client, connection, tables, migrations.length);
@@ -75,11 +75,20 @@ async function copyRows(client: pg.Client, { connection, areas, storage }: Backu
 
 /** A migration must not change a table between the snapshot and its COPY: from here on it waits, and before here it is noticed. */
 async function holdShape(client: pg.Client, connection: Connection, tables: Table[], known: number) {
-  await client.query(`lock table ${tables.map(quoted).join(', ')} in access share mode`).catch(busy('the database is being migrated'));
+  await client
+    .query(`lock table ${tables.map(quoted).join(', ')} in access share mode`)
+    .catch(goneMeanwhile)
+    .catch(busy('the database is being migrated'));
   const now = await connectFor('backup', connection);
   const applied = await appliedMigrations(now).finally(() => now.end());
   if (applied.size !== known) throw new Stop(exitCodes.backup, 'a new release migrated the database at this moment; make the backup again');
 }
+
+/** Everything that we have stays; only a cluster's own schema goes with it. */
+const goneMeanwhile = (error: { code?: string }) => {
+  if (error.code !== '42P01' && error.code !== '3F000') throw error;
+  throw new Stop(exitCodes.backup, 'a cluster was removed at this moment; make the backup again', { cause: error });
+};
 
 const busy = (what: string) => (error: { code?: string }) => {
   if (error.code !== '55P03') throw error;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { AnyArea } from '../../areas/area.ts';
 import type { Partition } from './manifest.ts';
 
 export interface Table {
@@ -55,6 +56,17 @@ function inOrder(tables: Table[]): Table[] {
     left = left.filter((table) => !done.has(fullName(table)));
   }
   return ordered;
+}
+
+const patternsOf = (areas: readonly AnyArea[]) => areas.flatMap(({ guests }) => (guests ? [guests.pattern] : []));
+
+/** Schemas of other programs, which areas vouch for, that are there now. */
+export async function guestSchemas(client: pg.Client, areas: readonly AnyArea[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    'select nspname::text as name from pg_namespace where nspname ~ any($1::text[]) order by 1',
+    [patternsOf(areas)],
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** A sequence is outside every snapshot and only grows: read after the snapshot, it is past whatever the rows hold. */

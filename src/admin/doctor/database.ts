@@ -29,8 +29,10 @@ const names = [
 
 /** A server takes its pool, eight for pages and as many for hearing, waking, migrating and looking after jobs. */
 const besidesPool = 16;
+/** kine, one for each cluster with Kubernetes' own programs. */
+const forCluster = 3;
 
-export function judgeSettings(s: Settings, { pool, servers }: { pool: number; servers: number }): Finding[] {
+export function judgeSettings(s: Settings, { pool, servers, clusters }: { pool: number; servers: number; clusters: number }): Finding[] {
   const found: Finding[] = [];
   const version = Math.floor(Number(s.server_version_num) / 10_000);
   if (version < 16) found.push(fail('database', `PostgreSQL ${version} is too old; 16 or newer is needed`));
@@ -53,23 +55,23 @@ export function judgeSettings(s: Settings, { pool, servers }: { pool: number; se
         'data checksums are off: a failing disk would go unnoticed; turn them on with pg_checksums while PostgreSQL is stopped',
       ),
     );
-  const needed = Math.max(1, servers) * (pool + besidesPool);
+  const needed = Math.max(1, servers) * (pool + besidesPool) + clusters * forCluster;
   const most = Number(s.max_connections);
   if (needed > most * 0.9)
     found.push(
       warn(
         'database',
-        `${Math.max(1, servers)} servers may take ${needed} of its ${most} connections; raise max_connections or lower QUARTERDECK_DATABASE_POOL`,
+        `${Math.max(1, servers)} servers${clusters > 0 ? ` and ${clusters} clusters` : ''} may take ${needed} of its ${most} connections; raise max_connections or lower QUARTERDECK_DATABASE_POOL`,
       ),
     );
   return found.length ? found : [ok('database', `PostgreSQL ${version} with safe settings; ${needed} of ${most} connections are needed`)];
 }
 
-export async function checkSettings(client: pg.Client, config: Config, servers: number): Promise<Finding[]> {
+export async function checkSettings(client: pg.Client, config: Config, counts: { servers: number; clusters: number }): Promise<Finding[]> {
   const { rows } = await client.query<Settings>(
     `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}, case when pg_is_in_recovery() then 'on' else 'off' end as in_recovery`,
   );
-  return judgeSettings(rows[0]!, { pool: config.database_pool, servers });
+  return judgeSettings(rows[0]!, { pool: config.database_pool, ...counts });
 }
 
 export function judgeClock({ skewSeconds, offsetSeconds }: { skewSeconds: number; offsetSeconds: number }): Finding[] {

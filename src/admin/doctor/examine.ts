@@ -1,3 +1,4 @@
+import { countOwnPrograms } from '../../areas/clusters/index.ts';
 import { areas } from '../../areas/index.ts';
 import type { Config } from '../../kernel/config.ts';
 import { openDb } from '../../kernel/db/index.ts';
@@ -59,8 +60,9 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       try {
         const running = await db.read(servers);
         const migrated = await checkMigrations(client, await readMigrations(migrationsOf(areas)));
+        const clusters = migrated.verdict === 'ok' ? await db.read(countOwnPrograms) : 0;
         return [
-          ...(await attempt('database', () => checkSettings(client, config, running.length))),
+          ...(await attempt('database', () => checkSettings(client, config, { servers: running.length, clusters }))),
           ...(await attempt('clock', () => checkClock(client))),
           migrated,
           ...(await files(client)),

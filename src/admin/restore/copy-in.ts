@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { AnyArea } from '../../areas/area.ts';
 import { fullName, quoted, type Table, tablesOf } from '../backup/catalog.ts';
 import { damaged, type Manifest, type TableFile, tableFile } from '../backup/manifest.ts';
 
@@ -21,6 +22,18 @@ export async function copyIn(client: pg.Client, schemas: readonly string[], mani
     if (last !== null) await client.query('select setval($1::regclass, $2::bigint)', [quoted({ schema, name }), last]);
   }
   await releaseLeases(client, tables);
+}
+
+/** Schemas of other programs that the backup holds, empty. A name that no area vouches for is left to be found unknown. */
+export async function makeGuests(client: pg.Client, areas: readonly AnyArea[], manifest: Manifest): Promise<string[]> {
+  const made: string[] = [];
+  for (const schema of new Set(manifest.tables.map((table) => table.schema))) {
+    const guests = areas.find((area) => area.guests && new RegExp(area.guests.pattern).test(schema))?.guests;
+    if (!guests) continue;
+    await client.query(guests.make(schema));
+    made.push(schema);
+  }
+  return made;
 }
 
 function requireSame(directory: string, table: Table, file: TableFile | undefined): asserts file is TableFile {

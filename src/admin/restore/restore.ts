@@ -11,7 +11,7 @@ import { connectFor } from '../backup/connection.ts';
 import { blobFile, type Manifest, readManifest } from '../backup/manifest.ts';
 import { blobsIn, verifyBackup } from '../backup/verify.ts';
 import { appliedMigrations } from '../release.ts';
-import { copyIn } from './copy-in.ts';
+import { copyIn, makeGuests } from './copy-in.ts';
 import { requireMark, settleKey } from './key.ts';
 import { requireEmpty, requireKnown } from './target.ts';
 
@@ -58,7 +58,7 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
   const ids = new Set(manifest.migrations.map((m) => m.id));
   const client = await connectFor('restore', database.direct);
   try {
-    await requireEmpty(client, schemas, manifest);
+    await requireEmpty(client, schemas, manifest, areas);
     await migrate(database.direct, migrations, ids);
     if (manifest.blobs) await putBlobs(storage, directory);
     await mkdir(target.dataDir, { recursive: true });
@@ -67,10 +67,11 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     await client.query('begin');
     // A server that starts meanwhile waits here to migrate, and then finds everything.
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
-    await requireEmpty(client, schemas, manifest);
+    await requireEmpty(client, schemas, manifest, areas);
     if ((await appliedMigrations(client)).size !== ids.size)
       throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
-    await copyIn(client, schemas, manifest, directory);
+    const guests = await makeGuests(client, areas, manifest);
+    await copyIn(client, [...schemas, ...guests], manifest, directory);
     await client.query('commit');
     await client.query('analyze');
     const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');

@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import type { AnyArea } from '../../areas/area.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import type { Migration } from '../../kernel/migrate.ts';
+import { guestSchemas } from '../backup/catalog.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import { appliedMigrations } from '../release.ts';
 
@@ -29,7 +31,14 @@ const refuse = (sentence: string): never => {
  * Nothing there, or what a restore left that was killed: tables without an organization, a canary or an audit row. A start writes all
  * three in one transaction, and so does the copying of a restore.
  */
-export async function requireEmpty(client: pg.Client, schemas: readonly string[], manifest: Manifest): Promise<void> {
+export async function requireEmpty(
+  client: pg.Client,
+  schemas: readonly string[],
+  manifest: Manifest,
+  areas: readonly AnyArea[],
+): Promise<void> {
+  const [guest] = await guestSchemas(client, areas);
+  if (guest) refuse(`the database is not empty: it has the objects of a cluster in ${guest}; restore into an empty database`);
   const applied = await appliedMigrations(client);
   if (applied.size === 0) {
     const { rows } = await client.query<{ name: string }>(

@@ -42,7 +42,8 @@ test('database settings that lose data fail, others warn', () => {
     transaction_read_only: 'off',
     in_recovery: 'off',
   };
-  const judge = (change: Partial<Settings>, servers = 1) => judgeSettings({ ...good, ...change }, { pool: 8, servers });
+  const judge = (change: Partial<Settings>, servers = 1, clusters = 0) =>
+    judgeSettings({ ...good, ...change }, { pool: 8, servers, clusters });
   assert.deepEqual(brief(judge({})), ['database ok']);
   const table: [Partial<Settings>, string, RegExp][] = [
     [{ server_version_num: '150009' }, 'fail', /PostgreSQL 15 is too old; 16 or newer is needed/],
@@ -61,6 +62,8 @@ test('database settings that lose data fail, others warn', () => {
     assert.match(says(judge(change)), sentence);
   }
   assert.deepEqual(brief(judge({}, 6)), ['database warn'], 'six servers on a hundred connections');
+  assert.deepEqual(brief(judge({}, 1, 22)), ['database ok'], 'three for each cluster');
+  assert.match(says(judge({}, 1, 23)), /1 servers and 23 clusters may take 93 of its 100 connections; raise max_connections/);
 });
 
 test('clocks that differ, or were moved', () => {

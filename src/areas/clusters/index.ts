@@ -18,8 +18,12 @@ import { revokeRegistrationToken } from './operations/revoke-registration-token.
 import { updateCluster } from './operations/update-cluster.ts';
 import { updateRegistrationToken } from './operations/update-registration-token.ts';
 import { namedClusters } from './store/clusters.ts';
+import { kineSchemas } from './store/kine.ts';
 import { tasks } from './tasks.ts';
 
+export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
+export { parseVersion } from './rules/versions.ts';
+export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
 export { clusterFigures } from './store/usage.ts';
 
 export const clusters = defineArea({
@@ -49,9 +53,11 @@ export const clusters = defineArea({
     { table: 'clusters.pki', column: 'ca_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'serving_key', id: 'cluster_id' },
     { table: 'clusters.pki', column: 'account_key', id: 'cluster_id' },
+    { table: 'clusters.pki', column: 'inner_keys', id: 'cluster_id' },
     { table: 'clusters.object', column: 'sealed', id: 'sealed_as' },
     { table: 'clusters.object_change', column: 'sealed', id: 'sealed_as' },
   ],
+  guests: kineSchemas,
   tasks,
   open: openClusters,
 });

@@ -1,4 +1,5 @@
 import type { Host, Opened } from '../area.ts';
+import { type Binaries, binariesDir, openBinaries } from './clients/process/binaries.ts';
 import { type Answering, isThere } from './engine/answering.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { makeTenants } from './engine/tenants.ts';
@@ -10,14 +11,16 @@ import type { ClusterRow } from './store/clusters.ts';
 /** What clusters hold while their process runs. */
 export interface OpenClusters extends Answering {
   isThere(cluster: ClusterRow): boolean;
+  binaries: Binaries;
 }
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
-  const tenants = makeTenants(app);
+  const binaries = openBinaries(binariesDir(app.config));
+  const tenants = makeTenants(app, binaries);
   const answering: Answering = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const shard = await startShard(app, tenants, makeFront(app.log));
+    const shard = await startShard(app, tenants, makeFront(app.log), binaries);
     running = shard;
     return {
       async stop() {
@@ -27,7 +30,7 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     };
   };
   return {
-    own: { ...answering, isThere: (cluster) => isThere(answering, cluster) },
+    own: { ...answering, binaries, isThere: (cluster) => isThere(answering, cluster) },
     planes: [joinPlane({ app, principals, tenants })],
     runs: { shard: startServing },
     metrics: (registry) => measure(registry, app.db, () => running),

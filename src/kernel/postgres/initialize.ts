@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { chown, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
-import { forInitdb, type Identity } from './identity.ts';
+import { forInitdb, type Identity } from '../programs/identity.ts';
+import { lastWord } from '../programs/log-file.ts';
 import { makingName } from './leftovers.ts';
-import { lastWord } from './log-file.ts';
 import type { Place } from './place.ts';
 import type { Software } from './software.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { boundLog } from '../programs/log-file.ts';
 import type { EmbeddedConnection } from './connection.ts';
 import type { Log } from './events.ts';
 import { takeLock } from './keeper-lock.ts';
-import { boundLog } from './log-file.ts';
 import type { Place } from './place.ts';
 import { isPostmaster, shutDown } from './postmaster.ts';
 import { dropSocketDir } from './socket.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { isAlive } from '../programs/process.ts';
 import type { EmbeddedConnection } from './connection.ts';
-import { isAlive } from './postmaster.ts';
 
 /** A session lock in the database `postgres`: it ends with the process that holds it, however that process ends. */
 const lock = [0x7164, 1];

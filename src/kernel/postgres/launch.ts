@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { chown } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, Stop } from '../errors.ts';
+import { chooseIdentity, giveTo } from '../programs/identity.ts';
+import { boundLog, lastWord, logSince, sizeOf, withLogOpen } from '../programs/log-file.ts';
 import type { Log } from './events.ts';
-import { chooseIdentity, giveTo } from './identity.ts';
 import { initialize } from './initialize.ts';
 import { dropLeftovers } from './leftovers.ts';
-import { boundLog, lastWord, logSince, sizeOf, withLogOpen } from './log-file.ts';
 import { clusterState, type Place } from './place.ts';
 import { dropStalePid, survivors } from './postmaster.ts';
 import { serverArguments } from './settings.ts';
-import { dropStaleSocketLock, makeSocketDir } from './socket.ts';
+import { dropStaleSocketLock, makeServerSocketDir } from './socket.ts';
 import { prepareSoftware } from './software.ts';
 
 /** A server process that we started; whether it becomes the cluster's server is up to postmaster.pid. */
@@ -24,7 +24,7 @@ export interface Launched {
 /** Starts a server, making the cluster first if there is none. Safe beside another start: PostgreSQL lets one of them win. */
 export async function launch(place: Place, settings: Record<string, string> | undefined, log: Log): Promise<Launched> {
   await dropLeftovers(place.dir);
-  const identity = await chooseIdentity(place);
+  const identity = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
   if (identity.owner) await chown(place.dir, identity.owner.uid, identity.owner.gid);
   const software = await prepareSoftware(place, identity);
   if ((await clusterState(place)) === 'absent') {
@@ -34,7 +34,7 @@ export async function launch(place: Place, settings: Record<string, string> | un
   }
   await giveTo(identity, place.cluster);
 
-  const socketDir = await makeSocketDir(place, identity.owner);
+  const socketDir = await makeServerSocketDir(place, identity.owner);
   await dropStalePid(place);
   await dropStaleSocketLock(place, socketDir);
   await boundLog(place.log);

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAlive } from './postmaster.ts';
+import { isAlive } from '../programs/process.ts';
 
 /** A name for something under construction; who is making it is in the name, so that it can be told from what a crash left. */
 export const makingName = (base: string): string => `${base}.making-${process.pid}`;

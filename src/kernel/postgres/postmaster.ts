@@ -3,6 +3,7 @@ import { link, readdir, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { isAlive } from '../programs/process.ts';
 import type { Place } from './place.ts';
 
 /** A live server, as its postmaster.pid tells it. */
@@ -38,15 +39,6 @@ export async function dropStalePid(place: Place): Promise<void> {
     await rm(aside, { force: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

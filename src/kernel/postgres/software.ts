@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from '
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitCodes, Stop } from '../errors.ts';
-import { giveTo, type Identity } from './identity.ts';
+import { giveTo, type Identity } from '../programs/identity.ts';
 import { makingName } from './leftovers.ts';
 import { exists, type Place } from './place.ts';
 

@@ -1,10 +1,11 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker kubernetes]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildPrograms } from '../../../src/admin/clusters/build.ts';
 
 const here = import.meta.dirname;
 const folder = process.env['QUARTERDECK_GO_CLIENTS'] ?? join(tmpdir(), 'quarterdeck-go-clients');
@@ -28,22 +29,45 @@ const programs: Record<string, Program[]> = {
   docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
 };
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(programs);
-const unknown = wanted.find((name) => !programs[name]);
+/** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
+const kubernetes = { folder: process.env['QUARTERDECK_CLUSTER_BINARIES'] ?? join(folder, 'kubernetes'), versions: ['v1.35.8', 'v1.36.4'] };
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : [...Object.keys(programs), 'kubernetes'];
+const unknown = wanted.find((name) => !programs[name] && name !== 'kubernetes');
 if (unknown) {
-  console.error(`there is no client "${unknown}"; there are ${Object.keys(programs).join(', ')}`);
+  console.error(`there is no client "${unknown}"; there are ${Object.keys(programs).join(', ')}, kubernetes`);
   process.exit(2);
 }
 mkdirSync(folder, { recursive: true });
-for (const program of wanted.flatMap((name) => programs[name]!)) if (!existsSync(join(folder, program.name))) build(program);
+for (const program of wanted.flatMap((name) => programs[name] ?? [])) if (!existsSync(join(folder, program.name))) build(program);
+
+if (wanted.includes('kubernetes')) {
+  for (const version of kubernetes.versions) installKubernetes(version);
+  await buildNodePrograms();
+}
 
 const files = readdirSync(here).filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')));
 const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files.map((file) => join('test/clients/go', file))], {
   stdio: 'inherit',
   cwd: join(here, '../../..'),
-  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+  env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetes.folder },
 });
 process.exit(tests.status ?? 1);
+
+/** What a node needs, of the newest version, beside the clients; what is in the PATH is taken from there. */
+async function buildNodePrograms() {
+  const paths = [folder, ...process.env['PATH']!.split(':')];
+  const lacking = ['kubeadm', 'kubelet'].filter((name) => !paths.some((dir) => existsSync(join(dir, name))));
+  if (lacking.length > 0) await buildPrograms(kubernetes.versions.at(-1)!, lacking, folder, join(folder, 'kubernetes.source'));
+}
+
+function installKubernetes(version: string) {
+  const env = { ...process.env, QUARTERDECK_CLUSTER_BINARIES: kubernetes.folder };
+  execFileSync(process.execPath, [join(here, '../../../src/main.ts'), 'admin', 'clusters', 'install', version, '--build'], {
+    env,
+    stdio: 'inherit',
+  });
+}
 
 /** In a copy of the module's own source, so that its go.mod decides about its dependencies, or in a module of its own around one file. */
 function build({ name, module, version, package: at }: Program) {

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { App } from '../../../kernel/app.ts';
+import type { Tx } from '../../../kernel/db/index.ts';
+import type { Binaries } from '../clients/process/binaries.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
-import { openEmbedded } from './embedded/index.ts';
+import { openEmbedded, removeObjects } from './embedded/index.ts';
 import type { Pki } from './pki.ts';
+import { processDriver } from './process/index.ts';
 
 /** How a connection proved who it is by a certificate of the cluster's authority. */
 export interface CertificateIdentity {
@@ -12,16 +16,36 @@ export interface CertificateIdentity {
   organizations: string[];
   /** SHA-256 of its DER, lower case hex. */
   fingerprint: string;
+  /** Of the authority between our own programs, not of the cluster's. */
+  isOfHouse?: boolean;
+}
+
+export interface Figures {
+  requests: number;
+  errors: number;
+  inflightPeak: number;
+  objects: number;
+  bytes: number;
+  /** Programs that are told apart. */
+  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number }[];
 }
 
 /** A control plane in this process, whichever driver runs it. */
 export interface ControlPlane {
+  /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. */
+  apply(pki: Pki): Promise<void>;
+  /** Why `apply` is to be run again; `isAway`: it does not answer as it should meanwhile. */
+  trouble(): { why: string; isAway: boolean } | undefined;
+  /** Whether it looks after silent nodes by itself. */
+  hasControllers: boolean;
   serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
+  /** A connection that is to become something else than HTTP; absent: there is nothing else, and it is served as a request. */
+  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
-  figures(): { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
+  figures(): Figures;
   stop(): Promise<void>;
 }
 
@@ -31,28 +55,57 @@ export interface PlaneParts {
   pki: Pki;
   endpoint: string;
   isRefused: (fingerprint: string) => boolean;
+  binaries: Binaries;
+  /** Under which this server serves it; none for one that only asks. */
+  lease?: string;
 }
 
 export interface Driver {
+  /** To serve it. It answers after its first `apply`. */
   open(app: App, parts: PlaneParts): ControlPlane;
+  /** Only to ask it, from a process that does not serve it. */
+  openToAsk(app: App, parts: PlaneParts): ControlPlane;
+  /** Ends whatever runs for a cluster on this machine, also what a killed server left. */
+  end(app: App, cluster: string): Promise<void>;
+  /** Its objects go with its row. */
+  forget(tx: Tx, cluster: string): Promise<void>;
+  /** Its files go once its row is gone. */
+  clean(app: App, cluster: string): Promise<void>;
+  /** Once, before the first cluster is claimed: what a killed server held here may be claimed at once. */
+  begin(app: App): Promise<void>;
+  /** Now and then: ends what is left here of clusters that are not this server's any more. */
+  sweep(app: App, held: ReadonlySet<string>): Promise<void>;
 }
 
+const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused }) => {
+  const { id, org_id } = cluster();
+  const plane = openEmbedded(app, {
+    clusterId: id,
+    org: org_id,
+    version: () => cluster().version,
+    clientCa: { certificatePem: pki.caCertificate, keyPem: pki.caKey },
+    serviceAccount: { privateKeyPem: pki.accountKey, issuer: endpoint, audience: endpoint },
+    isRefused,
+    certificateSeconds: lifetimes.nodeCertificate,
+    inflight: () => tierOf(cluster().tier).inflight,
+    bytes: () => tierOf(cluster().tier).datastoreBytes,
+  });
+  // Whatever changes is read while requests are served.
+  return {
+    ...plane,
+    apply: async () => {},
+    trouble: () => undefined,
+    hasControllers: false,
+    figures: () => ({ ...plane.figures(), components: [] }),
+  };
+};
+
+const nothing = async () => {};
+
 const embedded: Driver = {
-  open: (app, { cluster, pki, endpoint, isRefused }) => {
-    const { id, org_id } = cluster();
-    return openEmbedded(app, {
-      clusterId: id,
-      org: org_id,
-      version: () => cluster().version,
-      clientCa: { certificatePem: pki.caCertificate, keyPem: pki.caKey },
-      serviceAccount: { privateKeyPem: pki.accountKey, issuer: endpoint, audience: endpoint },
-      isRefused,
-      certificateSeconds: lifetimes.nodeCertificate,
-      inflight: () => tierOf(cluster().tier).inflight,
-      bytes: () => tierOf(cluster().tier).datastoreBytes,
-    });
-  },
+  ...{ open: openInside, openToAsk: openInside, forget: removeObjects },
+  ...{ end: nothing, clean: nothing, begin: nothing, sweep: nothing },
 };
 
 /** By the name in a cluster's row. */
-export const drivers: Readonly<Record<string, Driver>> = { embedded };
+export const drivers: Readonly<Record<string, Driver>> = { embedded, process: processDriver };

@@ -2,7 +2,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, forbidden, invalid } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import type { NodeSeen } from '../clients/tenant/nodes.ts';
-import { type Catalog, embeddedCatalog } from '../rules/catalog.ts';
+import type { Catalog } from '../rules/catalog.ts';
 import { refuseSkew } from '../rules/gates.ts';
 import { refuseDownsize } from '../rules/headroom.ts';
 import { refuseChange } from '../rules/phases.ts';
@@ -13,15 +13,13 @@ import * as store from '../store/clusters.ts';
 import { samplesOf } from '../store/usage.ts';
 import { clustersDue } from './channels.ts';
 
-export const catalog: Catalog = embeddedCatalog;
-
 const refuse = ({ status, why }: Refused): never => (status === 400 ? invalid(why) : conflict(why));
 
 /** Accepted for provisioning; a shard takes it up. */
 export async function createCluster(
   tx: Tx,
   org: string,
-  most: number,
+  { catalog, most }: { catalog: Catalog; most: number },
   { name, ...asked }: Asked & { name: string },
 ): Promise<store.ClusterRow> {
   const spec = newSpec(catalog, asked);
@@ -36,7 +34,7 @@ export async function createCluster(
 }
 
 /** Checks every field of a PATCH against the cluster as it is; a change under way is in the way of all of them. */
-export function planUpdate(cluster: store.ClusterRow, patch: Patch): Planned {
+export function planUpdate(catalog: Catalog, cluster: store.ClusterRow, patch: Patch): Planned {
   const busy = refuseChange(cluster.name, cluster.phase, cluster.change);
   if (busy) return conflict(busy);
   const planned = planChange(catalog, store.specOf(cluster), patch);

@@ -1,10 +1,12 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { wallClock } from '../../../kernel/wall-clock.ts';
-import { issueCertificate } from '../../../kernel/x509/issue.ts';
 import { lifetimes, renewAfter } from '../rules/lifetimes.ts';
+import { apiAddress } from '../rules/networks.ts';
+import type { InnerKeys, Pair } from '../rules/process/files.ts';
 import * as store from '../store/pki.ts';
+import { makeInnerKeys } from './inner-keys.ts';
+import { makeAuthority, makeLeaf, newKey } from './issue.ts';
 
 /** A cluster's keys and certificates, opened, in PEM. */
 export interface Pki {
@@ -13,10 +15,10 @@ export interface Pki {
   servingCertificate: string;
   servingKey: string;
   accountKey: string;
+  /** Of a cluster that runs programs. */
+  inner: InnerKeys | undefined;
   revision: number;
 }
-
-const dayMs = 86_400_000;
 
 const placeOf = (cluster: string) => (column: string) => `clusters.pki.${column}.${cluster}`;
 
@@ -38,16 +40,18 @@ export async function findPki(tx: Tx, app: App, cluster: string): Promise<Pki | 
     servingCertificate: row.serving_certificate,
     servingKey: app.secrets.unseal(row.serving_key, at('serving_key')),
     accountKey: app.secrets.unseal(row.account_key, at('account_key')),
+    inner: row.inner_keys === null ? undefined : (JSON.parse(app.secrets.unseal(row.inner_keys, at('inner_keys'))) as InnerKeys),
     revision: row.revision,
   };
 }
 
 /** The keys of a cluster, made if it has none yet. `hosts`: names and addresses under which it is reached. */
-export async function ensurePki(app: App, cluster: { id: string; org_id: string }, hosts: readonly string[]): Promise<Pki> {
+export async function ensurePki(app: App, cluster: { id: string; org_id: string; driver: string }, hosts: readonly string[]): Promise<Pki> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster.id));
   if (known) return known;
-  const ca = makeAuthority(newKey());
+  const ca = makeAuthority(authorityName, newKey());
   const serving = makeServing(ca, hosts);
+  const inner = cluster.driver === 'process' ? makeInnerKeys({ ...ca, commonName: authorityName }) : undefined;
   const at = placeOf(cluster.id);
   const seal = (column: string, key: string) => app.secrets.seal(key, at(column));
   await app.db.write((tx) =>
@@ -59,6 +63,7 @@ export async function ensurePki(app: App, cluster: { id: string; org_id: string 
       servingCertificate: serving.certificate,
       servingKey: seal('serving_key', serving.key),
       accountKey: seal('account_key', newKey()),
+      innerKeys: inner ? seal('inner_keys', JSON.stringify(inner)) : null,
       caRenewSeconds: renewAfter(lifetimes.authority),
       servingRenewSeconds: renewAfter(lifetimes.servingCertificate),
     }),
@@ -68,17 +73,21 @@ export async function ensurePki(app: App, cluster: { id: string; org_id: string 
   return made;
 }
 
-/** Makes the serving certificate anew, and that of the authority if its time has come: with the same key, so that nodes go on trusting it. */
+/** Makes the serving certificate anew with those that programs show each other, and that of the authority if its time has come: with the same
+ *  key, so that nodes go on trusting it. */
 export async function renewPki(app: App, cluster: string, hosts: readonly string[], withAuthority: boolean): Promise<boolean> {
   const known = await app.db.read((tx) => findPki(tx, app, cluster));
   if (!known) return false;
-  const ca = withAuthority ? makeAuthority(known.caKey) : { certificate: known.caCertificate, key: known.caKey };
+  const ca = withAuthority ? makeAuthority(authorityName, known.caKey) : { certificate: known.caCertificate, key: known.caKey };
   const serving = makeServing(ca, hosts);
-  const key = app.secrets.seal(serving.key, placeOf(cluster)('serving_key'));
+  const at = placeOf(cluster);
+  const key = app.secrets.seal(serving.key, at('serving_key'));
+  const inner = known.inner && makeInnerKeys({ ...ca, commonName: authorityName }, known.inner);
   const renewed = await app.db.write((tx) =>
     store.renewServing(tx, cluster, known.revision, {
       certificate: serving.certificate,
       key,
+      innerKeys: inner ? app.secrets.seal(JSON.stringify(inner), at('inner_keys')) : null,
       renewSeconds: renewAfter(lifetimes.servingCertificate),
       ...(withAuthority ? { ca: { certificate: ca.certificate, renewSeconds: renewAfter(lifetimes.authority) } } : {}),
     }),
@@ -86,52 +95,14 @@ export async function renewPki(app: App, cluster: string, hosts: readonly string
   return renewed > 0;
 }
 
-interface Made {
-  certificate: string;
-  key: string;
-}
+/** As kubeadm calls it. */
+const authorityName = 'kubernetes';
 
-/** Of P-256, in PEM. */
-const newKey = (): string =>
-  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+/** Names that every cluster has inside, and the address by which its pods know it. */
+const innerHosts = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', apiAddress];
 
-const pairOf = (pem: string): { signingKey: KeyObject; publicKey: KeyObject } => {
-  const signingKey = createPrivateKey(pem);
-  return { signingKey, publicKey: createPublicKey(signingKey) };
-};
-
-/** From yesterday on, so that a clock that is behind takes it too. */
-const validFor = (seconds: number) => {
-  const now = wallClock().getTime();
-  return { from: new Date(now - dayMs), until: new Date(now + seconds * 1000) };
-};
-
-const authority = { commonName: 'kubernetes' };
-
-const makeAuthority = (key: string): Made => ({
-  key,
-  certificate: issueCertificate({
-    subject: authority,
-    issuer: authority,
-    isAuthority: true,
-    ...pairOf(key),
-    ...validFor(lifetimes.authority),
-  }),
-});
-
-/** Names that every cluster has inside. */
-const innerNames = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
-
-function makeServing(ca: Made, hosts: readonly string[]): Made {
-  const key = newKey();
-  const certificate = issueCertificate({
-    subject: { commonName: 'kube-apiserver' },
-    issuer: authority,
-    publicKey: pairOf(key).publicKey,
-    signingKey: pairOf(ca.key).signingKey,
-    usages: ['server'],
-    hosts: [...innerNames, ...hosts],
-    ...validFor(lifetimes.servingCertificate),
-  });
-  return { certificate, key };
-}
+const makeServing = (ca: Pair, hosts: readonly string[]): Pair =>
+  makeLeaf(
+    { ...ca, commonName: authorityName },
+    { subject: { commonName: 'kube-apiserver' }, usage: 'server', hosts: [...innerHosts, ...hosts] },
+  );

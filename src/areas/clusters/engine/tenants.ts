@@ -1,5 +1,6 @@
 import type { App } from '../../../kernel/app.ts';
 import { conflict, unreachable } from '../../../kernel/errors.ts';
+import type { Binaries } from '../clients/process/binaries.ts';
 import { type Ask, TenantTrouble } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
@@ -29,7 +30,7 @@ interface Opened {
   cluster: ClusterRow;
 }
 
-export function makeTenants(app: App): Tenants {
+export function makeTenants(app: App, binaries: Binaries): Tenants {
   const served = new Map<string, ControlPlane>();
   const opened = new Map<string, Opened>();
 
@@ -44,8 +45,8 @@ export function makeTenants(app: App): Tenants {
     }
     // Nothing is waited for from here until it is in the map: of two who ask at once, the second finds it.
     const entry = { revision: pki.revision, cluster } as Opened;
-    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false };
-    entry.plane = drivers[cluster.driver]!.open(app, parts);
+    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries };
+    entry.plane = drivers[cluster.driver]!.openToAsk(app, parts);
     opened.delete(cluster.id);
     opened.set(cluster.id, entry);
     const [oldest] = opened.size > mostOpened ? opened : [];
@@ -95,5 +96,7 @@ async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>): Promise<
   return answered === 'late' ? refuseAway(cluster) : answered;
 }
 
-export const refuseAway = ({ name }: { name: string }): never =>
-  unreachable(`the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one`);
+export const refuseAway = ({ name, version, driver }: Pick<ClusterRow, 'name' | 'version' | 'driver'>): never =>
+  unreachable(
+    `the shard that runs cluster ${name} does not answer; another one takes it over within a minute if there is one${driver === 'process' ? ` with ${version} installed` : ''}`,
+  );

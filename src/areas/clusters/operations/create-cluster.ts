@@ -1,12 +1,15 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
+import { readCatalog } from '../engine/catalog.ts';
 import * as lifecycle from '../engine/lifecycle.ts';
+import type { OpenClusters } from '../open.ts';
 import { clusterView } from '../views/cluster.ts';
 
-export const createCluster = operation(clusters.createCluster, async ({ ctx, body }) =>
+export const createCluster = operation(clusters.createCluster, async ({ ctx, body }, own: OpenClusters) =>
   ctx.write(async (tx) => {
-    const made = await lifecycle.createCluster(tx, ctx.org, ctx.app.config.cluster_quota, body);
+    const catalog = await readCatalog(tx, own, ctx.org);
+    const made = await lifecycle.createCluster(tx, ctx.org, { catalog, most: ctx.app.config.cluster_quota }, body);
     await audit(tx, ctx, 'clusters.cluster.create', made, { ...body });
     return created(clusterView(made), `/clusters/${made.name}`);
   }),

@@ -2,20 +2,23 @@ import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { conflict } from '../../../kernel/errors.ts';
+import { readCatalog } from '../engine/catalog.ts';
 import { findCluster, lockCluster } from '../engine/find-cluster.ts';
 import { passGates, planUpdate, updateCluster as update } from '../engine/lifecycle.ts';
 import { nodesIfAny } from '../engine/nodes.ts';
 import type { OpenClusters } from '../open.ts';
 import { clusterView } from '../views/cluster.ts';
 
-export const updateCluster = operation(clusters.updateCluster, async ({ ctx, params, body }, { tenants }: OpenClusters) => {
+export const updateCluster = operation(clusters.updateCluster, async ({ ctx, params, body }, own: OpenClusters) => {
   // What asks the cluster itself comes before the transaction, which would hold a connection for as long.
-  const seen = await ctx.read((tx) => findCluster(tx, ctx, params.name));
-  const { asksNodes } = planUpdate(seen, body);
-  const nodes = asksNodes ? await nodesIfAny(tenants, seen) : [];
+  const [seen, catalog] = await ctx.read(
+    async (tx) => [await findCluster(tx, ctx, params.name), await readCatalog(tx, own, ctx.org)] as const,
+  );
+  const { asksNodes } = planUpdate(catalog, seen, body);
+  const nodes = asksNodes ? await nodesIfAny(own.tenants, seen) : [];
   return ctx.write(async (tx) => {
     const cluster = await lockCluster(tx, ctx, params.name);
-    const planned = planUpdate(cluster, body);
+    const planned = planUpdate(catalog, cluster, body);
     if (cluster.id !== seen.id || cluster.generation !== seen.generation)
       conflict(`concurrent change: cluster ${cluster.name} was changed at the same moment; look at it and try again`);
     await passGates(tx, cluster, planned, nodes);

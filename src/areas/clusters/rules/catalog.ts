@@ -8,6 +8,8 @@ export interface CatalogEntry {
   releasedAt?: string;
   deprecatedAt?: string;
   endOfLifeAt?: string;
+  /** Clusters have it, and no server can run it any more: it is listed, and cannot be asked for. */
+  isMissing?: boolean;
 }
 
 export type Catalog = readonly CatalogEntry[];
@@ -18,6 +20,26 @@ export const embeddedCatalog: Catalog = [
   { version: 'v1.35.0+embedded', state: 'supported' },
   { version: 'v1.34.0+embedded', state: 'deprecated' },
 ];
+
+/** So many minors beside the newest are supported; older ones still run, and should be left. */
+const supportedMinors = 2;
+
+/** Versions of Kubernetes' own programs that servers have, those that clusters have though no server does, and the embedded ones. */
+export function catalogOf(installed: readonly string[], inUse: readonly string[]): Catalog {
+  const real = [...new Set(installed)].flatMap((version) => {
+    const known = parseVersion(version);
+    return known?.driver === 'process' ? [{ version, known }] : [];
+  });
+  const newest = Math.max(...real.map(({ known }) => known.minor));
+  const gone = [...new Set(inUse)].filter((version) => parseVersion(version)?.driver === 'process' && !installed.includes(version));
+  return [
+    ...real.map(
+      ({ version, known }): CatalogEntry => ({ version, state: newest - known.minor < supportedMinors ? 'supported' : 'deprecated' }),
+    ),
+    ...gone.map((version): CatalogEntry => ({ version, state: 'expired', isMissing: true })),
+    ...embeddedCatalog,
+  ];
+}
 
 const parsed = (entry: CatalogEntry): Version => parseVersion(entry.version)!;
 
@@ -34,6 +56,10 @@ export const findEntry = (catalog: Catalog, version: string): CatalogEntry | und
 /** Why a version cannot be asked for, whatever the cluster. */
 export function refuseVersion(catalog: Catalog, version: string): string | undefined {
   const entry = findEntry(catalog, version);
+  if (entry?.isMissing)
+    return `orchestratorVersion ${version} is not installed on any shard server any more; the operator runs quarterdeck admin clusters install ${version}`;
+  if (!entry && parseVersion(version)?.driver === 'process')
+    return `orchestratorVersion ${version} is not in the version catalog: no shard server has its programs; GET /api/v1/cluster-versions lists what there is`;
   if (!entry) return `orchestratorVersion ${version} is not in the version catalog; GET /api/v1/cluster-versions lists what there is`;
   if (entry.state === 'expired')
     return `orchestratorVersion ${version} is expired; choose one that is supported: GET /api/v1/cluster-versions lists them`;

@@ -1,10 +1,12 @@
+import { isIP } from 'node:net';
+import { dnsAddress, podRange, serviceRange } from './networks.ts';
 import { parseVersion } from './versions.ts';
 
 /** An object of Kubernetes, as it is sent. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
   [field: string]: unknown;
 }
 
@@ -13,6 +15,9 @@ export interface Wanted {
   path: string;
   object: KubeObject;
 }
+
+/** Whom apiservers are at their kubelets. */
+export const kubeletClientName = 'kube-apiserver-kubelet-client';
 
 /** Where service accounts of people stand. */
 export const ownNamespace = 'quarterdeck-system';
@@ -74,6 +79,33 @@ export const configMap = (name: string, at: string, data: Record<string, string>
   object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: at }, data },
 });
 
+/** What apiservers may do at kubelets: logs, exec, port-forward. */
+const kubeletAccess = clusterBinding('quarterdeck:kubelet-client', 'system:kubelet-api-admin', [
+  { kind: 'User', name: kubeletClientName, apiGroup: 'rbac.authorization.k8s.io' },
+]);
+
+/** Where pods reach the cluster's API: the service `kubernetes` leads to the front. Only an address can stand there, and none of the pod's own machine. */
+function reachingFromPods(endpoint: string): Wanted[] {
+  const { hostname, port } = new URL(endpoint);
+  const address = hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(address);
+  if (family === 0 || address.startsWith('127.') || address === '::1') return [];
+  const ports = [{ name: 'https', port: Number(port || 443), protocol: 'TCP' }];
+  return [
+    {
+      path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+      object: {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        addressType: family === 6 ? 'IPv6' : 'IPv4',
+        endpoints: [{ addresses: [address], conditions: { ready: true } }],
+        ports,
+      },
+    },
+  ];
+}
+
 /** What `kubeadm join` reads before the kubelet starts, beyond the namespaces and roles that every control plane makes by itself. */
 export function kubeadmObjects({ name, endpoint, version }: { name: string; endpoint: string; version: string }): Wanted[] {
   const v = parseVersion(version);
@@ -86,7 +118,7 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     controlPlaneEndpoint: new URL(endpoint).host,
     certificatesDir: '/etc/kubernetes/pki',
     imageRepository: 'registry.k8s.io',
-    networking: { dnsDomain: 'cluster.local', serviceSubnet: '10.96.0.0/12' },
+    networking: { dnsDomain: 'cluster.local', serviceSubnet: serviceRange, podSubnet: podRange },
     apiServer: {},
     controllerManager: {},
     scheduler: {},
@@ -99,7 +131,7 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     kind: 'KubeletConfiguration',
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: '/etc/kubernetes/pki/ca.crt' } },
     authorization: { mode: 'Webhook' },
-    clusterDNS: ['10.96.0.10'],
+    clusterDNS: [dnsAddress],
     clusterDomain: 'cluster.local',
     cgroupDriver: 'systemd',
     rotateCertificates: true,
@@ -107,7 +139,9 @@ export function kubeadmObjects({ name, endpoint, version }: { name: string; endp
     staticPodPath: '/etc/kubernetes/manifests',
   };
   return [
-    namespace(ownNamespace),
+    // An apiserver makes its own namespaces a moment after it is ready.
+    ...[ownNamespace, 'kube-system', 'kube-public', 'kube-node-lease'].map(namespace),
+    ...(v?.driver === 'process' ? [kubeletAccess, ...reachingFromPods(endpoint)] : []),
     clusterRole('kubeadm:get-nodes', [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]),
     clusterBinding('kubeadm:get-nodes', 'kubeadm:get-nodes', [group(joining)]),
     clusterBinding('kubeadm:kubelet-bootstrap', 'system:node-bootstrapper', [group(joining)]),

@@ -1,6 +1,7 @@
 import { type Catalog, defaultVersion, refuseVersion } from './catalog.ts';
 import { refuseStep } from './gates.ts';
 import { isSmaller, isTier, tierOf } from './tiers.ts';
+import { parseVersion } from './versions.ts';
 
 export interface Datastore {
   mode: 'shared' | 'dedicated';
@@ -115,16 +116,30 @@ function tellChanges(from: Spec, to: Spec): string[] {
   return changes;
 }
 
-/** What was asked for and the embedded driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
-export function limitationsOf(spec: Spec): string[] {
+/** What an embedded control plane does not give. */
+function limitsOfEmbedded({ replicas }: Spec): string[] {
   const said = [
     'workloads: the embedded control plane runs no pods; it takes nodes, leases, certificates, configuration and access rules',
     'components: processor time and memory of an embedded control plane are a part of the server’s and are not told apart',
   ];
-  if (spec.replicas > 1)
+  if (replicas > 1)
     said.push(
-      `replicas: ${spec.replicas} are kept; one server at a time answers for an embedded control plane, and another takes over when it stops`,
+      `replicas: ${replicas} are kept; one server at a time answers for an embedded control plane, and another takes over when it stops`,
     );
+  return said;
+}
+
+/** What Kubernetes' own programs do not give here. */
+function limitsOfPrograms({ replicas }: Spec): string[] {
+  const said = ['addons: a network plugin, kube-proxy and the cluster’s DNS are yours to install'];
+  if (replicas > 1)
+    said.push(`replicas: ${replicas} apiservers run on one server, and another server takes all of them over when it stops`);
+  return said;
+}
+
+/** What was asked for and the driver does not give, one sentence each: it is accepted, kept, and never passed over in silence. */
+export function limitationsOf(spec: Spec): string[] {
+  const said = parseVersion(spec.version)?.driver === 'process' ? limitsOfPrograms(spec) : limitsOfEmbedded(spec);
   if (spec.mesh) said.push('mesh: kept, and not set up yet between the nodes');
   if (spec.loadBalancers) said.push('managedLoadBalancers: kept; no service gets an address yet');
   if (spec.datastore.mode === 'dedicated') said.push('datastore: dedicated is kept; its objects stand in the shared one until then');

@@ -56,6 +56,22 @@ export const specOf = (row: ClusterRow): Spec => ({
 export const clustersOf = (tx: Tx, org: string, visible: Visible) => rows(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and ${isVisible(visible, sql`id`)} order by name`;
 
+const VersionRow = Type.Object({ version: Text });
+
+/** Versions that an organization's clusters have. */
+export const versionsInUse = async (tx: Tx, org: string): Promise<string[]> =>
+  (await rows(tx, VersionRow)`select distinct version from clusters.cluster where org_id = ${org}`).map(({ version }) => version);
+
+const CountRow = Type.Object({ count: Type.Integer() });
+
+/** Of every organization. */
+export const countOfVersion = async (tx: Tx, version: string): Promise<number> =>
+  (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where version = ${version}`)!.count;
+
+/** Clusters that run Kubernetes' own programs; each holds connections of its own. */
+export const countOwnPrograms = async (tx: Tx): Promise<number> =>
+  (await row(tx, CountRow)`select count(*)::int as count from clusters.cluster where driver = 'process'`)!.count;
+
 export const clusterByName = (tx: Tx, org: string, name: string) => row(tx, ClusterRow)`
   select ${columns} from clusters.cluster where org_id = ${org} and name = ${name}`;
 

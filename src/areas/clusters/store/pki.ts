@@ -10,10 +10,11 @@ const PkiRow = Type.Object({
   serving_certificate: Type.String(),
   serving_key: Sealed,
   account_key: Sealed,
+  inner_keys: Type.Union([Sealed, Type.Null()]),
   revision: Type.Integer(),
 });
 export type PkiRow = Static<typeof PkiRow>;
-const columns = sql`cluster_id, ca_certificate, ca_key, serving_certificate, serving_key, account_key, revision`;
+const columns = sql`cluster_id, ca_certificate, ca_key, serving_certificate, serving_key, account_key, inner_keys, revision`;
 
 export const pkiOf = (tx: Tx, cluster: string) => row(tx, PkiRow)`select ${columns} from clusters.pki where cluster_id = ${cluster}`;
 
@@ -25,15 +26,16 @@ export interface NewPki {
   servingCertificate: string;
   servingKey: Buffer;
   accountKey: Buffer;
+  innerKeys: Buffer | null;
   caRenewSeconds: number;
   servingRenewSeconds: number;
 }
 
 /** The keys of a cluster are made once: of two servers that make them, the first one's stay. */
 export const insertPki = (tx: Tx, p: NewPki) => run(tx)`
-  insert into clusters.pki (org_id, cluster_id, ca_certificate, ca_key, ca_renew_at, serving_certificate, serving_key, serving_renew_at, account_key)
+  insert into clusters.pki (org_id, cluster_id, ca_certificate, ca_key, ca_renew_at, serving_certificate, serving_key, serving_renew_at, account_key, inner_keys)
   select ${p.org}, ${p.cluster}, ${p.caCertificate}, ${p.caKey}, c.now + make_interval(secs => ${p.caRenewSeconds}), ${p.servingCertificate},
-         ${p.servingKey}, c.now + make_interval(secs => ${p.servingRenewSeconds}), ${p.accountKey}
+         ${p.servingKey}, c.now + make_interval(secs => ${p.servingRenewSeconds}), ${p.accountKey}, ${p.innerKeys}
     from (select kernel.now() as now offset 0) c
    where exists (select from clusters.cluster where id = ${p.cluster})
   on conflict (cluster_id) do nothing`;
@@ -50,11 +52,18 @@ export const renewServing = (
   tx: Tx,
   cluster: string,
   revision: number,
-  made: { certificate: string; key: Buffer; renewSeconds: number; ca?: { certificate: string; renewSeconds: number } },
+  made: {
+    certificate: string;
+    key: Buffer;
+    innerKeys: Buffer | null;
+    renewSeconds: number;
+    ca?: { certificate: string; renewSeconds: number };
+  },
 ) => run(tx)`
   update clusters.pki
      set serving_certificate = ${made.certificate}, serving_key = ${made.key},
          serving_renew_at = kernel.now() + make_interval(secs => ${made.renewSeconds}), revision = revision + 1,
+         inner_keys = coalesce(${made.innerKeys}, inner_keys),
          ca_certificate = coalesce(${made.ca?.certificate ?? null}, ca_certificate),
          ca_renew_at = coalesce(kernel.now() + make_interval(secs => ${made.ca?.renewSeconds ?? null}::int), ca_renew_at)
    where cluster_id = ${cluster} and revision = ${revision}`;

@@ -18,13 +18,16 @@ export interface Wanted {
   held: readonly string[];
   /** Those that this release knows: a newer one's clusters are left to newer servers. */
   drivers: readonly string[];
+  /** Of Kubernetes' own programs, those that this server has. What is only to be removed needs none. */
+  versions: readonly string[];
 }
 
 /** Those that nobody serves, now under a fresh lease. */
-export const claimClusters = (tx: Tx, { held, drivers, ...wanted }: Wanted) =>
+export const claimClusters = (tx: Tx, { held, drivers, versions, ...wanted }: Wanted) =>
   claim(tx, ClaimedRow, queue, {
     ...wanted,
-    which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])`,
+    which: sql`q.id <> all(${held}::text[]) and q.driver = any(${drivers}::text[])
+      and (q.driver <> 'process' or q.phase = 'deleting' or q.version = any(${versions}::text[]))`,
     returning: sql`q.id, q.org_id`,
   });
 
@@ -34,29 +37,46 @@ export const renewClusters = (tx: Tx, leased: readonly (Leased<string> & { lease
 export const releaseClusters = (tx: Tx, leases: readonly string[]) => run(tx)`
   update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where lease = any(${leases}::uuid[])`;
 
+const LeaseRow = Type.Object({ id: Type.String(), lease: Type.Union([Type.String(), Type.Null()]), is_held: Type.Boolean() });
+
+/** Who holds them; those that are gone are not among them. */
+export const leasesOf = (tx: Tx, ids: readonly string[]) => rows(tx, LeaseRow)`
+  select id, lease, coalesce(lease_until > kernel.now(), false) as is_held from clusters.cluster where id = any(${ids}::text[])`;
+
 const MarkRow = Type.Object({
   id: Type.String(),
   generation: Type.Integer(),
   phase: Type.String(),
   revision: Type.Integer(),
   is_meter_due: Type.Boolean(),
+  is_for_another: Type.Boolean(),
 });
 export type MarkRow = Static<typeof MarkRow>;
 
-/** What tells whether something is to be done for them. */
-export const marksOf = (tx: Tx, ids: readonly string[]) => rows(tx, MarkRow)`
+/** What tells whether something is to be done for them. One whose version this server lacks and another one has is for the other. */
+export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(tx, MarkRow)`
   select c.id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
-         coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due
+         coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
+         c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
+           select from clusters.shard s
+            where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
 /** Says that this server is there, and forgets those that have long been silent. */
-export async function touchShard(tx: Tx, id: string): Promise<void> {
+export async function touchShard(tx: Tx, id: string, versions: readonly string[]): Promise<void> {
   await run(tx)`
-    insert into clusters.shard (id, seen_at) values (${id}, kernel.now()) on conflict (id) do update set seen_at = excluded.seen_at`;
+    insert into clusters.shard (id, seen_at, versions) values (${id}, kernel.now(), ${versions}::text[])
+    on conflict (id) do update set seen_at = excluded.seen_at, versions = excluded.versions`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 
 export const removeShard = (tx: Tx, id: string) => run(tx)`delete from clusters.shard where id = ${id}`;
+
+const VersionRow = Type.Object({ version: Type.String() });
+
+/** What servers with the role shard can run of Kubernetes' own programs; also those that have been silent for a little while. */
+export const versionsOfShards = async (tx: Tx): Promise<string[]> =>
+  (await rows(tx, VersionRow)`select distinct unnest(versions) as version from clusters.shard`).map(({ version }) => version);
 
 const ThereRow = Type.Object({ is_there: Type.Boolean() });
 export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>
@@ -69,6 +89,10 @@ export interface Held {
   id: string;
   lease: string;
 }
+
+/** For a server that can do what this one cannot; others of the same lease stay. */
+export const releaseCluster = (tx: Tx, { id, lease }: Held) => run(tx)`
+  update clusters.cluster set lease = null, lease_until = null, run_at = kernel.now() where id = ${id} and lease = ${lease}::uuid`;
 
 export const markProvisioning = (tx: Tx, { id, lease }: Held) => run(tx)`
   update clusters.cluster set phase = 'provisioning', phase_at = kernel.now() where id = ${id} and lease = ${lease}::uuid and phase = 'pending'`;

@@ -8,6 +8,7 @@ export interface Measured {
   inflight: number;
   objects: number;
   bytes: number;
+  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number }[];
   /** Since the last time. */
   requests: number;
   errors: number;
@@ -34,8 +35,8 @@ export async function meter(tx: Tx, { id, lease }: { id: string; lease: string }
                   requests = t.requests + excluded.requests, errors = t.errors + excluded.errors,
                   inflight_peak = greatest(t.inflight_peak, excluded.inflight_peak)),
          kept as (
-           insert into clusters.sample (org_id, cluster_id, at, nodes, ready, inflight, objects, bytes)
-           select org_id, id, now, ${m.nodes}, ${m.ready}, ${m.inflight}, ${m.objects}, ${m.bytes} from mine on conflict do nothing)
+           insert into clusters.sample (org_id, cluster_id, at, nodes, ready, inflight, objects, bytes, components)
+           select org_id, id, now, ${m.nodes}, ${m.ready}, ${m.inflight}, ${m.objects}, ${m.bytes}, ${JSON.stringify(m.components)}::jsonb from mine on conflict do nothing)
     update clusters.cluster c set metered_at = mine.now from mine where c.id = mine.id`;
   await run(tx)`delete from clusters.sample where cluster_id = ${id} and at < kernel.now() - ${span}`;
 }
@@ -49,11 +50,14 @@ const SampleRow = Type.Object({
   inflight: Type.Integer(),
   objects: Type.Integer(),
   bytes: Type.Integer(),
+  components: Type.Array(
+    Type.Object({ name: Type.String(), cpuMilli: Type.Integer(), memoryBytes: Type.Integer(), restarts: Type.Integer() }),
+  ),
 });
 
 /** Of the last quarter of an hour, oldest first. */
 export const samplesOf = (tx: Tx, cluster: string) => rows(tx, SampleRow)`
-  select nodes, ready, inflight, objects, bytes from clusters.sample where cluster_id = ${cluster} and at > kernel.now() - ${span} order by at`;
+  select nodes, ready, inflight, objects, bytes, components from clusters.sample where cluster_id = ${cluster} and at > kernel.now() - ${span} order by at`;
 
 const MeterRow = Type.Object({
   now: Type.String(),

@@ -15,6 +15,20 @@ interface Counted {
 const hours = (seconds: number) => Math.round((seconds / 3_600) * 1e4) / 1e4;
 const sum = (values: readonly number[]) => Math.round(values.reduce((a, b) => a + b, 0));
 
+/** Of an embedded control plane there is one; of programs, each as often as it was seen. */
+function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
+  if (driver === 'embedded')
+    return [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }];
+  const seen = new Map<string, SampleRow['components']>();
+  for (const each of samples.flatMap(({ components }) => components)) seen.set(each.name, [...(seen.get(each.name) ?? []), each]);
+  return [...seen].map(([name, looks]) => ({
+    name,
+    cpuMilliP95: p95(looks.map(({ cpuMilli }) => cpuMilli)),
+    memoryBytesP95: p95(looks.map(({ memoryBytes }) => memoryBytes)),
+    restarts: looks.at(-1)!.restarts,
+  }));
+}
+
 export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly SampleRow[], nodes: readonly Counted[] | undefined) {
   const last = samples.at(-1);
   const tier = tierOf(row.tier);
@@ -30,7 +44,7 @@ export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly Sa
       tier: row.tier,
       replicas: row.replicas,
       version: row.version,
-      components: [{ name: 'embedded', cpuMilliP95: 0, memoryBytesP95: p95(samples.map(({ bytes }) => bytes)), restarts: 0 }],
+      components: componentsOf(row, samples),
     },
     nodes: {
       count,

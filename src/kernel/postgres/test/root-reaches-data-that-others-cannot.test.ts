@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { chooseIdentity, giveTo } from '../identity.ts';
+import { chooseIdentity, giveTo } from '../../programs/identity.ts';
 import { placeIn } from '../place.ts';
 import { prepareSoftware } from '../software.ts';
 import { isRoot, keep, query, scratch, uidOf } from './support.ts';
@@ -20,7 +20,13 @@ test('root starts postgres as nobody, and as the owner of data that another user
   await first.stop();
 
   const place = await placeIn(dataDir);
-  await giveTo({ ...(await chooseIdentity(place)), owner: { uid: 12345, gid: 12345 } }, place.dir);
+  await giveTo(
+    {
+      ...(await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster })),
+      owner: { uid: 12345, gid: 12345 },
+    },
+    place.dir,
+  );
   const second = await keep(t, dataDir);
   assert.equal(await uidOf(second.pid), 12345);
   for (const path of [place.dir, place.cluster, place.password, place.log]) assert.equal((await stat(path)).uid, 12345, path);
@@ -54,7 +60,7 @@ test('programs in a clone that nobody cannot enter are run from a copy', { skip 
   const { dataDir } = await scratch(t);
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
   const place = await placeIn(dataDir);
-  const nobody = await chooseIdentity(place);
+  const nobody = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
   assert.equal(nobody.kind, 'user');
   await chown(place.dir, 65534, 65534);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { boundLog, lastWord } from '../log-file.ts';
+import { boundLog, lastWord } from '../../programs/log-file.ts';
 import { keep, query, scratch } from './support.ts';
 
 test('the log of postgres stays small and holds no statement', async (t) => {

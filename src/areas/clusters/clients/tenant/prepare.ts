@@ -13,9 +13,11 @@ export interface Described {
 
 /** Makes sure that everything is there that kubeadm asks for. Safe to run again: what is as it should be is left alone. */
 export async function prepareCluster(ask: Ask, described: Described): Promise<void> {
-  const [first, ...others] = kubeadmObjects(described);
-  await ensureObject(ask, first!); // the namespace
-  await Promise.all([...others.map((wanted) => ensureObject(ask, wanted)), tellDiscovery(ask, described)]);
+  const wanted = kubeadmObjects(described);
+  const isNamespace = ({ object }: Wanted) => object.kind === 'Namespace';
+  await Promise.all(wanted.filter(isNamespace).map((each) => ensureObject(ask, each)));
+  const others = wanted.filter((each) => !isNamespace(each));
+  await Promise.all([...others.map((each) => ensureObject(ask, each)), tellDiscovery(ask, described)]);
 }
 
 async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { CertificateIdentity } from '../driver.ts';
 
 /** What a listener shows and asks for; all in PEM. */
 export interface DoorKeys {
   certificate: string;
   key: string;
-  /** Whoever shows a certificate must have it from here. */
+  /** Whoever shows a certificate must have it from here, */
   authority: string;
+  /** or from the authority between our own programs, if the cluster has one. */
+  house?: string;
 }
 
 export interface Served {
@@ -18,6 +21,8 @@ export interface Served {
   /** Connections at once. */
   most: () => number;
   serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
+  /** What is to become something else than HTTP; absent: it is served as a request. */
+  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
 }
 
 /** One cluster's listener. */

@@ -4,22 +4,24 @@ import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import type { Binaries } from '../../clients/process/binaries.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
 import { drivers } from '../driver.ts';
-import { removeObjects } from '../embedded/index.ts';
 import type { Tenants } from '../tenants.ts';
+import { ClusterTrouble } from '../trouble.ts';
 import type { Front } from './door.ts';
 import { makeRefused, type Refused } from './refused.ts';
-import { applyChange, ClusterTrouble, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
+import { applyChange, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
 import { keepUp, listenForNodes } from './upkeep.ts';
 
 /** How long a cluster stays this server's when it says nothing more of it. */
 export const leaseSeconds = 20;
 const renewEveryMs = 5_000;
 const lookEveryMs = 1_000;
+const sweepEveryMs = 30_000;
 /** How often a cluster with nodes is looked at for silent ones. */
 const listenEveryMs = 10_000;
 /** Clusters that one server serves, and at how many of them it works at once. */
@@ -40,6 +42,12 @@ interface Shard extends Machinery {
   held: Map<string, HeldCluster>;
   refused: Refused;
   renewedAt: number;
+  sweptAt: number;
+  /** Beside everything else: a program that does not end must not cost a lease. */
+  sweeping: Promise<void> | undefined;
+  binaries: Binaries;
+  /** Of Kubernetes' own programs, as its row says. */
+  versions: readonly string[];
   stopped: boolean;
 }
 
@@ -50,12 +58,20 @@ export interface RunningShard {
 }
 
 /** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
-export async function startShard(app: App, tenants: Tenants, front: Front): Promise<RunningShard> {
+export async function startShard(app: App, tenants: Tenants, front: Front, binaries: Binaries): Promise<RunningShard> {
   const refused = makeRefused();
+  const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
-    ...{ app, tenants, front, refused, isRefused },
-    ...{ id: randomUUID(), held: new Map(), renewedAt: Number.NEGATIVE_INFINITY, stopped: false },
+    ...{ app, tenants, front, refused, isRefused, binaries, versions: [], stopping: stopping.signal },
+    ...{
+      id: randomUUID(),
+      held: new Map(),
+      renewedAt: Number.NEGATIVE_INFINITY,
+      sweptAt: Number.NEGATIVE_INFINITY,
+      sweeping: undefined,
+      stopped: false,
+    },
   };
   const nudge = makeNudge();
   const endHearing = [clustersDue, clockMoved].map((channel) =>
@@ -64,6 +80,8 @@ export async function startShard(app: App, tenants: Tenants, front: Front): Prom
       nudge.nudge();
     }),
   );
+  for (const driver of Object.values(drivers))
+    await driver.begin(app).catch((error) => app.log.warn({ err: error }, 'what a killed server held could not be given back; it lapses'));
   const loop = (async () => {
     while (!shard.stopped) {
       await onBehalf({ ...house, act: 'clusters.shard' }, () => look(shard, nudge.nudge), app.watch).catch((error) => {
@@ -76,6 +94,7 @@ export async function startShard(app: App, tenants: Tenants, front: Front): Prom
     count: () => shard.held.size,
     async stop() {
       shard.stopped = true;
+      stopping.abort();
       for (const end of endHearing) end();
       nudge.nudge();
       await loop;
@@ -93,12 +112,14 @@ function forgetTimes(shard: Shard): void {
 /** One look: leases, what is new, what changed, and whom to refuse. */
 async function look(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
+  if (await noteVersions(shard)) shard.renewedAt = Number.NEGATIVE_INFINITY;
   if (performance.now() - shard.renewedAt >= renewEveryMs) await renewLeases(shard);
   await claimMore(shard);
+  if (performance.now() - shard.sweptAt >= sweepEveryMs) shard.sweeping ??= sweepLeftovers(shard);
   if (held.size === 0) return;
   const running = new Map([...held].flatMap(([id, { running }]) => (running ? [[id, running] as const] : [])));
   const [marks] = await Promise.all([
-    app.db.read((tx) => store.marksOf(tx, [...held.keys()])),
+    app.db.read((tx) => store.marksOf(tx, [...held.keys()], { versions: shard.versions, seconds: leaseSeconds })),
     running.size > 0 ? refused.refresh(app, running) : undefined,
   ]);
   const markOf = new Map(marks.map((mark) => [mark.id, mark]));
@@ -119,19 +140,44 @@ async function look(shard: Shard, again: () => void): Promise<void> {
 /** What is to be done for a cluster now, begun; undefined: nothing. */
 function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefined): Promise<void> | undefined {
   if (!mark) return dropCluster(shard, held);
+  if (mark.is_for_another) return guarded(shard, held, () => handOver(shard, held));
   const { running } = held;
-  const isDone = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  const isApplied = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  const isDone = isApplied && running.plane.trouble() === undefined;
   if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
   if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
-  const isQuiet = running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
+  const isQuiet = !running.plane.hasControllers && running.hasNodes && performance.now() - running.listenedAt > listenEveryMs;
   return isQuiet ? guarded(shard, held, () => listenForNodes(shard.app, running)) : undefined;
 }
 
-async function claimMore({ app, held }: Shard): Promise<void> {
+/** What is installed is seen while the server runs. True: it is another than it was. */
+async function noteVersions(shard: Shard): Promise<boolean> {
+  const versions = (await shard.binaries.list()).map(({ version }) => version).sort();
+  const isSame = versions.join() === shard.versions.join();
+  shard.versions = versions;
+  return !isSame;
+}
+
+/** Another server has the version that was asked for, and this one has not. */
+async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
+  await dropCluster(shard, held);
+  await shard.app.db.write((tx) => store.releaseCluster(tx, held));
+}
+
+/** What other servers have taken over, or nobody has any more. */
+async function sweepLeftovers(shard: Shard): Promise<void> {
+  const held = new Set(shard.held.keys());
+  for (const driver of Object.values(drivers))
+    await driver.sweep(shard.app, held).catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
+  shard.sweptAt = performance.now();
+  shard.sweeping = undefined;
+}
+
+async function claimMore({ app, held, versions }: Shard): Promise<void> {
   const limit = Math.min(100, mostHeld - held.size);
   if (limit <= 0) return;
   const claimed = await app.db.write((tx) =>
-    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers) }),
+    store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
   );
   for (const { id, lease } of claimed) held.set(id, { id, lease, running: undefined, busy: undefined, failures: 0, retryAt: 0 });
 }
@@ -141,7 +187,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, id);
+    await store.touchShard(tx, id, shard.versions);
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -194,7 +240,9 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   if (!row || row.lease !== held.lease) return dropCluster(shard, held);
   if (row.phase === 'deleting') return tearDown(shard, held, row);
   if (row.phase === 'pending') await app.db.write((tx) => store.markProvisioning(tx, held));
-  if (held.running) await applyChange(app, held.running, row);
+  const trouble = held.running?.plane.trouble();
+  if (trouble?.isAway && row.phase === 'ready') await app.db.write((tx) => store.noteFailure(tx, held, 'degraded', trouble.why));
+  if (held.running) await applyChange(shard, held.running, row);
   else {
     await shard.refused.load(app, held.id);
     const started = await startCluster(shard, held, row);
@@ -205,23 +253,28 @@ async function converge(shard: Shard, held: HeldCluster): Promise<void> {
   await app.db.write((tx) => store.settleReady(tx, held, row.generation, held.running!.endpoint));
 }
 
-/** The listener first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
+/** The listener and whatever runs first, then everything that the database has of it, in one transaction: what is half gone is still listed. */
 async function tearDown(shard: Shard, held: HeldCluster, row: ClusterRow): Promise<void> {
   const { running } = held;
   held.running = undefined;
   if (running) await stopCluster(shard, running);
-  const gone = await shard.app.db.write(async (tx) => {
+  const { app } = shard;
+  const driver = drivers[row.driver]!;
+  await driver.end(app, row.id);
+  const gone = await app.db.write(async (tx) => {
     const removed = await store.removeCluster(tx, held);
-    if (removed) await removeObjects(tx, row.id);
+    if (removed) await driver.forget(tx, row.id);
     return removed;
   });
-  if (gone) await dropCluster(shard, held);
+  if (!gone) return;
+  await driver.clean(app, row.id);
+  await dropCluster(shard, held);
 }
 
 /** Whoever serves them next need not wait for the leases to lapse. */
 async function stopShard(shard: Shard): Promise<void> {
   const all = [...shard.held.values()];
-  await Promise.all(all.map(({ busy }) => busy));
+  await Promise.all([...all.map(({ busy }) => busy), shard.sweeping]);
   const leases = [...new Set(all.map(({ lease }) => lease))];
   await Promise.all(all.map((held) => dropCluster(shard, held)));
   await shard.front.stop();

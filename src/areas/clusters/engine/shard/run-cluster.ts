@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import type { Binaries } from '../../clients/process/binaries.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
@@ -8,6 +9,7 @@ import { type ControlPlane, drivers } from '../driver.ts';
 import { ensurePki, findPki, type Pki } from '../pki.ts';
 import { type Place, placeOf, portsInAll } from '../place.ts';
 import type { Tenants } from '../tenants.ts';
+import { ClusterTrouble } from '../trouble.ts';
 import { type Approver, startApprover } from './approver.ts';
 import type { Door, Front } from './door.ts';
 import type { Heard } from './silent-nodes.ts';
@@ -35,10 +37,10 @@ export interface Machinery {
   front: Front;
   tenants: Tenants;
   isRefused(cluster: string, fingerprint: string): boolean;
+  binaries: Binaries;
+  /** Once the server stops, nothing is waited for any more. */
+  stopping: AbortSignal;
 }
-
-/** A reason that is meant for the people whose cluster it is. */
-export class ClusterTrouble extends Error {}
 
 /** Makes its keys if it has none, opens its listener, and its control plane behind it. What fails leaves nothing behind. */
 export async function startCluster(machinery: Machinery, held: Held, row: ClusterRow): Promise<RunningCluster> {
@@ -54,8 +56,10 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   const door = await openDoor(machinery, held, row, place, pki, cluster, () => plane);
   try {
     const endpoint = place.endpoint(door.port);
-    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused: (print) => machinery.isRefused(row.id, print) });
+    const isRefused = (print: string) => machinery.isRefused(row.id, print);
+    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries: machinery.binaries, lease: held.lease });
     Object.assign(running, { plane, door, endpoint });
+    await applyUnlessStopped(machinery, plane, pki);
     await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });
     running.approver = startApprover(app, plane, cluster, () => {
       running.hasNodes = true;
@@ -69,11 +73,22 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   }
 }
 
-/** Takes up what was changed: it is all read while requests are served, so nothing restarts. */
-export async function applyChange(app: App, running: RunningCluster, row: ClusterRow): Promise<void> {
+/** A server that stops does not wait for programs to become ready. */
+async function applyUnlessStopped({ stopping }: Machinery, plane: ControlPlane, pki: Pki): Promise<void> {
+  stopping.throwIfAborted();
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const give = () => reject(stopping.reason);
+  stopping.addEventListener('abort', give, { once: true });
+  await Promise.race([plane.apply(pki), stopped]).finally(() => stopping.removeEventListener('abort', give));
+}
+
+/** Takes up what was changed, without a request that fails. */
+export async function applyChange(machinery: Machinery, running: RunningCluster, row: ClusterRow): Promise<void> {
+  const { app } = machinery;
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
   if (!pki) throw new Error('the keys are gone');
   running.row = row;
+  await applyUnlessStopped(machinery, running.plane, pki);
   if (pki.revision !== running.revision) running.door.renew(keysOf(pki));
   await prepareCluster(running.plane.ask, {
     name: row.name,
@@ -91,7 +106,12 @@ export async function stopCluster({ tenants }: Machinery, running: RunningCluste
   await running.plane.stop();
 }
 
-const keysOf = (pki: Pki) => ({ certificate: pki.servingCertificate, key: pki.servingKey, authority: pki.caCertificate });
+const keysOf = (pki: Pki) => ({
+  certificate: pki.servingCertificate,
+  key: pki.servingKey,
+  authority: pki.caCertificate,
+  ...(pki.inner ? { house: pki.inner.authority.certificate } : {}),
+});
 
 const mostPorts = 20;
 
@@ -117,6 +137,15 @@ async function openDoor(
         if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
         onBehalf({ org: row.org_id, act: 'kubernetes' }, () => served.serve(request, response, identity), app.watch);
       },
+      ...(row.driver === 'process'
+        ? {
+            talk: (request, socket, head, identity) => {
+              const served = plane();
+              if (!served?.talk) return void socket.destroy();
+              onBehalf({ org: row.org_id, act: 'kubernetes' }, () => served.talk!(request, socket, head, identity), app.watch);
+            },
+          }
+        : {}),
     });
   if (place.serverName !== undefined) return open(first);
   if (row.port !== null && (row.observed_generation > 0 || first === 0)) return open(row.port).catch(sayTaken(row.port));

@@ -13,13 +13,14 @@ const portion = 100;
 export async function keepUp(app: App, held: Held, running: RunningCluster): Promise<void> {
   const nodes = await listNodes(running.plane.ask);
   running.hasNodes ||= nodes.length > 0;
-  const { requests, errors, inflightPeak, objects, bytes } = running.plane.figures();
+  const { requests, errors, inflightPeak, objects, bytes, components } = running.plane.figures();
   const measured = {
     nodes: nodes.length,
     ready: nodes.filter(({ ready }) => ready).length,
     inflight: inflightPeak,
     objects,
     bytes,
+    components,
     requests: Math.max(0, requests - running.counted.requests),
     errors: Math.max(0, errors - running.counted.errors),
   };

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { CertificateIdentity } from '../../engine/driver.ts';
+import type { DoorKeys } from '../../engine/shard/door.ts';
 
 export type Shown = { is: 'nothing' } | { is: 'good'; identity: CertificateIdentity; until: Date } | { is: 'bad' };
 
@@ -11,10 +12,13 @@ const fieldOf = (subject: string, field: string): string[] =>
  * Who a connection is by its certificate. TLS has checked that it has the key, and against the authority of the server name; here it is held
  * against this cluster's own once more, so that no mistake about names can let one cluster's node into another.
  */
-export function identifySocket(socket: TLSSocket, authority: X509Certificate): Shown {
+export function identifySocket(socket: TLSSocket, { cluster, house }: Authorities): Shown {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { is: 'nothing' };
-  if (!socket.authorized || !certificate.checkIssued(authority) || !certificate.verify(authority.publicKey)) return { is: 'bad' };
+  const isBy = (authority: X509Certificate | undefined) =>
+    authority !== undefined && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+  const isOfHouse = isBy(house);
+  if (!socket.authorized || !(isOfHouse || isBy(cluster))) return { is: 'bad' };
   const [commonName = ''] = fieldOf(certificate.subject, 'CN');
   return {
     is: 'good',
@@ -23,8 +27,18 @@ export function identifySocket(socket: TLSSocket, authority: X509Certificate): S
       commonName,
       organizations: fieldOf(certificate.subject, 'O'),
       fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
+      isOfHouse,
     },
   };
 }
 
-export const readAuthority = (pem: string): X509Certificate => new X509Certificate(pem);
+/** Who may have signed what a connection shows. */
+export interface Authorities {
+  cluster: X509Certificate;
+  house: X509Certificate | undefined;
+}
+
+export const readAuthorities = ({ authority, house }: DoorKeys): Authorities => ({
+  cluster: new X509Certificate(authority),
+  house: house === undefined ? undefined : new X509Certificate(house),
+});

@@ -1,4 +1,4 @@
-import { constants, type X509Certificate } from 'node:crypto';
+import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -7,7 +7,8 @@ import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tl
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
-import { identifySocket, readAuthority, type Shown } from './identify.ts';
+import { isTalk } from '../../rules/process/forwarding.ts';
+import { type Authorities, identifySocket, readAuthorities, type Shown } from './identify.ts';
 
 // Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
 // all, told apart by the name that is asked for.
@@ -20,21 +21,25 @@ const secureOptions = constants.SSL_OP_NO_TICKET;
 /** A cluster behind a listener. */
 interface Room {
   served: Served;
-  authority: X509Certificate;
+  authorities: Authorities;
   context: SecureContext;
   sockets: Map<TLSSocket, Shown>;
 }
 
-const makeContext = ({ certificate, key, authority }: DoorKeys) =>
-  createSecureContext({ cert: certificate, key, ca: authority, minVersion: 'TLSv1.2', secureOptions });
+const contextOptions = ({ certificate, key, authority, house }: DoorKeys) => ({
+  ...{ cert: certificate, key, ca: [authority, ...(house === undefined ? [] : [house])] },
+  ...{ minVersion: 'TLSv1.2' as const, secureOptions },
+});
+
+const makeContext = (keys: DoorKeys) => createSecureContext(contextOptions(keys));
 
 function makeRoom(served: Served): Room {
-  return { served, authority: readAuthority(served.keys.authority), context: makeContext(served.keys), sockets: new Map() };
+  return { served, authorities: readAuthorities(served.keys), context: makeContext(served.keys), sockets: new Map() };
 }
 
 function renewRoom(room: Room, keys: DoorKeys): void {
   room.served = { ...room.served, keys };
-  room.authority = readAuthority(keys.authority);
+  room.authorities = readAuthorities(keys);
   room.context = makeContext(keys);
 }
 
@@ -47,10 +52,11 @@ async function listen(
 ): Promise<Server> {
   const server = createServer(
     {
-      ...(keys ? { cert: keys.certificate, key: keys.key, ca: keys.authority } : {}),
-      ...{ minVersion: 'TLSv1.2', secureOptions },
+      ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
       ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
       ...{ handshakeTimeout: limits.handshakeMs, maxHeaderSize: limits.headerBytes },
+      shouldUpgradeCallback: (request: IncomingMessage) =>
+        isTalk(request.headers.upgrade) && roomOf(nameOf(request.socket as TLSSocket))?.served.talk !== undefined,
       SNICallback: (name, done) => {
         const room = roomOf(name);
         return room ? done(null, room.context) : done(new Error('no cluster has this name'));
@@ -64,6 +70,12 @@ async function listen(
       answerRequest(room, shown, request, response);
     },
   );
+  server.on('upgrade', (request, socket, head) => {
+    const room = roomOf(nameOf(request.socket as TLSSocket));
+    const shown = room?.sockets.get(request.socket as TLSSocket);
+    if (!room || !shown || !isGood(shown)) return void socket.destroy();
+    room.served.talk?.(request, socket, head, shown.is === 'good' ? shown.identity : undefined);
+  });
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = 0; // watches stay open; bodies have a time of their own
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -86,15 +98,17 @@ const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'str
 /** A cluster's connections are counted before anything is read from them. */
 function takeIn(room: Room | undefined, socket: TLSSocket): void {
   if (!room || room.sockets.size >= room.served.most()) return void socket.destroy();
-  room.sockets.set(socket, identifySocket(socket, room.authority));
+  room.sockets.set(socket, identifySocket(socket, room.authorities));
   socket.once('close', () => room.sockets.delete(socket));
 }
 
 function answerRequest(room: Room, shown: Shown, request: IncomingMessage, response: ServerResponse): void {
   // A connection may outlive the certificate that it showed.
-  if (shown.is === 'bad' || (shown.is === 'good' && shown.until < wallClock())) refuseCertificate(response);
+  if (!isGood(shown)) refuseCertificate(response);
   else room.served.serve(request, response, shown.is === 'good' ? shown.identity : undefined);
 }
+
+const isGood = (shown: Shown): boolean => shown.is === 'nothing' || (shown.is === 'good' && shown.until >= wallClock());
 
 /** In Kubernetes' words. */
 function refuseCertificate(response: ServerResponse): void {
@@ -144,7 +158,7 @@ async function openOwnPort(served: Served, log: Logger): Promise<Door> {
     port: portOf(server),
     renew(keys) {
       renewRoom(room, keys);
-      server.setSecureContext({ cert: keys.certificate, key: keys.key, ca: keys.authority, minVersion: 'TLSv1.2', secureOptions });
+      server.setSecureContext(contextOptions(keys));
     },
     cut: (fingerprints) => cutSockets(room, fingerprints),
     async close() {

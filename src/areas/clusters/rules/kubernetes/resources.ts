@@ -154,5 +154,5 @@ export const groupVersions: readonly { group: string; version: string }[] = [
 /** Why a kind that is always empty cannot be written. */
 export const whyEmpty = ({ kind }: Resource): string =>
   kind === 'CustomResourceDefinition'
-    ? "this control plane is embedded and serves built-in kinds only, no custom resources; no version of this release's catalog takes them"
-    : `this control plane is embedded and runs no pods, so it takes no ${kind} objects; no version of this release's catalog does`;
+    ? 'this control plane is embedded and serves built-in kinds only, no custom resources; a cluster of a version without +embedded takes them'
+    : `this control plane is embedded and runs no pods, so it takes no ${kind} objects; a cluster of a version without +embedded does`;

@@ -3,7 +3,7 @@ import { copyFile, open, stat, truncate } from 'node:fs/promises';
 
 const limitBytes = 4 * 1024 * 1024;
 
-/** Keeps PostgreSQL's log and its predecessor small. The writer appends, so the file is emptied in place, never renamed away. */
+/** Keeps a program's log and its predecessor small. The writer appends, so the file is emptied in place, never renamed away. */
 export async function boundLog(path: string, limit = limitBytes): Promise<void> {
   const size = await sizeOf(path);
   if (size <= limit) return;
@@ -28,7 +28,7 @@ export function withLogOpen<T>(path: string, owner: { uid: number; gid: number }
   }
 }
 
-/** What was written since `offset`: what the server that just ended had to say. */
+/** What was written since `offset`: what the program that just ended had to say. */
 export async function logSince(path: string, offset: number): Promise<string> {
   const file = await open(path, 'r');
   try {

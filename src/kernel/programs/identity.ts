@@ -3,9 +3,8 @@ import { lchown, readdir, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
-import type { Place } from './place.ts';
 
-/** As whom PostgreSQL runs. It refuses to be root, so as root we must make it somebody else. */
+/** As whom a program of ours runs. As root we make it somebody else: PostgreSQL refuses to be root, and what tenants drive must not be. */
 export interface Identity {
   kind: 'self' | 'user' | 'namespace';
   /** Who must own its files; undefined = they are ours already. */
@@ -14,8 +13,8 @@ export interface Identity {
   spawn(program: string, args: string[], options: SpawnOptions): ChildProcess;
 }
 
-/** Nothing of the caller's environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change what runs. */
-const environment = () => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' });
+/** Nothing of our own environment: PGDATA, PGPORT, LD_LIBRARY_PATH or a locale that is not installed would change what runs. */
+const environment = ({ env }: SpawnOptions) => ({ PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', ...env });
 
 const nobody = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
 
@@ -23,7 +22,7 @@ const self: Identity = {
   kind: 'self',
   owner: undefined,
   mayRead: async () => true,
-  spawn: (program, args, options) => spawn(program, args, { ...options, env: environment() }),
+  spawn: (program, args, options) => spawn(program, args, { ...options, env: environment(options) }),
 };
 
 const asUser = (owner: { uid: number; gid: number }): Identity => ({
@@ -31,11 +30,12 @@ const asUser = (owner: { uid: number; gid: number }): Identity => ({
   owner,
   mayRead: async (path) => (await firstClosed(path, owner)) === undefined,
   // spawn takes a signed number, and macOS's nobody is -2. Supplementary groups are dropped with the uid.
-  spawn: (program, args, options) => spawn(program, args, { ...options, env: environment(), uid: owner.uid | 0, gid: owner.gid | 0 }),
+  spawn: (program, args, options) =>
+    spawn(program, args, { ...options, env: environment(options), uid: owner.uid | 0, gid: owner.gid | 0 }),
 });
 
 /**
- * Root outside, nobody inside: it may go where root may by ownership, holds no capability, and PostgreSQL is content. Weaker than a
+ * Root outside, nobody inside: it may go where root may by ownership, holds no capability, and the program is content. Weaker than a
  * real other user (root's files stay writable for it), so only where that one cannot reach the data.
  */
 const inNamespace: Identity = {
@@ -45,23 +45,33 @@ const inNamespace: Identity = {
   spawn: (program, args, options) =>
     spawn('unshare', ['--user', `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`, '--', program, ...args], {
       ...options,
-      env: environment(),
+      env: environment(options),
     }),
 };
 
-/** Whoever owns existing data goes on owning it, so that a start with sudo does not lock its user out; a new cluster is nobody's. */
-export async function chooseIdentity(place: Place): Promise<Identity> {
+/** For whom an identity is looked for. */
+export interface Runner {
+  /** As sentences name it. */
+  name: string;
+  dataDir: string;
+  /** Its directory; what stands in `data` of it, if anything does, says who owned it so far. */
+  dir: string;
+  data: string;
+}
+
+/** Whoever owns existing data goes on owning it, so that a start with sudo does not lock its user out; new data is nobody's. */
+export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Promise<Identity> {
   if (process.getuid?.() !== 0) return self;
-  const found = await stat(place.cluster).catch(() => stat(place.dir));
+  const found = await stat(data).catch(() => stat(dir));
   const owner = found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid };
-  const closed = await firstClosed(place.dataDir, owner);
+  const closed = await firstClosed(dataDir, owner);
   if (closed === undefined && (await works(asUser(owner)))) return asUser(owner);
   if (await works(inNamespace)) return inNamespace;
   const why =
     closed === undefined ? 'no other user can be assumed here' : `the user it would run as (id ${owner.uid}) may not enter ${closed}`;
   throw new Stop(
     exitCodes.dataDirectory,
-    `PostgreSQL does not run as root, and ${why}; set QUARTERDECK_DATA to a directory that everyone can reach, such as /var/lib/quarterdeck, or start Quarterdeck as an ordinary user`,
+    `${name} does not run as root, and ${why}; set QUARTERDECK_DATA to a directory that everyone can reach, such as /var/lib/quarterdeck, or start Quarterdeck as an ordinary user`,
   );
 }
 

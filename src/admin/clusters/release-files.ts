@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { type Guard, GuardFailure, GuardRefusal, type GuardResponse } from '../../kernel/guard/index.ts';
+
+// Files of a release with a checksum beside each: fetched, verified, and only then given their name.
+
+/** Where a file is, and where its checksum is: the first that is there counts. */
+export interface ReleaseFile {
+  name: string;
+  url: string;
+  checksums: readonly { url: string; algorithm: 'sha512' | 'sha256' }[];
+}
+
+const largestProgram = 512 * 2 ** 20;
+const largestChecksums = 64 * 2 ** 10;
+const mostRedirects = 5;
+
+const refuse = (sentence: string, cause?: unknown): never => {
+  throw new Stop(exitCodes.refused, sentence, { cause });
+};
+
+export const kineVersion = 'v0.14.16';
+
+/** Kubernetes' releases, or a mirror in their layout; kine has its own place, and below a mirror the folder `kine`. */
+export function kubernetesFile(base: string, version: string, arch: string, name: string): ReleaseFile {
+  const url = `${base}/release/${version}/bin/linux/${arch}/${name}`;
+  return { name, url, checksums: (['sha512', 'sha256'] as const).map((algorithm) => ({ url: `${url}.${algorithm}`, algorithm })) };
+}
+
+export function kineFile(base: string, arch: string): ReleaseFile {
+  const folder = `${base}/${kineVersion}`;
+  return {
+    name: 'kine',
+    url: `${folder}/kine-${arch}`,
+    checksums: [{ url: `${folder}/sha256sum-${arch}.txt`, algorithm: 'sha256' }],
+  };
+}
+
+/** The file at `path`, verified. What was fetched by an earlier try, whole or in part, is not fetched again. */
+export async function fetchVerified(guard: Guard, file: ReleaseFile, path: string): Promise<void> {
+  const expected = await readChecksum(guard, file);
+  if ((await hashFile(path, expected.algorithm)) === expected.hex) return;
+  const part = `${path}.part`;
+  await fetchRest(guard, file, part);
+  const found = await hashFile(part, expected.algorithm);
+  if (found !== expected.hex) {
+    await rm(part, { force: true });
+    refuse(
+      `${file.url} does not have its ${expected.algorithm} checksum (expected ${expected.hex.slice(0, 16)}…, found ${found?.slice(0, 16)}…); nothing was installed: try again, and ask whoever serves it if it stays so`,
+    );
+  }
+  await rename(part, path);
+}
+
+async function ask(guard: Guard, url: string, headers: Record<string, string>, most: number): Promise<GuardResponse> {
+  try {
+    return await guard.fetch('releases', url, {
+      headers,
+      ...{ maxRedirects: mostRedirects, maxBodyBytes: most, decompress: false },
+      timeouts: { totalMs: Number.POSITIVE_INFINITY },
+    });
+  } catch (error) {
+    if (error instanceof GuardFailure || error instanceof GuardRefusal) return refuse(`${url} cannot be fetched: ${error.message}`, error);
+    throw error;
+  }
+}
+
+async function readChecksum(guard: Guard, file: ReleaseFile): Promise<{ algorithm: 'sha512' | 'sha256'; hex: string }> {
+  for (const { url, algorithm } of file.checksums) {
+    const answer = await ask(guard, url, {}, largestChecksums);
+    if (answer.status === 404) {
+      answer.cancel();
+      continue;
+    }
+    if (answer.status !== 200) refuse(`${url} was answered with status ${answer.status}; try again later, or use a mirror`);
+    const text = await answer.text().catch((error) => refuse(`${url} cannot be read: ${(error as Error).message}`, error));
+    const hex = findChecksum(text, file.url, algorithm === 'sha512' ? 128 : 64);
+    return hex ? { algorithm, hex } : refuse(`${url} holds no checksum of ${file.name}; it is not a file of a release`);
+  }
+  return refuse(
+    `there is no release file ${file.url}; check the version, or name a mirror that has it in QUARTERDECK_CLUSTER_MIRROR, or use --from or --build`,
+  );
+}
+
+/** A checksum alone, or a list of them in the form of sha256sum. */
+function findChecksum(text: string, url: string, digits: number): string | undefined {
+  const name = url.slice(url.lastIndexOf('/') + 1);
+  for (const line of text.split('\n')) {
+    const [hex = '', path] = line.trim().split(/\s+\*?/);
+    const isFor = path === undefined || path.slice(path.lastIndexOf('/') + 1) === name;
+    if (isFor && hex.length === digits && /^[0-9a-f]+$/i.test(hex)) return hex.toLowerCase();
+  }
+  return undefined;
+}
+
+const sizeOf = (path: string) =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+
+const tooLarge = ({ url }: ReleaseFile) =>
+  `${url} has more than ${largestProgram / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
+
+async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise<void> {
+  const have = await sizeOf(part);
+  const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, largestProgram - have);
+  if (answer.status === 416 && have > 0) {
+    answer.cancel();
+    return; // all of it is there already, or it is another file: its checksum tells
+  }
+  const goesOn = answer.status === 206 && String(answer.headers['content-range'] ?? '').startsWith(`bytes ${have}-`);
+  if (!goesOn && answer.status !== 200) {
+    answer.cancel();
+    if (answer.status === 404) refuse(`there is no release file ${file.url}, though its checksum is there; use another mirror`);
+    refuse(`${file.url} was answered with status ${answer.status}; try again later, or use a mirror`);
+  }
+  if (Number(answer.headers['content-length'] ?? 0) > largestProgram - have) {
+    answer.cancel();
+    refuse(tooLarge(file));
+  }
+  try {
+    await pipeline(answer.body, createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
+  } catch (error) {
+    if (!(error instanceof GuardFailure)) throw error;
+    if (error.kind === 'too_large') {
+      await rm(part, { force: true });
+      refuse(tooLarge(file), error);
+    }
+    refuse(`${file.url} broke off: ${error.message}; run the command again, and it goes on from there`, error);
+  }
+}
+
+/** Undefined: there is none. */
+export async function hashFile(path: string, algorithm: string): Promise<string | undefined> {
+  const hash = createHash(algorithm);
+  try {
+    await pipeline(createReadStream(path), hash);
+    return hash.digest('hex');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { binariesDir, countOfVersion, listInstalled } from '../../areas/clusters/index.ts';
+import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { printRows, type Shown } from '../output.ts';
+import { readSettings, type Session } from '../session.ts';
+import { requireReal } from './install.ts';
+
+export async function listVersions(options: Shown): Promise<void> {
+  const dir = binariesDir(readSettings());
+  const whole = new Set((await listInstalled(dir)).map(({ version }) => version));
+  const folders = (await readdir(dir).catch(() => [])).filter((name) => /^v\d/.test(name)).sort();
+  const rows = folders.map((version) => ({ version, state: whole.has(version) ? 'installed' : 'not whole: install it again' }));
+  printRows(options, rows, `no version of Kubernetes’ own programs is in ${dir}; quarterdeck admin clusters install v1.36.4 brings one`);
+}
+
+/** Clusters of this version go on until they are started anew, so it stays while there are any. */
+export async function removeVersion({ config, db }: Session, version: string): Promise<void> {
+  requireReal(version);
+  const folder = join(binariesDir(config), version);
+  const clusters = await db.read((tx) => countOfVersion(tx, version));
+  if (clusters > 0) throw new Stop(exitCodes.refused, `${clusters} clusters run ${version}; upgrade or delete them first`);
+  const aside = join(binariesDir(config), `.removing-${version}`);
+  await rename(folder, aside).catch((error) => {
+    throw new Stop(exitCodes.refused, `${version} is not in ${binariesDir(config)} (${error.code})`, { cause: error });
+  });
+  await rm(aside, { recursive: true });
+  console.log(`${version} is removed`);
+}

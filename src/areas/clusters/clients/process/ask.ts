@@ -1,0 +1,83 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answered } from '../tenant/ask.ts';
+import { type Dialed, headOf } from './dial.ts';
+
+/** How a request reaches the cluster's API now. Undefined: no apiserver is there. */
+export type Dial = (dialed: Dialed) => ClientRequest | undefined;
+
+const limits = { answerMs: 10_000, answerBytes: 32 * 2 ** 20, lineBytes: 8 * 2 ** 20, restMs: 1_000 };
+
+const away: Answered = {
+  status: 503,
+  body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 503, reason: 'ServiceUnavailable', message: 'no apiserver answers' },
+};
+
+/** As the cluster's administrator. A PATCH is a merge patch, or a JSON patch if it is a list. */
+export async function askCluster(dial: Dial, method: string, path: string, body?: unknown, isLast = method === 'POST'): Promise<Answered> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const kind = method !== 'PATCH' ? 'json' : Array.isArray(body) ? 'json-patch+json' : 'merge-patch+json';
+  const headers = {
+    accept: 'application/json',
+    ...(text === undefined ? {} : { 'content-type': `application/${kind}`, 'content-length': Buffer.byteLength(text) }),
+  };
+  const asked = dial({ method, path, headers, manner: 'admin', signal: AbortSignal.timeout(limits.answerMs) });
+  if (!asked) return away;
+  try {
+    asked.end(text);
+    return await readAnswer(await headOf(asked));
+  } catch {
+    // A free connection that the apiserver closed at the same moment. What can be done twice is asked once more.
+    return asked.reusedSocket && !isLast ? askCluster(dial, method, path, body, true) : away;
+  } finally {
+    asked.on('error', () => {}); // what comes after the answer concerns nobody
+  }
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<Answered> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer) {
+    bytes += chunk.length;
+    if (bytes > limits.answerBytes) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString();
+  const isJson = String(answer.headers['content-type'] ?? '').startsWith('application/json');
+  return { status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
+export type OnEvent = (event: { type: string; object: any }) => void;
+
+/** First everything that is there, then what changes. Begins again by itself when it is cut, so an event may come twice. */
+export async function watchCluster(dial: Dial, path: string, onEvent: OnEvent, signal: AbortSignal): Promise<void> {
+  const question = `${path}${path.includes('?') ? '&' : '?'}watch=1`;
+  while (!signal.aborted) {
+    await readEvents(dial, question, onEvent, signal).catch(() => {}); // it begins again
+    await sleep(limits.restMs, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: AbortSignal): Promise<void> {
+  const asked = dial({ method: 'GET', path, headers: { accept: 'application/json' }, manner: 'admin', signal });
+  if (!asked) return;
+  asked.on('error', () => {});
+  asked.end();
+  const answer = await headOf(asked);
+  if (answer.statusCode !== 200) return void answer.resume();
+  let rest = '';
+  for await (const text of answer.setEncoding('utf8')) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    if (rest.length > limits.lineBytes) return void answer.destroy();
+    for (const line of lines) if (line !== '') tellEvent(line, onEvent);
+  }
+}
+
+/** Whoever fails at an event does not end the watch for the others. */
+function tellEvent(line: string, onEvent: OnEvent): void {
+  const event = JSON.parse(line) as Parameters<OnEvent>[0];
+  if (event.type === 'ERROR') throw new Error('the watch is refused');
+  queueMicrotask(() => onEvent(event));
+}

@@ -1,0 +1,65 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseVersion } from '../../rules/versions.ts';
+
+// Kubernetes' own programs on this machine: `kine`, and a folder for each version.
+
+/** What a version needs, beside kine. */
+export const programNames = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+
+export interface InstalledVersion {
+  version: string;
+  /** Its programs are here. */
+  dir: string;
+}
+
+export interface Binaries {
+  dir: string;
+  kine: string;
+  /** Those that are whole, looked at anew after a moment. */
+  list(): Promise<readonly InstalledVersion[]>;
+  /** Its folder; undefined: it is not installed. */
+  find(version: string): Promise<string | undefined>;
+}
+
+/** Where they are, unless the operator says otherwise. */
+export const binariesDir = ({ cluster_binaries, data }: { cluster_binaries: string; data: string }): string =>
+  cluster_binaries || join(data, 'clusters', 'bin');
+
+const rememberMs = 1_000;
+/** More than this are not looked at. */
+const mostFolders = 100;
+
+export function openBinaries(dir: string): Binaries {
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let known: Promise<InstalledVersion[]> = Promise.resolve([]);
+  const list = () => {
+    if (performance.now() - lookedAt >= rememberMs) {
+      lookedAt = performance.now();
+      known = listInstalled(dir);
+    }
+    return known;
+  };
+  return { dir, kine: join(dir, 'kine'), list, find: async (version) => (await list()).find((each) => each.version === version)?.dir };
+}
+
+/** Versions whose programs are all there; none without kine. What cannot be read is not there. */
+export async function listInstalled(dir: string): Promise<InstalledVersion[]> {
+  const [names, hasKine] = await Promise.all([readdir(dir).catch(() => []), isProgram(join(dir, 'kine'))]);
+  if (!hasKine) return [];
+  const versions = names.filter((name) => parseVersion(name)?.driver === 'process').slice(0, mostFolders);
+  const found = await Promise.all(
+    versions.map(async (version) => {
+      const folder = join(dir, version);
+      const all = await Promise.all(programNames.map((name) => isProgram(join(folder, name))));
+      return all.every(Boolean) ? [{ version, dir: folder }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** A file that everybody may run: programs of clusters do not run as root. */
+const isProgram = async (path: string): Promise<boolean> => {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && (found.mode & 0o111) === 0o111;
+};

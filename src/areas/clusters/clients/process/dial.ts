@@ -1,0 +1,76 @@
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:https';
+import { connect } from 'node:net';
+import type { InnerKeys } from '../../rules/process/files.ts';
+
+/** Free connections are closed before the apiserver does it after 90 s: a request that meets the closing would fail. */
+const idleMs = 30_000;
+const mostIdle = 32;
+
+/** As whom a connection to an apiserver is made. */
+export type Manner = 'front' | 'plain' | 'admin';
+
+/** An apiserver of ours, with the connections to it. */
+export interface Target {
+  port: number;
+  agents: Record<Manner, Agent>;
+  close(): void;
+}
+
+export function makeTarget(port: number, { authority, front, admin }: InnerKeys): Target {
+  const common = { keepAlive: true, timeout: idleMs, maxFreeSockets: mostIdle, ca: authority.certificate, ALPNProtocols: ['http/1.1'] };
+  const agents = {
+    front: new Agent({ ...common, cert: front.certificate, key: front.key }),
+    plain: new Agent(common),
+    admin: new Agent({ ...common, cert: admin.certificate, key: admin.key }),
+  };
+  return {
+    port,
+    agents,
+    close: () => {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+export interface Dialed {
+  method: string;
+  path: string;
+  headers: OutgoingHttpHeaders | string[];
+  manner: Manner;
+  signal?: AbortSignal;
+}
+
+/** A request to an apiserver; nothing of it is sent before the caller writes or ends. */
+export const dialServer = ({ port, agents }: Target, { manner, ...asked }: Dialed): ClientRequest =>
+  request({ host: '127.0.0.1', port, agent: agents[manner], ...asked });
+
+/** From outside: a process that does not serve the cluster asks at its endpoint, with the house's own certificate. */
+export function makeOutsideAgent({ admin }: InnerKeys, ca: string): Agent {
+  return new Agent({ keepAlive: true, timeout: idleMs, maxFreeSockets: 2, ca, cert: admin.certificate, key: admin.key });
+}
+
+export const dialEndpoint = (endpoint: string, agent: Agent, { manner: _, ...asked }: Dialed): ClientRequest => {
+  const { hostname, port } = new URL(endpoint);
+  return request({ host: hostname.replace(/^\[|\]$/g, ''), port, agent, ...asked });
+};
+
+/** Waits for the head of an answer. */
+export const headOf = (asked: ClientRequest): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    asked.once('response', resolve);
+    asked.once('error', reject);
+  });
+
+/** Whether somebody listens at a unix socket. */
+export const answersAt = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path);
+    const tell = (isThere: boolean) => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once('connect', () => tell(true));
+    socket.once('error', () => tell(false));
+    socket.setTimeout(2_000, () => tell(false));
+  });

@@ -1,0 +1,99 @@
+import { chmod, chown, rm } from 'node:fs/promises';
+import http, { type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { App } from '../../../../kernel/app.ts';
+import { bothersMail, GuardFailure, GuardRefusal } from '../../../../kernel/guard/index.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
+
+// What an apiserver dials for its tenants (nodes, services, webhooks) it asks for here, by HTTP CONNECT on a unix socket. The guard judges each.
+
+export interface EgressOptions {
+  socket: string;
+  /** On whose behalf. */
+  org: string;
+  /** Whom the programs run as, if not as we do. */
+  owner?: { uid: number; gid: number } | undefined;
+}
+
+export interface Egress {
+  stop(): Promise<void>;
+}
+
+/** Ways that a cluster has open at once, those under way included. */
+export const mostWays = 500;
+const dialMs = 10_000;
+const headersMs = 10_000;
+const headerBytes = 8 * 2 ** 10;
+
+export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { socket: path, org, owner }: EgressOptions): Promise<Egress> {
+  const ways = new Set<Socket>();
+  const server = http.createServer({ maxHeaderSize: headerBytes, headersTimeout: headersMs, requestTimeout: headersMs }, (_, response) =>
+    response.writeHead(405, phraseOf('only CONNECT is answered here'), { connection: 'close' }).end(),
+  );
+  // One more than can have a way, so that whoever has none is told so.
+  server.maxConnections = mostWays + 10;
+  server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.on('error', () => {});
+    if (ways.size >= mostWays) return refuse(socket, 503, `the cluster has ${mostWays} connections open already`);
+    ways.add(socket);
+    socket.on('close', () => ways.delete(socket));
+    onBehalf({ org, act: 'clusters.egress' }, () => void openWay(app, request.url ?? '', socket, head), app.watch);
+  });
+  server.on('clientError', (_, socket) => socket.destroy());
+  await rm(path, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => resolve(void server.off('error', reject)));
+  });
+  server.on('error', (error) => app.log.warn({ err: error }, 'the way out of a cluster has a fault'));
+  await chmod(path, 0o600);
+  if (owner) await chown(path, owner.uid, owner.gid);
+  return {
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of ways) socket.destroy();
+      server.closeAllConnections();
+      await closed;
+      await rm(path, { force: true });
+    },
+  };
+}
+
+function refuse(socket: Socket, status: number, sentence: string): void {
+  socket.end(`HTTP/1.1 ${status} ${phraseOf(sentence)}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+}
+
+async function openWay({ guard, log }: Pick<App, 'guard' | 'log'>, url: string, socket: Socket, head: Buffer): Promise<void> {
+  const target = readConnectTarget(url);
+  if (!target) return refuse(socket, 400, 'the target of CONNECT is not host:port');
+  const { host, port } = target;
+  if (bothersMail('node', host, port)) return refuse(socket, 403, `port ${port} is for mail servers among themselves; use another one`);
+  const gone = new AbortController();
+  socket.once('close', () => gone.abort());
+  try {
+    const { socket: way } = await guard.connectTcp('node', host, port, { connectMs: dialMs, signal: gone.signal });
+    join(socket, way, head);
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    if (error instanceof GuardRefusal) return refuse(socket, 403, error.message);
+    if (error instanceof GuardFailure) return refuse(socket, /timeout/.test(error.kind) ? 504 : 502, error.message);
+    log.warn({ err: error }, 'a cluster could not be given a way out');
+    refuse(socket, 500, 'something went wrong on our side; try again');
+  }
+}
+
+/** Bytes go both ways, each as fast as they are read; when one side is gone, so is the other. */
+function join(socket: Socket, way: Socket, head: Buffer): void {
+  for (const each of [socket, way]) {
+    each.setTimeout(0);
+    each.setKeepAlive(true, 30_000);
+    each.setNoDelay(true);
+  }
+  way.on('error', () => {});
+  way.on('close', () => socket.destroy());
+  socket.on('close', () => way.destroy());
+  socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  if (head.length > 0) way.write(head);
+  socket.pipe(way).pipe(socket);
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Identity } from '../../../../kernel/programs/identity.ts';
+import { lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
+import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
+import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
+import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
+
+/** A program that was started for a cluster, as its record tells it. */
+export interface ProgramRecord extends ProcessMark {
+  kind: Kind;
+  name: string;
+  log: string;
+  hash: string;
+  port: number;
+  logOffset: number;
+  /** How often a program of this place was started before. */
+  restarts: number;
+}
+
+const ending = '.record.json';
+const recordPath = (dir: string, name: string) => join(dir, `${name}${ending}`);
+
+/** What was started for the cluster of this directory, by this server or the one before it. */
+export async function readRecords(dir: string): Promise<ProgramRecord[]> {
+  const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith(ending));
+  const found = await Promise.all(names.map((name) => readRecord<ProgramRecord>(join(dir, name))));
+  return found.filter((record) => record !== undefined);
+}
+
+/** One that nobody has at this moment. Somebody may take it before the program does: then it ends, and is started with another. */
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
+export async function startWanted(dir: string, identity: Identity, wanted: WantedProgram, known: { port: number; restarts: number }) {
+  const { kind, name, hash, program, env } = wanted;
+  const log = join(dir, `${wanted.log}.log`);
+  const port = wanted.listens ? known.port || (await findFreePort()) : 0;
+  const started = await startProgram({ identity, program, args: wanted.args(port), env: { ...env, [ownMark]: dir }, cwd: dir, log });
+  const record: ProgramRecord = { ...started, kind, name, log, hash, port, restarts: known.restarts };
+  await writeRecord(recordPath(dir, name), record);
+  return record;
+}
+
+/** What it said last, for the operator. */
+export const lastWords = async ({ log, logOffset }: ProgramRecord): Promise<string> =>
+  lastWord(await logSince(log, logOffset).catch(() => '')).slice(0, 500);
+
+/** Ends a program and forgets it. Throws if it cannot be ended: then its record stays. */
+export async function endProgram(dir: string, record: ProgramRecord, gentleMs = 10_000): Promise<void> {
+  const how = await endProcess(record, { gentleMs });
+  if (how === 'still there') throw new Error(`${record.name} (pid ${record.pid}) could not be ended`);
+  const path = recordPath(dir, record.name);
+  const kept = await readRecord<ProgramRecord>(path);
+  // Its successor may stand under the same name already.
+  if (kept?.pid === record.pid && kept.started === record.started) await rm(path, { force: true });
+}
+
+/** In the environment of all that we start: a shell of the operator's that stands in the directory is not ours. */
+const ownMark = 'QUARTERDECK_CLUSTER_RUN';
+
+/** Programs of ours at work in this directory without a record: the server was killed between a start and its record. */
+export async function endStrays(dir: string, records: readonly ProgramRecord[]): Promise<number> {
+  if (process.platform !== 'linux') return 0;
+  const known = new Set(records.map(({ pid }) => pid));
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  const here = pids.filter((pid, n) => at[n] === dir && !known.has(pid));
+  const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownMark}=${dir}`));
+  const marks = await Promise.all(strays.map(markOf));
+  await Promise.all(marks.map((mark) => mark && endProcess(mark, { gentleMs: 2_000 })));
+  return strays.length;
+}
+
+/** Everything that runs for the cluster of this directory ends, also what is known without it: what speaks to an apiserver first, the store last. */
+export async function endAll(dir: string, known: readonly ProgramRecord[] = []): Promise<void> {
+  const records = [...(await readRecords(dir)), ...known];
+  for (const kinds of [['kube-controller-manager', 'kube-scheduler'], ['kube-apiserver'], ['kine']])
+    await Promise.all(records.filter(({ kind }) => kinds.includes(kind)).map((record) => endProgram(dir, record)));
+  await endStrays(dir, []);
+}
+
+export { isRunning };
+
+/** Of a process, now: its share of the machine's memory, and the processor time that it has had, in seconds. */
+export async function measureProcess({ pid }: ProcessMark): Promise<{ memoryBytes: number; cpuSeconds: number }> {
+  const [rollup, stat] = await Promise.all([
+    readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => ''),
+    readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
+  ]);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+  return { memoryBytes: Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * 1024, cpuSeconds: (ticks || 0) / 100 };
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { kubeletClientName } from '../rules/kubeadm.ts';
+import type { InnerKeys, Pair } from '../rules/process/files.ts';
+import { makeAuthority, makeLeaf, newKey } from './issue.ts';
+
+const names = { authority: 'quarterdeck-inner', front: 'quarterdeck-front-authority' };
+
+/** Who speaks for a caller, by the name that apiservers are told to believe. */
+export const frontName = 'quarterdeck-front';
+
+/** Everything but what must stay is made anew: the keys of the authorities, and the one that seals the store. */
+export function makeInnerKeys(ca: Pair & { commonName: string }, known?: InnerKeys): InnerKeys {
+  const authority = { ...makeAuthority(names.authority, known?.authority.key ?? newKey()), commonName: names.authority };
+  const front = { ...makeAuthority(names.front, known?.frontAuthority.key ?? newKey()), commonName: names.front };
+  const client = (commonName: string, ...organizations: string[]) =>
+    makeLeaf(authority, { subject: { commonName, organizations }, usage: 'client' });
+  return {
+    authority: { certificate: authority.certificate, key: authority.key },
+    frontAuthority: { certificate: front.certificate, key: front.key },
+    apiserver: makeLeaf(authority, { subject: { commonName: 'kube-apiserver' }, usage: 'server', hosts: ['127.0.0.1', 'localhost'] }),
+    front: makeLeaf(front, { subject: { commonName: frontName }, usage: 'client' }),
+    admin: client('system:quarterdeck', 'system:masters'),
+    controllerManager: client('system:kube-controller-manager'),
+    scheduler: client('system:kube-scheduler'),
+    kubeletClient: makeLeaf(ca, { subject: { commonName: kubeletClientName }, usage: 'client' }),
+    storeKey: known?.storeKey ?? randomBytes(32).toString('base64'),
+  };
+}

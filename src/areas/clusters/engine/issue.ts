@@ -1,0 +1,55 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { wallClock } from '../../../kernel/wall-clock.ts';
+import { issueCertificate, type Subject } from '../../../kernel/x509/issue.ts';
+import { lifetimes } from '../rules/lifetimes.ts';
+import type { Pair } from '../rules/process/files.ts';
+
+const dayMs = 86_400_000;
+
+/** Of P-256, in PEM. */
+export const newKey = (): string =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+
+const pairOf = (pem: string): { signingKey: KeyObject; publicKey: KeyObject } => {
+  const signingKey = createPrivateKey(pem);
+  return { signingKey, publicKey: createPublicKey(signingKey) };
+};
+
+/** From yesterday on, so that a clock that is behind takes it too. */
+const validFor = (seconds: number) => {
+  const now = wallClock().getTime();
+  return { from: new Date(now - dayMs), until: new Date(now + seconds * 1000) };
+};
+
+/** One that signs itself. With the key of an earlier one it is good wherever that one was. */
+export const makeAuthority = (commonName: string, key: string): Pair => ({
+  key,
+  certificate: issueCertificate({
+    subject: { commonName },
+    issuer: { commonName },
+    isAuthority: true,
+    ...pairOf(key),
+    ...validFor(lifetimes.authority),
+  }),
+});
+
+export interface Leaf {
+  subject: Subject;
+  usage: 'server' | 'client';
+  hosts?: readonly string[];
+}
+
+/** A key of its own, and its certificate by an authority of this name. */
+export function makeLeaf(authority: Pair & { commonName: string }, { subject, usage, hosts = [] }: Leaf): Pair {
+  const key = newKey();
+  const certificate = issueCertificate({
+    subject,
+    issuer: { commonName: authority.commonName },
+    publicKey: pairOf(key).publicKey,
+    signingKey: pairOf(authority.key).signingKey,
+    usages: [usage],
+    hosts,
+    ...validFor(lifetimes.servingCertificate),
+  });
+  return { certificate, key };
+}

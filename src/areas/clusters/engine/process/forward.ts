@@ -1,0 +1,177 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { discard } from '../../../../kernel/http/body.ts';
+import { type Dialed, dialServer } from '../../clients/process/dial.ts';
+import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
+import { backwardHeaders, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
+import type { CertificateIdentity } from '../driver.ts';
+import type { Targets, Underway } from './targets.ts';
+
+/** How long nobody may read an answer before its connection is cut, and how many apiservers are tried for one request. */
+const limits = { unreadMs: 30_000, tries: 3 };
+
+export interface Forwarding {
+  targets: Targets;
+  inflight: () => number;
+  isRefused: (fingerprint: string) => boolean;
+  figures: { requests: number; errors: number; inflightPeak: number };
+  /** How full its store is; undefined: there is room. */
+  full: () => { usedBytes: number; mostBytes: number } | undefined;
+  /** Requests that count against the tier. */
+  underway: number;
+}
+
+/** A caller as an apiserver is told of it; throws for one that is not let in. */
+export function judgeCaller(
+  { isRefused }: Forwarding,
+  raw: readonly string[],
+  identity: CertificateIdentity | undefined,
+): Pick<Dialed, 'headers' | 'manner'> & { headers: string[] } {
+  if (identity && isRefused(identity.fingerprint)) throw unauthorized();
+  // Nobody becomes a master by a certificate that the cluster signed; its administrators could approve one for themselves.
+  if (identity?.organizations.includes(masters) && !identity.isOfHouse) throw unauthorized();
+  const headers = onwardHeaders(raw, identity);
+  if (!headers) throw unauthorized();
+  return { headers, manner: identity ? 'front' : 'plain' };
+}
+
+/** One request of the cluster's listener, handed on to an apiserver. Never throws. */
+export function forwardRequest(
+  forwarding: Forwarding,
+  request: IncomingMessage,
+  response: ServerResponse,
+  identity: CertificateIdentity | undefined,
+): void {
+  forwarding.figures.requests++;
+  response.on('error', () => {}); // a caller that left
+  try {
+    const caller = judgeCaller(forwarding, request.rawHeaders, identity);
+    // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
+    if (request.headers['transfer-encoding'] !== undefined) caller.headers.push('Transfer-Encoding', 'chunked');
+    refuseWhenFull(forwarding, request);
+    const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
+    const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
+    response.once('close', leave);
+    tryTarget({ forwarding, request, response, asked }, 0);
+  } catch (error) {
+    refuse(forwarding, request, response, error);
+  }
+}
+
+const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. */
+function refuseWhenFull({ full }: Forwarding, { method, url = '' }: IncomingMessage): void {
+  const over =
+    method === 'POST' && !/(reviews|\/token|\/eviction|\/binding|\/exec|\/attach|\/portforward)(\?|$)/.test(url) ? full() : undefined;
+  if (over)
+    throw new ApiError(
+      403,
+      'Forbidden',
+      `the cluster's objects take ${mebibytes(over.usedBytes)}, and its tier has room for ${mebibytes(over.mostBytes)}; delete some, or choose a larger tier`,
+    );
+}
+
+/** Counted before anything is done for it. */
+function enter(forwarding: Forwarding): () => void {
+  if (forwarding.underway >= forwarding.inflight())
+    throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
+  forwarding.underway++;
+  forwarding.figures.inflightPeak = Math.max(forwarding.figures.inflightPeak, forwarding.underway);
+  return () => {
+    forwarding.underway--;
+  };
+}
+
+interface Exchange {
+  forwarding: Forwarding;
+  request: IncomingMessage;
+  response: ServerResponse;
+  asked: Dialed;
+}
+
+/** Nothing of the body is taken before the connection stands, so another apiserver can be tried until then. */
+function tryTarget(exchange: Exchange, tries: number): void {
+  const { forwarding, request, response, asked } = exchange;
+  const target = forwarding.targets.next();
+  if (!target) {
+    refuse(forwarding, request, response, away());
+    return;
+  }
+  const underway: Underway = { isLong: isLong(asked.method, asked.path) };
+  const done = forwarding.targets.enter(target, underway);
+  const onward = dialServer(target, asked);
+  underway.cut = () => onward.destroy();
+  let stage: 'dialing' | 'sent' | 'answered' = 'dialing';
+  response.once('close', () => onward.destroy());
+  onward.once('close', done);
+  onward.once('socket', (socket) => {
+    const send = () => {
+      stage = 'sent';
+      request.pipe(onward);
+    };
+    if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
+    else send();
+  });
+  onward.once('response', (answer) => {
+    stage = 'answered';
+    passBack(exchange, answer);
+  });
+  onward.on('error', () => {
+    if (response.destroyed || response.writableEnded) return;
+    if (stage === 'answered') return void response.destroy();
+    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(request));
+    request.unpipe(onward);
+    if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
+    else refuse(forwarding, request, response, away());
+  });
+}
+
+/** On a connection that the apiserver closed at the same moment: what reads and has no body is asked again. */
+const mayRepeat = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+
+/** The answer as it comes, no faster than it is read. */
+function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): void {
+  const status = answer.statusCode ?? 502;
+  if (status >= 500) forwarding.figures.errors++;
+  if (response.destroyed) return void answer.destroy();
+  response.writeHead(status, backwardHeaders(answer.rawHeaders));
+  response.flushHeaders();
+  let unread: NodeJS.Timeout | undefined;
+  answer.on('data', (chunk) => {
+    if (response.write(chunk)) return;
+    answer.pause();
+    unread ??= setTimeout(() => response.destroy(), limits.unreadMs);
+  });
+  response.on('drain', () => {
+    clearTimeout(unread);
+    unread = undefined;
+    answer.resume();
+  });
+  response.once('close', () => clearTimeout(unread));
+  answer.once('end', () => response.end());
+  // Cut in the middle: the caller must not take what came for the whole.
+  answer.once('close', () => {
+    if (!answer.complete) response.destroy();
+  });
+  answer.on('error', () => response.destroy());
+}
+
+const away = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
+
+/** In Kubernetes' words; its clients try again by themselves when they are told after how long. */
+function refuse({ figures }: Forwarding, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const refusal = error instanceof ApiError ? error : unavailableError('the request could not be handed on');
+  if (refusal.code >= 500) figures.errors++;
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const text = JSON.stringify(statusOf(refusal));
+  const seconds = refusal.details?.retryAfterSeconds ?? (refusal.code === 503 ? 1 : undefined);
+  response
+    .writeHead(refusal.code, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...(seconds ? { 'Retry-After': String(seconds) } : {}),
+    })
+    .end(request.method === 'HEAD' ? undefined : text);
+  discard(request);
+}

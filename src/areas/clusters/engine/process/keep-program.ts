@@ -1,0 +1,50 @@
+import { endProgram, isRunning, lastWords, type ProgramRecord, readRecords, startWanted } from '../../clients/process/programs.ts';
+import { pauseSeconds, type WantedProgram } from '../../rules/process/programs.ts';
+import { ClusterTrouble } from '../trouble.ts';
+import type { Ends, ProcessPlane } from './state.ts';
+
+/** One that ran so long ended for a reason of its own: the next start is not held up. */
+const steadyMs = 300_000;
+
+/** The program as it should be: the one that runs, if it was started the same way; else a new one. */
+export async function keepProgram(plane: ProcessPlane, wanted: WantedProgram): Promise<ProgramRecord> {
+  const { dir, identity } = plane.place!;
+  const known = (await readRecords(dir)).find(({ name }) => name === wanted.name);
+  if (known && (await isRunning(known))) {
+    if (known.hash === wanted.hash) return known;
+    await endProgram(dir, known);
+  } else if (known) await noteEnd(plane, wanted, known);
+  const { notBefore } = endsOf(plane, wanted.name);
+  const wait = Math.ceil((notBefore - performance.now()) / 1000);
+  if (wait > 0) throw new ClusterTrouble(`${wanted.kind} ended soon after each of its last starts; it is started again in ${wait} s`);
+  if (known) plane.restarts.set(wanted.kind, (plane.restarts.get(wanted.kind) ?? known.restarts) + 1);
+  const restarts = plane.restarts.get(wanted.kind) ?? 0;
+  const record = await startWanted(dir, identity, wanted, { port: known?.port ?? 0, restarts });
+  endsOf(plane, wanted.name).startedAt = performance.now();
+  return record;
+}
+
+function endsOf({ ends }: ProcessPlane, name: string): Ends {
+  const known = ends.get(name) ?? { inRow: 0, notBefore: 0, startedAt: Number.NEGATIVE_INFINITY };
+  ends.set(name, known);
+  return known;
+}
+
+/** Its record goes: an end is counted once. Its port may be what it stumbled over, and is not tried again after an early end. */
+export async function noteEnd(
+  plane: ProcessPlane,
+  { name, kind }: Pick<WantedProgram, 'name' | 'kind'>,
+  record: ProgramRecord,
+): Promise<void> {
+  const ends = endsOf(plane, name);
+  const isEarly = performance.now() - ends.startedAt < steadyMs;
+  ends.inRow = isEarly ? ends.inRow + 1 : 1;
+  ends.notBefore = performance.now() + 1000 * pauseSeconds(ends.inRow);
+  const said = await lastWords(record);
+  plane.app.log.warn(
+    { cluster: plane.parts.cluster().id, program: kind, pid: record.pid, said, inRow: ends.inRow },
+    'a program of a cluster ended',
+  );
+  await endProgram(plane.place!.dir, record);
+  if (isEarly) record.port = 0;
+}

@@ -1,0 +1,55 @@
+import { readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { App } from '../../../../kernel/app.ts';
+import { isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
+import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
+import { placesIn, removePlace, runDir } from '../../clients/process/place.ts';
+import { endAll } from '../../clients/process/programs.ts';
+import { leasesOf, releaseClusters } from '../../store/shards.ts';
+
+/** Which server runs the programs of a directory, and under which lease. */
+interface Holder extends ProcessMark {
+  lease: string;
+  /** Numbers of processes mean something only among those who share them. */
+  among: string;
+}
+
+const holderPath = (dir: string) => join(dir, 'holder.json');
+const findAmong = () => readlink('/proc/self/ns/pid').catch(() => 'one');
+
+/** Before anything is started: who finds the programs later knows whose they were. */
+export async function noteHolder(dir: string, lease: string): Promise<void> {
+  const mark = await markOf(process.pid);
+  if (mark) await writeRecord(holderPath(dir), { ...mark, lease, among: await findAmong() } satisfies Holder);
+}
+
+/** Leases of a server that was killed here are given back at once: its programs need not wait to be adopted. */
+export async function giveBackLeases(app: App): Promise<void> {
+  const among = await findAmong();
+  const leases: string[] = [];
+  for (const cluster of await placesIn(app.config.data)) {
+    const holder = await readRecord<Holder>(holderPath(join(runDir(app.config.data), cluster)));
+    if (holder?.among === among && holder.pid !== process.pid && !(await isRunning(holder))) leases.push(holder.lease);
+  }
+  if (leases.length > 0) await app.db.write((tx) => releaseClusters(tx, leases));
+}
+
+/** Ends what runs here for clusters that are gone, or that another server has taken over since. */
+export async function endLeftovers(app: App, held: ReadonlySet<string>): Promise<void> {
+  const places = (await placesIn(app.config.data)).filter((cluster) => !held.has(cluster));
+  if (places.length === 0) return;
+  const known = new Map((await app.db.read((tx) => leasesOf(tx, places))).map((row) => [row.id, row]));
+  for (const cluster of places) {
+    const dir = join(runDir(app.config.data), cluster);
+    const row = known.get(cluster);
+    const holder = await readRecord<Holder>(holderPath(dir));
+    const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
+    if (row && !isAnothers) continue;
+    app.log.info(
+      { cluster },
+      row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+    );
+    await endAll(dir);
+    await removePlace(app.config.data, cluster);
+  }
+}

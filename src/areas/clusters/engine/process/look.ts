@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
+import { sizeOfSchema } from '../../store/kine.ts';
+import { askReady } from './ready.ts';
+import type { Component, ProcessPlane } from './state.ts';
+
+const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureMs: 60_000 };
+
+/** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
+export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<void> {
+  const { signal } = plane.stopping;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  for (let look = 1; !signal.aborted; look++) {
+    await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
+    try {
+      const { applies } = plane;
+      const found = (await findGone(plane)) ?? (look % limits.askEvery === 0 ? await findSilent(plane) : await findNode(plane));
+      // Whoever changes the programs at the same time knows better.
+      if (found !== undefined && plane.trouble === undefined && !plane.applying && plane.applies === applies) {
+        plane.trouble = found;
+        tell();
+      }
+      if (performance.now() - measuredAt < limits.measureMs) continue;
+      measuredAt = performance.now();
+      await measure(plane);
+    } catch (error) {
+      plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'a cluster’s programs could not be looked at');
+    }
+  }
+}
+
+/** All that this server knows of, but those on their way out. */
+export const programsOf = ({ kine, servers, controllers }: ProcessPlane): ProgramRecord[] => [
+  ...(kine ? [kine] : []),
+  ...servers.map(({ record }) => record),
+  ...controllers.values(),
+];
+
+async function findGone(plane: ProcessPlane): Promise<string | undefined> {
+  for (const record of programsOf(plane)) if (!(await isRunning(record))) return `${record.kind} ended; it is started again`;
+  return undefined;
+}
+
+/** An apiserver that says nothing, or that is not ready, several times in a row. */
+async function findSilent(plane: ProcessPlane): Promise<string | undefined> {
+  await Promise.all(
+    plane.servers.map(async (server) => {
+      const { isThere, isReady } = await askReady(server.target, limits.readyMs);
+      server.silent = isThere ? 0 : server.silent + 1;
+      server.unready = isReady ? 0 : server.unready + 1;
+    }),
+  );
+  if (plane.servers.some(({ silent }) => silent >= limits.silentLooks)) return 'kube-apiserver does not answer; it is started again';
+  return plane.servers.some(({ unready }) => unready >= limits.silentLooks) ? 'kube-apiserver answers that it is not ready' : undefined;
+}
+
+/** The first node: from now on there is something to schedule for. */
+async function findNode(plane: ProcessPlane): Promise<string | undefined> {
+  if (plane.hasNodes) return undefined;
+  const { status, body } = await plane.ask('GET', '/api/v1/nodes?limit=1');
+  plane.hasNodes = status === 200 && (body.items ?? []).length > 0;
+  return plane.hasNodes ? firstNode : undefined;
+}
+
+/** No trouble at all: the cluster answers as before. */
+export const firstNode = 'the first node joined; the scheduler is started';
+
+async function measure(plane: ProcessPlane): Promise<void> {
+  const { app, parts, cpu, restarts } = plane;
+  const { bytes, objects } = await app.db.read((tx) => sizeOfSchema(tx, parts.cluster().id));
+  const byKind = new Map<string, Component>();
+  const at = performance.now();
+  const seen = new Set<number>();
+  for (const record of programsOf(plane)) {
+    const { memoryBytes, cpuSeconds } = await measureProcess(record);
+    const last = cpu.get(record.pid);
+    const cpuMilli = last && at > last.at ? Math.max(0, Math.round(((cpuSeconds - last.seconds) / (at - last.at)) * 1e6)) : 0;
+    cpu.set(record.pid, { seconds: cpuSeconds, at });
+    seen.add(record.pid);
+    const sum = byKind.get(record.kind) ?? { name: record.kind, cpuMilli: 0, memoryBytes: 0, restarts: restarts.get(record.kind) ?? 0 };
+    byKind.set(record.kind, { ...sum, cpuMilli: sum.cpuMilli + cpuMilli, memoryBytes: sum.memoryBytes + memoryBytes });
+  }
+  for (const pid of cpu.keys()) if (!seen.has(pid)) cpu.delete(pid);
+  plane.figures = { bytes, objects, components: [...byKind.values()] };
+}

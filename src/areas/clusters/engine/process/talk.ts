@@ -1,0 +1,85 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { dialServer } from '../../clients/process/dial.ts';
+import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
+import { backwardHeaders } from '../../rules/process/forwarding.ts';
+import type { CertificateIdentity } from '../driver.ts';
+import { type Forwarding, judgeCaller } from './forward.ts';
+import type { Underway } from './targets.ts';
+
+// exec, attach and port-forward: after the first answer a connection is no longer HTTP, and bytes go both ways.
+
+/** An apiserver asks a node before it answers. */
+const answerMs = 60_000;
+
+/** Hands a connection on. Never throws; it counts among the cluster's connections until one of both ends it. */
+export function forwardTalk(
+  forwarding: Forwarding,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  identity: CertificateIdentity | undefined,
+): void {
+  forwarding.figures.requests++;
+  socket.on('error', () => {});
+  try {
+    const { headers, manner } = judgeCaller(forwarding, request.rawHeaders, identity);
+    const target = forwarding.targets.next();
+    if (!target) throw unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
+    headers.push('Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade));
+    const onward = dialServer(target, { method: request.method ?? 'GET', path: request.url ?? '/', headers, manner });
+    const underway: Underway = { isLong: true, cut: () => socket.destroy() };
+    const done = forwarding.targets.enter(target, underway);
+    const late = setTimeout(() => onward.destroy(), answerMs);
+    socket.once('close', () => {
+      clearTimeout(late);
+      done();
+      onward.destroy();
+    });
+    onward.on('error', () => socket.destroy());
+    onward.once('response', (answer) => {
+      clearTimeout(late);
+      writeHead(socket, answer, ['Connection', 'close']);
+      answer.pipe(socket);
+    });
+    onward.once('upgrade', (answer, far, first) => {
+      clearTimeout(late);
+      writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
+      joinStreams(socket, far, head, first);
+    });
+    onward.end();
+  } catch (error) {
+    refuse(forwarding, socket, error);
+  }
+}
+
+function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly string[]): void {
+  const all = [...backwardHeaders(answer.rawHeaders), ...more];
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage ?? ''}`];
+  for (let n = 0; n < all.length; n += 2) lines.push(`${all[n]}: ${all[n + 1]}`);
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+/** Bytes both ways, no faster than they are read; when one end goes, so does the other. */
+function joinStreams(near: Duplex, far: Duplex, fromNear: Buffer, fromFar: Buffer): void {
+  far.on('error', () => near.destroy());
+  near.once('close', () => far.destroy());
+  far.once('close', () => near.end());
+  if (fromFar.length > 0) near.write(fromFar);
+  if (fromNear.length > 0) far.write(fromNear);
+  near.pipe(far);
+  far.pipe(near);
+}
+
+function refuse({ figures }: Forwarding, socket: Duplex, error: unknown): void {
+  const refusal = error instanceof ApiError ? error : unavailableError('the connection could not be handed on');
+  if (refusal.code >= 500) figures.errors++;
+  const text = JSON.stringify(statusOf(refusal));
+  const lines = [
+    `HTTP/1.1 ${refusal.code} ${STATUS_CODES[refusal.code] ?? ''}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
+}

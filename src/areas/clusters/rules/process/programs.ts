@@ -1,0 +1,133 @@
+import { join } from 'node:path';
+import { lifetimes } from '../lifetimes.ts';
+import { podRange, serviceRange } from '../networks.ts';
+import { hashOf } from './files.ts';
+import { kineMiB, limitsOf, type ProgramLimits } from './limits.ts';
+
+export const kinds = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** A program as it should run. Two with the same hash are the same: one that runs already is not started again. */
+export interface WantedProgram {
+  kind: Kind;
+  /** Of its record and log; of two apiservers during a change each has its own. */
+  name: string;
+  log: string;
+  program: string;
+  args: (port: number) => string[];
+  env: Record<string, string>;
+  hash: string;
+  listens: boolean;
+}
+
+/** What the programs of a cluster are made from. */
+export interface Run {
+  tier: string;
+  replicas: number;
+  endpoint: string;
+  /** The directory of the version's programs, and kine. */
+  binaries: { dir: string; kine: string };
+  keysDir: string;
+  kineSocket: string;
+  /** PostgreSQL's address with the schema and password. */
+  database: string;
+}
+
+const requestHeaders = [
+  '--requestheader-allowed-names=quarterdeck-front',
+  '--requestheader-username-headers=X-Remote-User',
+  '--requestheader-group-headers=X-Remote-Group',
+  '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+];
+
+type Made = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
+
+function want(made: Made, index: number | undefined, listens: boolean): WantedProgram {
+  const hash = hashOf([made.program, made.args(0), made.env]);
+  const log = index === undefined ? made.kind : `${made.kind}-${index}`;
+  return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
+}
+
+const goLimits = (processors: number, mebibytes: number) => ({ GOMAXPROCS: String(processors), GOMEMLIMIT: `${mebibytes}MiB` });
+
+export const wantKine = ({ binaries, database, kineSocket }: Run): WantedProgram =>
+  want(
+    {
+      kind: 'kine',
+      program: binaries.kine,
+      args: () => ['--listen-address', `unix://${kineSocket}`, '--metrics-bind-address', '0'],
+      env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
+    },
+    undefined,
+    false,
+  );
+
+export function wantApiservers(run: Run): WantedProgram[] {
+  const limits = limitsOf(run.tier);
+  return Array.from({ length: run.replicas }, (_, index) =>
+    want(
+      {
+        kind: 'kube-apiserver',
+        program: join(run.binaries.dir, 'kube-apiserver'),
+        args: (port) => apiserverArguments(run, limits, port),
+        env: goLimits(limits.processors, limits.apiserverMiB),
+      },
+      index,
+      true,
+    ),
+  );
+}
+
+function apiserverArguments({ endpoint, keysDir, kineSocket }: Run, limits: ProgramLimits, port: number): string[] {
+  const at = (name: string) => join(keysDir, name);
+  return [
+    ...[`--etcd-servers=unix://${kineSocket}`, `--encryption-provider-config=${at('store.json')}`],
+    ...['--bind-address=127.0.0.1', `--secure-port=${port}`, '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none'],
+    ...[`--tls-cert-file=${at('apiserver.crt')}`, `--tls-private-key-file=${at('apiserver.key')}`, '--tls-min-version=VersionTLS12'],
+    ...[`--client-ca-file=${at('inner-authority.crt')}`, `--requestheader-client-ca-file=${at('front-authority.crt')}`, ...requestHeaders],
+    ...[`--proxy-client-cert-file=${at('front.crt')}`, `--proxy-client-key-file=${at('front.key')}`],
+    ...[`--kubelet-client-certificate=${at('kubelet-client.crt')}`, `--kubelet-client-key=${at('kubelet-client.key')}`],
+    ...[`--kubelet-certificate-authority=${at('cluster.crt')}`, '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
+    ...[`--service-account-issuer=${endpoint}`, `--service-account-jwks-uri=${endpoint}/openid/v1/jwks`],
+    ...[`--service-account-signing-key-file=${at('accounts.key')}`, `--service-account-key-file=${at('accounts.pub')}`],
+    ...['--service-account-max-token-expiration=24h', '--service-account-extend-token-expiration=false', `--api-audiences=${endpoint}`],
+    ...['--authorization-mode=Node,RBAC', '--enable-bootstrap-token-auth=true', '--enable-admission-plugins=NodeRestriction'],
+    ...[`--service-cluster-ip-range=${serviceRange}`, '--allow-privileged=true', '--profiling=false'],
+    ...[`--max-requests-inflight=${limits.inflight}`, `--max-mutating-requests-inflight=${limits.mutating}`],
+    ...['--shutdown-watch-termination-grace-period=10s', '--shutdown-delay-duration=0s'],
+    `--egress-selector-config-file=${at('egress.json')}`,
+  ];
+}
+
+/** Nothing to listen on: whether it lives is seen by its process, and what it does by the objects. */
+const controllerArguments = (keysDir: string, name: string, server: string) => [
+  ...[`--kubeconfig=${join(keysDir, `${name}.kubeconfig`)}`, `--master=${server}`],
+  ...['--leader-elect=true', '--secure-port=0', '--profiling=false'],
+];
+
+export function wantControllerManager({ tier, binaries, keysDir }: Run, server: string): WantedProgram {
+  const limits = limitsOf(tier);
+  const at = (name: string) => join(keysDir, name);
+  const args = [
+    ...controllerArguments(keysDir, 'controller-manager', server),
+    // Requests for certificates are decided by our own approver alone.
+    ...['--controllers=*,-csrapproving', '--use-service-account-credentials=true'],
+    ...[`--cluster-signing-cert-file=${at('cluster.crt')}`, `--cluster-signing-key-file=${at('cluster.key')}`],
+    ...[`--cluster-signing-duration=${lifetimes.nodeCertificate}s`, `--root-ca-file=${at('cluster.crt')}`],
+    ...[`--service-account-private-key-file=${at('accounts.key')}`],
+    ...['--allocate-node-cidrs=true', `--cluster-cidr=${podRange}`, `--service-cluster-ip-range=${serviceRange}`],
+  ];
+  const program = join(binaries.dir, 'kube-controller-manager');
+  const env = goLimits(limits.processors, limits.controllerManagerMiB);
+  return want({ kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
+}
+
+export function wantScheduler({ tier, binaries, keysDir }: Run, server: string): WantedProgram {
+  const limits = limitsOf(tier);
+  const args = controllerArguments(keysDir, 'scheduler', server);
+  const env = goLimits(limits.processors, limits.schedulerMiB);
+  return want({ kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env }, undefined, false);
+}
+
+/** How long after its n-th early end in a row a program is started again. */
+export const pauseSeconds = (ends: number): number => (ends <= 1 ? 0 : Math.min(60, 2 ** (ends - 2)));

@@ -1,0 +1,41 @@
+import Type from 'typebox';
+import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { Sql } from '../../../kernel/sql.ts';
+import type { Guests } from '../../area.ts';
+
+// A cluster of Kubernetes' own programs keeps its objects in a schema of its own, in a table that kine makes there.
+
+/** Ids are ours: letters, digits and one underscore. */
+export function schemaOf(cluster: string): string {
+  if (!/^[a-z]+_[0-9A-Za-z]+$/.test(cluster)) throw new Error('this is no id of a cluster');
+  return `cluster_${cluster.replace(/^cls_/, '').toLowerCase()}`;
+}
+
+const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
+
+export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
+export const dropSchema = (tx: Tx, cluster: string) => run(tx)`drop schema if exists ${quoted(cluster)} cascade`;
+
+/** As kine makes them; it adds its indexes by itself when it starts. */
+export const kineSchemas: Guests = {
+  pattern: '^cluster_[0-9a-z]{1,54}$',
+  make: (schema) => `
+    create schema "${schema}";
+    create table "${schema}".kine (id bigserial primary key, name text collate "C", created integer, deleted integer, create_revision bigint,
+      prev_revision bigint, lease integer, value bytea, old_value bytea)`,
+};
+
+const SizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer() });
+
+/** How much its objects are together, with the revisions that are not compacted yet, and how many there are; 0 before kine made its table. Lengths
+ *  are read without the values themselves. */
+export async function sizeOfSchema(tx: Tx, cluster: string): Promise<{ bytes: number; objects: number }> {
+  const made = await row(
+    tx,
+    Type.Object({ is_there: Type.Boolean() }),
+  )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
+  if (!made?.is_there) return { bytes: 0, objects: 0 };
+  return (await row(tx, SizeRow)`
+    select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
+           (count(distinct name) filter (where deleted = 0))::int as objects from ${quoted(cluster)}.kine`)!;
+}

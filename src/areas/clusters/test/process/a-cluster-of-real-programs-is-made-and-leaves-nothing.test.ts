@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { adminOf, joinNode, joinToken, kube, readyCluster } from '../support.ts';
+import { programsIn, recordsIn, runOf, schemasOf, withPrograms } from './support.ts';
+
+test('a cluster of real programs is made, used and deleted, and leaves no process, file or schema', async (t) => {
+  const qd = await withPrograms(t);
+  const { owner, dataDir } = qd;
+  const made = await readyCluster(owner, { name: 'prod' });
+  assert.equal(made.orchestratorVersion, 'v1.36.4', 'the newest one that is installed');
+
+  const records = await recordsIn(dataDir);
+  assert.deepEqual(
+    records.map(({ kind }) => kind).sort(),
+    ['kine', 'kube-apiserver', 'kube-controller-manager'],
+    'no scheduler without a node',
+  );
+  assert.equal((await schemasOf(qd.app)).length, 1);
+
+  // No password in any argument; no key that others may read.
+  for (const { pid } of records) assert.doesNotMatch(await readFile(`/proc/${pid}/cmdline`, 'utf8'), /postgres(ql)?:/);
+  const [cluster] = await readdir(await runOf(dataDir));
+  const dir = join(await runOf(dataDir), cluster!);
+  assert.equal((await stat(dir)).mode & 0o777, 0o700);
+  for (const name of await readdir(dir, { recursive: true })) {
+    const { mode } = await stat(join(dir, name));
+    if (name.endsWith('.key') || name.endsWith('.json')) assert.equal(mode & 0o077, 0, name);
+  }
+
+  const admin = await adminOf(owner, 'prod');
+  assert.equal((await kube(admin, 'GET', '/api/v1/namespaces/kube-system')).status, 200);
+  const { way: node } = await joinNode(admin, await joinToken(owner, 'prod'), 'worker-1', 'v1.36.4');
+  assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200);
+  assert.equal((await owner.get('/clusters/prod/nodes')).body.nodes.length, 1);
+  await eventually(async () => (await recordsIn(dataDir)).some(({ kind }) => kind === 'kube-scheduler'), { withinMs: 30_000 });
+
+  // What each program uses, and how much the objects are, is said.
+  const usage = async () => (await owner.get('/clusters/prod/usage')).body;
+  await eventually(
+    async () => {
+      await qd.clock.advance('61s');
+      return (await usage()).controlPlane.components.length >= 3;
+    },
+    { withinMs: 90_000, everyMs: 2_000 },
+  );
+  const { controlPlane, datastore, limitations } = await usage();
+  const names = controlPlane.components.map(({ name }: { name: string }) => name);
+  assert.ok(
+    ['kine', 'kube-apiserver', 'kube-controller-manager'].every((name) => names.includes(name)),
+    names.join(),
+  );
+  assert.ok(controlPlane.components.every(({ memoryBytesP95 }: { memoryBytesP95: number }) => memoryBytesP95 > 2 ** 20));
+  assert.ok(datastore.usedBytes > 1_000 && datastore.keys > 10, JSON.stringify(datastore));
+  assert.match(limitations.join(), /a network plugin, kube-proxy and the cluster’s DNS are yours/);
+
+  assert.equal((await owner.delete('/clusters/prod')).status, 202);
+  await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
+  assert.deepEqual(await programsIn(dataDir), []);
+  assert.deepEqual(await readdir(await runOf(dataDir)), []);
+  assert.deepEqual(await schemasOf(qd.app), []);
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { chmod, copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { freePort } from '../../../../../test/harness/free-port.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { urlOf } from '../../../../../test/harness/postgres.ts';
+import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
+import { fakeBinaries, pidsOf, programsIn } from './support.ts';
+
+test('a server that dies is replaced by another at the same address; when it comes back, what it left is ended', async (t) => {
+  const binaries = await fakeBinaries(t);
+  const port = await freePort();
+  const env = { QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${port}`, QUARTERDECK_CLUSTER_BINARIES: binaries };
+  const api = await quarterdeck(t, { env: { ...env, QUARTERDECK_ROLES: 'api,worker' } });
+  const { owner } = api;
+  const { dir } = await scratch(t);
+  const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
+  const [here, there] = [join(dir, 'here'), join(dir, 'there')];
+  await chmod(dir, 0o700); // as the database's socket: programs run as whoever can reach both
+  for (const data of [here, there]) {
+    await mkdir(data, { mode: 0o711 });
+    await copyFile(join(api.dataDir, 'secret.key'), join(data, 'secret.key'));
+  }
+  const start = (dataDir: string) => serverProcess(t, { dir, dataDir, env: shared });
+  const first = start(here);
+  await first.ready;
+  const made = await readyCluster(owner, { name: 'prod' });
+  // The process of the API serves no cluster, and asks all the same.
+  const admin = await adminOf(owner, 'prod');
+  const { way: node } = await joinNode(admin, await joinToken(owner, 'prod'), 'worker-1');
+  assert.equal((await owner.get('/clusters/prod/nodes')).body.nodes.length, 1);
+
+  await first.killed();
+  assert.ok((await programsIn(here)).length >= 3, 'its programs run on');
+  await api.clock.advance('30s');
+  const second = start(there);
+  await second.ready;
+  assert.equal((await untilReady(owner, 'prod')).endpoint, made.endpoint);
+  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
+    withinMs: 60_000,
+  });
+  assert.equal((await pidsOf(there, 'kube-apiserver')).length, 1);
+
+  const again = start(here);
+  await again.ready;
+  await eventually(async () => (await programsIn(here)).length === 0, { withinMs: 60_000 });
+  assert.ok((await programsIn(there)).length >= 3, 'those of the other go on');
+  assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200);
+
+  assert.equal(await second.stopped(), 0);
+  await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
+    withinMs: 60_000,
+  });
+  assert.equal((await owner.delete('/clusters/prod')).status, 202);
+  await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
+  assert.deepEqual([...(await programsIn(here)), ...(await programsIn(there))], []);
+});

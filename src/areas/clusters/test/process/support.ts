@@ -1,0 +1,118 @@
+import { chmod, mkdtemp, readdir, readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import Type from 'typebox';
+import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
+import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { rows } from '../../../../kernel/db/index.ts';
+import type { Way } from '../support.ts';
+
+export const versions = ['v1.36.4', 'v1.35.8'];
+
+/** A folder with stand-ins of Kubernetes' programs, which goes with the test. */
+export async function fakeBinaries(t: TestContext, which: readonly string[] = versions): Promise<string> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'qdb-')));
+  await chmod(dir, 0o755);
+  await installFakes(dir, which);
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+export interface WithPrograms extends Quarterdeck {
+  binaries: string;
+}
+
+/** A server that has stand-ins of Kubernetes' programs. */
+export async function withPrograms(t: TestContext, options: Options = {}): Promise<WithPrograms> {
+  const binaries = await fakeBinaries(t);
+  const qd = await quarterdeck(t, { ...options, env: { QUARTERDECK_CLUSTER_BINARIES: binaries, ...options.env } });
+  return { ...qd, binaries };
+}
+
+export const runOf = async (dataDir: string): Promise<string> => join(await realpath(dataDir), 'clusters', 'run');
+
+/** Programs at work below a data directory, by number. */
+export async function programsIn(dataDir: string): Promise<number[]> {
+  const below = await runOf(dataDir);
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
+  return pids.filter((_, n) => at[n]!.startsWith(`${below}/`)).map(Number);
+}
+
+export interface Recorded {
+  kind: string;
+  pid: number;
+  port: number;
+  hash: string;
+}
+
+export async function recordsIn(dataDir: string): Promise<Recorded[]> {
+  const dir = await runOf(dataDir);
+  const names = (await readdir(dir, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('.record.json'));
+  const texts = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8').catch(() => 'null')));
+  return texts.map((text) => JSON.parse(text)).filter(Boolean);
+}
+
+export const pidsOf = async (dataDir: string, kind: string): Promise<number[]> =>
+  (await recordsIn(dataDir)).filter((record) => record.kind === kind).map(({ pid }) => pid);
+
+const NameRow = Type.Object({ name: Type.String() });
+export const schemasOf = async (app: App): Promise<string[]> =>
+  (await app.db.read((tx) => rows(tx, NameRow)`select nspname::text as name from pg_namespace where nspname like 'cluster\\_%'`)).map(
+    ({ name }) => name,
+  );
+
+/** Watches from the beginning, again whenever it ends; counts how it ended. */
+export function watchFrom(way: Way, path: string) {
+  const names = new Set<string>();
+  const count = { ends: 0, cuts: 0 };
+  let isOver = false;
+  let current: { destroy(): void } | undefined;
+  const begin = () => {
+    if (isOver) return;
+    const asked = httpsRequest(
+      `${way.server}${path}?watch=1`,
+      { ca: way.ca, agent: false, headers: { authorization: `Bearer ${way.token}` } },
+      (answer) => {
+        let rest = '';
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          const lines = (rest + text).split('\n');
+          rest = lines.pop()!;
+          for (const line of lines) if (line) names.add(JSON.parse(line).object.metadata.name);
+        });
+        answer.on('error', () => {});
+        answer.once('close', () => {
+          if (isOver) return;
+          if (answer.complete && rest === '') count.ends++;
+          else count.cuts++;
+          setTimeout(begin, 50);
+        });
+      },
+    );
+    asked.on('error', () => setTimeout(begin, 50));
+    asked.end();
+    current = asked;
+  };
+  begin();
+  return {
+    names: () => names,
+    ends: () => count.ends,
+    cuts: () => count.cuts,
+    stop: () => {
+      isOver = true;
+      current?.destroy();
+    },
+  };
+}
+
+/** kill -9 of a program of the only cluster, once it is there; its number. */
+export async function killProgram(dataDir: string, kind: string): Promise<number> {
+  await eventually(async () => (await pidsOf(dataDir, kind)).length > 0);
+  const [pid] = await pidsOf(dataDir, kind);
+  process.kill(pid!, 'SIGKILL');
+  return pid!;
+}

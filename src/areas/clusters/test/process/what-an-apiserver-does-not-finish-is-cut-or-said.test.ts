@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeTarget, type Target } from '../../clients/process/dial.ts';
+import { makeInnerKeys } from '../../engine/inner-keys.ts';
+import { makeAuthority, newKey } from '../../engine/issue.ts';
+import { type Forwarding, forwardRequest } from '../../engine/process/forward.ts';
+import { makeTargets } from '../../engine/process/targets.ts';
+
+const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
+
+async function listen(t: TestContext, server: http.Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+interface Rig {
+  forwarding: Forwarding;
+  port: number;
+  heard: { method: string; url: string; body: string }[];
+  sent: () => number;
+  switchTo(targets: Target[]): void;
+  good: Target;
+}
+
+async function rig(t: TestContext): Promise<Rig> {
+  const heard: Rig['heard'] = [];
+  let sent = 0;
+  const far = createServer({ cert: inner.apiserver.certificate, key: inner.apiserver.key }, async (request, response) => {
+    const { method = '', url = '' } = request;
+    if (url === '/gone') return void request.socket.destroy();
+    if (url === '/half') {
+      response.writeHead(200, { 'content-length': '100' });
+      return void response.write('half', () => request.socket.destroy());
+    }
+    if (url === '/endless') {
+      while (!response.destroyed && sent < 200 * 2 ** 20) {
+        sent += 65_536;
+        if (!response.write(Buffer.alloc(65_536))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      }
+      return;
+    }
+    let body = '';
+    for await (const piece of request) body += piece;
+    heard.push({ method, url, body });
+    response.end('{}');
+  });
+  const good = makeTarget(await listen(t, far as unknown as http.Server), inner);
+  const targets = makeTargets();
+  targets.switchTo([good]);
+  t.after(() => targets.close(good));
+  const forwarding: Forwarding = {
+    ...{ targets, inflight: () => 1, isRefused: () => false, full: () => undefined, underway: 0 },
+    figures: { requests: 0, errors: 0, inflightPeak: 0 },
+  };
+  const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));
+  return { forwarding, heard, good, port: await listen(t, near), sent: () => sent, switchTo: targets.switchTo };
+}
+
+const ask = async (port: number, method: string, path: string, body = '') => {
+  const headers = { 'content-length': Buffer.byteLength(body) };
+  const asked = http.request({ host: '127.0.0.1', port, method, path, agent: false, headers }).end(body);
+  const [answer] = (await once(asked, 'response')) as [http.IncomingMessage];
+  let text = '';
+  try {
+    for await (const piece of answer) text += piece;
+  } catch {
+    return { status: answer.statusCode, text, isWhole: false, headers: answer.headers };
+  }
+  return { status: answer.statusCode, text, isWhole: answer.complete, headers: answer.headers };
+};
+
+test('what an apiserver does not finish is cut, what it does not begin is said, and another one is tried before anything was sent', async (t) => {
+  const { forwarding, port, heard, good, switchTo } = await rig(t);
+  const gone = await ask(port, 'POST', '/gone', 'x');
+  assert.deepEqual([gone.status, gone.headers['retry-after'], JSON.parse(gone.text).kind], [503, '2', 'Status']);
+  const half = await ask(port, 'GET', '/half');
+  assert.deepEqual([half.status, half.text, half.isWhole], [200, 'half', false]);
+
+  // Nobody listens at the first one: the second gets the whole request, with its body.
+  const closed = http.createServer();
+  const nobody = makeTarget(await listen(t, closed), inner);
+  closed.close();
+  switchTo([nobody, good, nobody, good]);
+  for (const n of [1, 2, 3]) assert.equal((await ask(port, 'POST', `/${n}`, `body ${n}`)).status, 200);
+  assert.deepEqual(
+    heard.map(({ body }) => body),
+    ['body 1', 'body 2', 'body 3'],
+  );
+  switchTo([]);
+  assert.equal((await ask(port, 'GET', '/version')).status, 503);
+  assert.equal(forwarding.underway, 0);
+});
+
+test('a body of unknown length stays one body, whatever the method: nothing in it becomes a request of its own', async (t) => {
+  const { port, heard } = await rig(t);
+  const inside = 'GET /smuggled HTTP/1.1\r\nHost: a\r\nX-Remote-User: root\r\n\r\n';
+  for (const method of ['DELETE', 'GET', 'POST']) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`${method} /one HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`);
+    socket.write(`${inside.length.toString(16)}\r\n${inside}\r\n0\r\n\r\n`);
+    socket.resume();
+    await once(socket, 'close');
+  }
+  assert.deepEqual(
+    heard,
+    ['DELETE', 'GET', 'POST'].map((method) => ({ method, url: '/one', body: inside })),
+  );
+});
+
+test('whoever does not read holds only what is under way, and has a place that others lack', async (t) => {
+  const { forwarding, port, sent } = await rig(t);
+  const slow = http.request({ host: '127.0.0.1', port, path: '/endless', agent: false }).end();
+  const [answer] = (await once(slow, 'response')) as [http.IncomingMessage];
+  answer.pause();
+  let last = -1;
+  while (last !== sent()) {
+    last = sent();
+    await sleep(300);
+  }
+  assert.ok(sent() < 32 * 2 ** 20, `${sent()} bytes were taken from the apiserver`);
+  const other = await ask(port, 'GET', '/version');
+  assert.deepEqual([other.status, JSON.parse(other.text).reason], [429, 'TooManyRequests']);
+  // A watch counts among the connections.
+  assert.equal((await ask(port, 'GET', '/api/v1/pods?watch=1')).status, 200);
+  slow.destroy();
+  while (forwarding.underway > 0) await sleep(10);
+  assert.equal((await ask(port, 'GET', '/version')).status, 200);
+});
+
+test('a full store takes nothing new, and lets delete', async (t) => {
+  const { forwarding, port } = await rig(t);
+  forwarding.full = () => ({ usedBytes: 70 * 2 ** 20, mostBytes: 64 * 2 ** 20 });
+  const refused = await ask(port, 'POST', '/api/v1/namespaces/default/configmaps', '{}');
+  assert.equal(refused.status, 403);
+  assert.match(JSON.parse(refused.text).message, /take 70\.0 MiB, and its tier has room for 64\.0 MiB/);
+  for (const [method, path] of [
+    ['DELETE', '/api/v1/namespaces/default/configmaps/a'],
+    ['PUT', '/api/v1/namespaces/default/configmaps/a'],
+    ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
+    ['POST', '/api/v1/namespaces/default/serviceaccounts/a/token'],
+  ] as const)
+    assert.equal((await ask(port, method, path, '{}')).status, 200, path);
+});

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Identity } from './identity.ts';
+import { boundLog, sizeOf, withLogOpen } from './log-file.ts';
+import { markOf, type ProcessMark } from './process.ts';
+
+export interface Starting {
+  identity: Identity;
+  program: string;
+  args: string[];
+  env: Record<string, string>;
+  cwd: string;
+  /** What it says is appended here. */
+  log: string;
+}
+
+export interface Started extends ProcessMark {
+  /** Where in the log its own words begin. */
+  logOffset: number;
+}
+
+/** Starts a program that outlives us: in a session of its own, its output in a file. */
+export async function startProgram({ identity, program, args, env, cwd, log }: Starting): Promise<Started> {
+  await boundLog(log);
+  const logOffset = await sizeOf(log);
+  const child = withLogOpen(log, identity.owner, (fd) =>
+    identity.spawn(program, args, { cwd, env, stdio: ['ignore', fd, fd], detached: true }),
+  );
+  child.unref();
+  if (child.pid === undefined) {
+    const [error] = await once(child, 'error');
+    throw error as Error;
+  }
+  child.on('error', () => {});
+  // One that ended already has no mark: it is shown as one that is gone.
+  const mark = (await markOf(child.pid)) ?? { pid: child.pid, started: 'gone' };
+  return { ...mark, logOffset };
+}
+
+/** Whole or not at all: whoever reads it after a kill finds the last one that was complete. */
+export async function writeRecord(path: string, record: unknown): Promise<void> {
+  const making = `${path}.making-${process.pid}`;
+  await writeFile(making, JSON.stringify(record), { mode: 0o600 });
+  await rename(making, path);
+}
+
+/** Undefined: there is none, or none that can be read. */
+export async function readRecord<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T;
+  } catch {
+    return undefined;
+  }
+}
