@@ -1,6 +1,6 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
- * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound bounces`. Needs Debian's postfix.
+ * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound beside large bounces`. Needs Debian's postfix.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/harness/free-port.ts';
+import { measureBesideInbound, measureLarge } from './email/beside.ts';
 import { measureBounces, withoutSisimai } from './email/bounces.ts';
 import { startOurs } from './email/ours.ts';
 import { startPostfix, startSink } from './email/peers.ts';
@@ -43,6 +44,15 @@ function tellFigure(what: string, value: string, isMet: boolean) {
 const ends: (() => unknown)[] = [];
 const context = { after: (act: () => unknown) => ends.push(act) } as unknown as TestContext;
 
+type Ours = Awaited<ReturnType<typeof startOurs>>;
+
+/** What a thousand messages cost, which is comparable also on a machine that others use. */
+function tellCpu(what: string, { cpu }: Ours, before: ReturnType<Ours['cpu']>, count: number) {
+  const after = cpu();
+  const each = (part: 'node' | 'postgres') => (((after[part] - before[part]) * 1_000) / count).toFixed(2);
+  console.log(`${`${what}: CPU seconds for 1,000 messages`.padEnd(52)} node ${each('node')}, PostgreSQL ${each('postgres')}`);
+}
+
 /** Milliseconds until everything was taken in. */
 const load = async (port: number, logins: string[] = [], to = 'somebody@far.example') => {
   const program = join(import.meta.dirname, 'email', 'load.ts');
@@ -60,14 +70,17 @@ async function measureAccept() {
   const ours = await startOurs(context, { sinkPort, roles: 'api,smtp', keys: sessions });
   ends.push(() => ours.stop());
   const rates = { ours: [] as number[], theirs: [] as number[] };
+  let before = ours.cpu();
   for (let round = 0; round <= rounds; round++) {
     const theirs = messages / ((await load(postfixPort)) / 1000);
     await postfix.empty();
     const own = messages / ((await load(ours.port, ours.logins)) / 1000);
+    if (round === 0) before = ours.cpu();
     if (round === 0) continue; // warms both up
     rates.theirs.push(theirs);
     rates.ours.push(own);
   }
+  tellCpu('accepted', ours, before, rounds * messages);
   compare('accepted, with fsync (sending is another process)', rates.ours, rates.theirs, 3);
 }
 
@@ -119,14 +132,25 @@ async function measureWhole() {
   // What starting the load generator takes is no part of it.
   const startMs = 0;
   const rates = { ours: [] as number[], theirs: [] as number[] };
+  let before = ours.cpu();
   for (let round = 0; round <= rounds; round++) {
     const theirs = await whole(postfixPort);
     const own = await whole(ours.port, ours.logins);
+    if (round === 0) before = ours.cpu();
     if (round === 0) continue;
     rates.theirs.push(theirs);
     rates.ours.push(own);
   }
+  tellCpu('end to end', ours, before, rounds * messages);
   compare('end to end, RSA and ed25519 signed, recorded', rates.ours, rates.theirs, 1.3);
+}
+
+/** What is handed in while mail arrives, and what large messages take of memory. */
+async function measureSubmission() {
+  const ours = await startOurs(context, { sinkPort: await freePort(), roles: 'api,smtp', keys: sessions, receives: true });
+  ends.push(() => ours.stop());
+  if (isWanted('beside')) await measureBesideInbound(ours, messages, rounds, tellFigure);
+  if (isWanted('large')) await measureLarge(ours, tellFigure);
 }
 
 /** How quickly reports of failure are read. */
@@ -145,6 +169,7 @@ try {
   if (isWanted('whole')) await measureWhole();
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
   if (isWanted('inbound')) await measureInbound();
+  if (isWanted('beside') || isWanted('large')) await measureSubmission();
   if (isWanted('bounces')) compareBounces();
 } finally {
   for (const end of ends.reverse()) await end();

@@ -4,9 +4,12 @@
  * message to the last 250.
  */
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const [port, sessions, messages, bytes, ...logins] = process.argv.slice(2);
 const to = process.env.QUARTERDECK_BENCH_TO ?? 'somebody@far.example';
+/** So many are begun in a second, by all sessions together; as many as are taken by default. */
+const perSecond = Number(process.env.QUARTERDECK_BENCH_PER_SECOND ?? Number.POSITIVE_INFINITY);
 const line = `${'x'.repeat(70)}\r\n`;
 const header =
   'From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: load\r\nMessage-ID: <load@example.com>\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\r\n';
@@ -52,6 +55,8 @@ const began = performance.now();
 await Promise.all(
   opened.map(async ({ ask }) => {
     while (left-- > 0) {
+      const wait = began + ((Number(messages) - left - 1) * 1_000) / perSecond - performance.now();
+      if (wait > 0) await sleep(wait);
       await ask('MAIL FROM:<load@example.com>\r\n', '250');
       await ask(`RCPT TO:<${to}>\r\n`, '250');
       await ask('DATA\r\n', '354');

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeDns } from '../../test/fakes/dns.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { startServer } from '../../test/harness/process.ts';
+import { readCpu } from './cpu.ts';
 
 const metricsToken = 'bench';
 
@@ -80,6 +81,8 @@ export async function startOurs(context: TestContext, { sinkPort, roles, keys, n
       return Number(/^quarterdeck_email_arrivals_total\{outcome="told"\} (\d+)/m.exec(await answer.text())?.[1] ?? 0);
     },
     pid: () => server.pid,
+    /** CPU seconds of the program and of its PostgreSQL so far. */
+    cpu: () => readCpu(server.pid!, join(dir, 'data')),
     logins,
     async stop() {
       await end();

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { takeReport } from '../../src/areas/email/engine/feedback/index.ts';
-import { openReturnPaths } from '../../src/areas/email/engine/return-path.ts';
-import { readReport } from '../../src/areas/email/rules/report/index.ts';
 import { type Logged, letter, untilState } from '../../src/areas/email/test/mail-scene.ts';
-import { smtpSink } from '../fakes/smtp-sink.ts';
+import { freePort } from '../harness/free-port.ts';
+import { eventually } from '../harness/process.ts';
 import {
   type MailServer,
   startExim,
@@ -16,29 +14,24 @@ import {
 } from './email-mail-servers.ts';
 import { sendingTo } from './email-support.ts';
 
-/** A letter that is taken, and comes back afterwards in a report as this server writes it. */
+/** A letter that is taken, and comes back afterwards to our MX door in a report as this server writes it. */
 async function followReport(t: TestContext, start: (reportsTo: number) => Promise<MailServer>): Promise<Logged['events'][number]> {
-  const sink = await smtpSink(t);
-  const server = await start(sink.port);
-  const { qd, key } = await sendingTo(t, server.port);
+  const inbound = await freePort();
+  const server = await start(inbound);
+  const { qd, key } = await sendingTo(t, server.port, { QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${inbound}` });
   const { body } = await key.post('/email/send', letter({ to: ['late@far.example'] }));
   const { id } = body as { id: string };
-  await untilState(qd, id, 'delivered');
-
-  await sink.received(1);
-  const [report] = sink.messages;
-  assert.equal(report!.from, '');
-  const [local] = report!.to[0]!.split('@');
-  const recipientId = (await openReturnPaths(qd.app)).read(local!);
-  assert.ok(recipientId, `${report!.to[0]} is a return path of ours`);
-  const arrived = { org: qd.owner.orgId, messageId: id, recipientId, parsed: readReport(report!.data) };
-  assert.equal(await takeReport(qd.app, arrived), 'bounced');
-  assert.equal(await takeReport(qd.app, arrived), 'nothing');
-  const { events } = await untilState(qd, id, 'bounced');
+  await untilState(qd, id, 'delivered', 'bounced');
+  const { events } = await eventually(async () => {
+    const logged = await untilState(qd, id, 'delivered', 'bounced');
+    return logged.message.state === 'bounced' && logged;
+  });
   assert.deepEqual(
     events.map(({ kind }) => kind),
     ['sent', 'delivered', 'bounced'],
   );
+  assert.equal(events.at(-1)!.detail?.source, 'dsn');
+  assert.deepEqual((await qd.owner.get('/email/messages?direction=receive')).body.messages, [], 'a report is no mail in the log');
   return events.at(-1)!;
 }
 

@@ -79,12 +79,16 @@ const answersAt = (port: number) =>
   });
 
 /** A server that sends to whoever listens at this port as the mail server of far.example. */
-export async function sendingTo(t: TestContext, port: number): Promise<{ qd: Quarterdeck; key: SendingKey }> {
+export async function sendingTo(
+  t: TestContext,
+  port: number,
+  more: Record<string, string> = {},
+): Promise<{ qd: Quarterdeck; key: SendingKey }> {
   const dns = await fakeDns(t, {
     'far.example': { MX: [{ preference: 10, exchange: 'mx.far.example' }] },
     'mx.far.example': { A: ['127.0.0.1'] },
   });
-  const qd = await quarterdeck(t, { env: mailEnv(dns, { port }) });
+  const qd = await quarterdeck(t, { env: { ...mailEnv(dns, { port }), ...more } });
   return { qd, key: await sendingKey(qd) };
 }
 

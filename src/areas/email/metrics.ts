@@ -11,6 +11,7 @@ export interface Counters {
   outcomes: Counter<'outcome'>;
   deliveries: Counter<'outcome'>;
   arrivals: Counter<'outcome'>;
+  reports: Counter<'outcome'>;
 }
 
 export const makeCounters = (): Counters => ({
@@ -32,6 +33,12 @@ export const makeCounters = (): Counters => ({
     labelNames: ['outcome'],
     registers: [],
   }),
+  reports: new Counter({
+    name: 'quarterdeck_email_reports_total',
+    help: 'Reports at return paths, by what became of the recipient: bounced, complained, delivered, or nothing',
+    labelNames: ['outcome'],
+    registers: [],
+  }),
 });
 
 /** The counters of this process, and what the database knows when somebody asks. While it is away the last figures stand. */
@@ -45,6 +52,7 @@ export function measure(
   registry.registerMetric(counters.outcomes);
   registry.registerMetric(counters.deliveries);
   registry.registerMetric(counters.arrivals);
+  registry.registerMetric(counters.reports);
   measureArrivals(registry, db, readings);
   new Gauge({
     name: 'quarterdeck_email_webhook_waiting_deliveries',

@@ -37,8 +37,8 @@ export interface OpenEmail extends HandIn {
   deliverer: Deliverer;
   /** Where mail is taken in by SMTP, once it is: the ports of STARTTLS and of TLS. */
   smtp: { ports: number[] };
-  /** Where mail servers deliver, once they can; and who reads what arrived. */
-  receiving: { port: number | undefined; readings: Readings | undefined };
+  /** Where mail servers deliver, once they can; who reads what arrived; and where its bytes are written. */
+  receiving: { port: number | undefined; readings: Readings | undefined; spool: Spool };
 }
 
 /** To all sites together; and for the product's own mail, of which pages are a part, so many more that nobody else takes. */
@@ -93,7 +93,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
     };
   };
 
-  const deliverer = makeDeliverer(app, (outcome) => counters.deliveries.inc({ outcome }));
+  const deliverer = makeDeliverer(app, (outcome, count = 1) => counters.deliveries.inc({ outcome }, count));
   return {
     own: { ...handIn, domains, makeKeys: makeKeyMaker(), lastUsed, spool, deliverer, smtp, receiving: receiving.own },
     planes: [resendPlane({ app, principals, ...handIn })],
@@ -154,15 +154,19 @@ interface ReceivingOptions {
 
 /** Mail in: the door (role `smtp`), and whoever reads what came through it. Both roles read: bytes of the last minute may be on this machine alone. */
 function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
-  const own: OpenEmail['receiving'] = { port: undefined, readings: undefined };
   const mailHost = mailHostOf(app);
   // A segment of its own: those who send write to the other one at the same time.
   const arriving = openSpool(app, folder);
+  const own: OpenEmail['receiving'] = { port: undefined, readings: undefined, spool: arriving };
   const storing = keepStoring(app, arriving);
   let readers = 0;
   const beginReadings = () => {
     readers++;
-    own.readings ??= startReadings({ app, spool, node, mailHost, counted: (outcome) => counters.arrivals.inc({ outcome }) });
+    own.readings ??= startReadings({
+      ...{ app, spool, node, mailHost },
+      counted: (outcome) => counters.arrivals.inc({ outcome }),
+      countedReport: (outcome) => counters.reports.inc({ outcome }),
+    });
     return {
       async stop() {
         if (--readers > 0) return;

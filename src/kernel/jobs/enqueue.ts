@@ -127,4 +127,39 @@ export const rescheduleMany = async (tx: Tx, job: Job, given: readonly { key: st
   return new Set(moved.map((m) => m.key));
 };
 
+export interface Postponed<P> {
+  org: string;
+  /** Which of the organization's: those whose payload holds this. */
+  payload: Partial<P>;
+  /** Those that fall due within so many seconds too. */
+  withinSeconds: number;
+  /** So many of the organization's oldest are looked at. */
+  limit: number;
+  /** The first comes back after so many seconds, each other one so many later, and none later than `mostSeconds` and up to a fifth. */
+  fromSeconds: number;
+  eachSeconds: number;
+  mostSeconds: number;
+  why: string;
+}
+
+/**
+ * Sends off what waits for something that is not there now, without claiming each: how many were moved. What runs is left alone; so is what
+ * another transaction has locked.
+ */
+export const postponeMany = <P>(tx: Tx, { lane, kind }: Job<P>, wanted: Postponed<P>): Promise<number> => run(tx)`
+  with clock as materialized (select kernel.now() as now),
+       oldest as materialized (
+         select q.id, q.run_at, q.payload from kernel.job q
+          where q.lane = ${lane} and coalesce(q.org_id, '-') = ${wanted.org} and q.kind = ${kind} and q.dead_at is null and q.lease is null
+            and q.run_at <= (select now from clock) + make_interval(secs => ${wanted.withinSeconds})
+          order by q.run_at, q.id limit ${wanted.limit}),
+       mine as materialized (
+         select q.id, o.run_at from oldest o join kernel.job q on q.id = o.id
+          where o.payload @> ${json(wanted.payload)}::jsonb and q.lease is null and q.dead_at is null for update of q skip locked),
+       place as (select id, (row_number() over (order by run_at, id) - 1)::int as n from mine)
+  update kernel.job j
+     set last_error = ${wanted.why},
+         run_at = clock.now + make_interval(secs => least(${wanted.fromSeconds} + p.n * ${wanted.eachSeconds}::float8, ${wanted.mostSeconds}) * (1 + 0.2 * random()))
+    from place p, clock where j.id = p.id`;
+
 const json = (payload: unknown): string | null => (payload === undefined ? null : JSON.stringify(payload));

@@ -2,12 +2,14 @@ export interface ByteBudgetOptions {
   total: number;
   /** What one holder may have of it at once, by what kind of holder it is. */
   most: Record<HolderKind, number>;
+  /** Of these kinds nobody may have more than half of what is left: however many of them there are, another one finds room. */
+  leaving?: readonly HolderKind[];
 }
 
 export type HolderKind = 'org' | 'credential' | 'address';
 
 /** Those in whose name bytes are held, such as an organization and its token: each has a share, and bytes count against all of them. */
-export type Holders = Partial<Record<HolderKind, string>>;
+export type Holders = Partial<Record<HolderKind, string | readonly string[]>>;
 
 /** Bytes in memory that callers make us hold, such as bodies that are being read. */
 export interface ByteBudget {
@@ -26,18 +28,26 @@ export interface HeldBytes {
 /** The last eighth is for small ones: a few senders of large bodies keep out others of their kind, never an alert. */
 const smallBytes = 65_536;
 
-export function makeByteBudget({ total, most }: ByteBudgetOptions): ByteBudget {
+export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions): ByteBudget {
   const held = new Map<string, number>();
+  const isLeaving: ReadonlySet<string> = new Set(leaving);
+  const roomOfLarge = total - total / 8;
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
-    const shares = Object.entries(holders).map(([kind, name]) => ({ place: `${kind} ${name}`, most: most[kind as HolderKind] }));
+    const shares = Object.entries(holders).flatMap(([kind, names]) =>
+      [names].flat().map((name) => ({ place: `${kind} ${name}`, most: most[kind as HolderKind], leaves: isLeaving.has(kind) })),
+    );
+    const hasRoom = ({ place, most, leaves }: (typeof shares)[number], bytes: number) => {
+      const theirs = (held.get(place) ?? 0) + bytes;
+      return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
+    };
     let mine = 0;
     let isOver = false;
     return {
       take: (bytes) => {
-        const room = mine + bytes > smallBytes ? total - total / 8 : total;
-        if (isOver || all + bytes > room || shares.some(({ place, most }) => (held.get(place) ?? 0) + bytes > most)) return false;
+        const room = mine + bytes > smallBytes ? roomOfLarge : total;
+        if (isOver || all + bytes > room || !shares.every((share) => hasRoom(share, bytes))) return false;
         for (const { place } of shares) held.set(place, (held.get(place) ?? 0) + bytes);
         all += bytes;
         mine += bytes;

@@ -15,6 +15,8 @@ import { binaries, kubectlOf, patience } from './kubernetes-support.ts';
 
 // kubeadm and kubelet are built by run.ts; containerd, its shim, runc and the CNI plugin `loopback` are taken as Debian has them.
 
+/** From Debian. */
+const skopeo = 'skopeo';
 const plugins = ['/usr/lib/cni', '/opt/cni/bin', process.env['QUARTERDECK_TEST_CNI'] ?? ''].find((dir) =>
   existsSync(join(dir, 'loopback')),
 );
@@ -65,7 +67,7 @@ async function startNode(
   { join: command, registry, pause }: { join: string; registry: string; pause: string },
 ) {
   const at = (name: string) => join(folder, name);
-  execFileSync('skopeo', ['copy', '-q', pause, `oci-archive:${at('pause.tar')}:localhost/pause:1`]);
+  execFileSync(skopeo, ['copy', '-q', pause, `oci-archive:${at('pause.tar')}:localhost/pause:1`]);
   for (const dir of ['cni', `certs.d/${registry}`, 'patches']) await mkdir(at(dir), { recursive: true });
   await writeFile(at('cni/10-lo.conflist'), JSON.stringify({ cniVersion: '0.4.0', name: 'lo', plugins: [{ type: 'loopback' }] }));
   await writeFile(at(`certs.d/${registry}/hosts.toml`), `[host."http://${registry}"]\n  capabilities = ["pull", "resolve"]\n`);
@@ -131,7 +133,7 @@ test('a real kubelet joins by kubeadm, runs a pod from our registry, is reached 
   assert.equal((await owner.post('/registry/registries', { slug: 'acme' })).status, 201);
   const { username, password } = (await owner.post('/registry/login-credentials', {})).body;
   // Not synchronously: the registry answers in this process.
-  await promisify(execFile)('skopeo', [
+  await promisify(execFile)(skopeo, [
     'copy',
     '-q',
     '--dest-tls-verify=false',

@@ -1,4 +1,4 @@
-// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker kubernetes]`.
+// Clients that are written in Go, against a whole server: `node test/clients/go/run.ts [crane cosign oras containerd docker s3 kubernetes]`.
 // They are built by Go from its module proxy, which takes minutes, into a folder that is kept for the next time
 // (QUARTERDECK_GO_CLIENTS, or quarterdeck-go-clients among the temporary files). Nothing else is reached but loopback.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -27,6 +27,7 @@ const programs: Record<string, Program[]> = {
   containerd: [containerd, { ...containerd, name: 'ctr', package: './cmd/ctr' }],
   // Its command is taken as it is installed; the daemon starts a containerd of its own.
   docker: [containerd, { name: 'dockerd', module: 'github.com/moby/moby/v2', version: 'v2.0.0-beta.24', package: './cmd/dockerd' }],
+  s3: [{ name: 'versitygw', module: 'github.com/versity/versitygw', version: 'v1.8.0', package: './cmd/versitygw' }],
 };
 
 /** Built by the product itself, as an operator would; QUARTERDECK_CLUSTER_BINARIES names a folder that has them already. */
@@ -46,8 +47,12 @@ if (wanted.includes('kubernetes')) {
   await buildNodePrograms();
 }
 
-const files = readdirSync(here).filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')));
-const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files.map((file) => join('test/clients/go', file))], {
+const files = readdirSync(here)
+  .filter((file) => wanted.some((name) => file.startsWith(`${name}-`) && file.endsWith('.client.ts')))
+  .map((file) => join('test/clients/go', file));
+// Also run by test:clients, where the server is installed.
+if (wanted.includes('s3')) files.push('test/clients/storage-a-real-s3-server-keeps-the-contract.test.ts');
+const tests = spawnSync(process.execPath, [join(here, '../../run.ts'), ...files], {
   stdio: 'inherit',
   cwd: join(here, '../../..'),
   env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, QUARTERDECK_TEST_CLUSTER_BINARIES: kubernetes.folder },

@@ -8,6 +8,8 @@ import { limits } from '../rules/limits.ts';
 /** What a header says that somebody else composed, and the header that goes on instead of it. */
 export interface ReadMessage {
   from: Mailbox;
+  /** Domains of those who say that they sent it, or sent it again, beside From. */
+  alsoFrom: string[];
   /** For the log. */
   to: string[];
   cc: string[];
@@ -45,6 +47,8 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   }
   const from = readFrom(seen.get('from'));
   if (from instanceof Malformed) return from;
+  const alsoFrom = readOtherSenders(fields);
+  if (alsoFrom instanceof Malformed) return alsoFrom;
   const idempotencyKey = seen.get('x-idempotency-key');
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
     return new Malformed(`X-Idempotency-Key must be 1 to ${limits.idempotencyKey} visible ASCII characters`);
@@ -54,6 +58,7 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   const subject = seen.get('subject');
   return {
     from,
+    alsoFrom,
     to: readList(seen.get('to')),
     cc: readList(seen.get('cc')),
     subject: subject === undefined ? undefined : showable(decodeWords(subject), limits.subject),
@@ -65,12 +70,29 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
 
 export const isIdempotencyKey = (key: string): boolean => key.length <= limits.idempotencyKey && /^[!-~]+$/.test(key);
 
+/** RFC 5322, 3.6.2 and 3.6.6: programs show these as who sent it. */
+const otherSenders: ReadonlySet<string> = new Set(['sender', 'resent-from', 'resent-sender']);
+/** Sent again more often than this it is not by anybody who composes mail. */
+const mostSenders = 10;
+
+function readOtherSenders(fields: HeaderField[]): string[] | Malformed {
+  const named = fields.filter(({ name }) => otherSenders.has(name));
+  if (named.length > mostSenders) return new Malformed(`the header names more than ${mostSenders} senders beside From`);
+  const domains = new Set<string>();
+  for (const field of named) {
+    const mailbox = readFrom(readValue(field), field.name);
+    if (mailbox instanceof Malformed) return mailbox;
+    domains.add(mailbox.domain);
+  }
+  return [...domains];
+}
+
 /** One address, in one way of reading it: whose domain it is decides who may send it. */
-function readFrom(value: string | undefined): Mailbox | Malformed {
+function readFrom(value: string | undefined, name = 'From'): Mailbox | Malformed {
   if (value === undefined) return new Malformed('the header has no From');
   // `ada@example.com (Ada)` is how names were written before 1982; some programs still do.
   const mailbox = readMailbox(value.replace(/^([^\s<>"()]+) +\(([^()<>"\\]*)\)$/, '$1'));
-  if (mailbox instanceof Unusable) return new Malformed(`From ${mailbox.why}`);
+  if (mailbox instanceof Unusable) return new Malformed(`${name} ${mailbox.why}`);
   return { ...mailbox, name: showable(decodeWords(mailbox.name), limits.subject) };
 }
 

@@ -3,6 +3,7 @@ import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import type { Envelope } from '../rules/receiving.ts';
+import type { WantedHere } from './wanted.ts';
 
 // What has arrived: written in batches, taken by organizations in turn under leases, and gone once it was told.
 
@@ -99,19 +100,7 @@ const ArrivalRow = Type.Object({
 });
 export type ArrivalRow = Static<typeof ArrivalRow>;
 
-export interface Wanted {
-  orgs: readonly string[];
-  running: ReadonlyMap<string, number>;
-  perOrg: number;
-  limit: number;
-  lease: string;
-  leaseSeconds: number;
-  /** What this process works on already, whatever the clock says of its leases. */
-  held: readonly number[];
-  node: string;
-}
-
-export const claimArrivals = (tx: Tx, wanted: Wanted): Promise<ArrivalRow[]> =>
+export const claimArrivals = (tx: Tx, wanted: WantedHere): Promise<ArrivalRow[]> =>
   claimFairly(tx, ArrivalRow, queue, {
     ...wanted,
     which: sql`(q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, type Tx } from '../../../kernel/db/index.ts';
-import { sql } from '../../../kernel/sql.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 
 const DeliveryRow = Type.Object({
   id: Type.Integer(),
@@ -58,21 +58,29 @@ const BegunRow = Type.Object({
 export type BegunRow = Static<typeof BegunRow>;
 
 /**
+ * By their ids and nothing else: asked for those that are not done as well, the planner takes the index of everything that waits for as good
+ * a way while the table is small, and keeps to it when 100,000 wait.
+ */
+const lockDeliveries = (ids: readonly number[]): Sql => sql`
+  select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.state, d.attempts, d.run, d.done_at
+    from email.delivery d where d.id = any(${ids}::bigint[]) order by d.id for update`;
+
+/**
  * Attempts that begin, with all that they need; those that are done already are not among them. One whose endpoint is disabled or gone
  * fails here. One that is found `delivering` belongs to a process that vanished: that attempt is made again, not another one counted.
  */
 export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, BegunRow)`
   with clock as materialized (select kernel.now() as now),
+       locked as materialized (${lockDeliveries(asked.map((a) => a.id))}),
        found as materialized (
          select d.id, a.run, d.event_id, d.event_type, d.endpoint_id, w.url, w.secret, e.payload, d.attempts + case when d.state = 'pending' then 1 else 0 end as attempts,
                 case when w.id is null then 'the endpoint was deleted'
                      when w.disabled_at is not null then 'the endpoint is disabled: ' || coalesce(w.disabled_reason, 'by hand')
                      when e.id is null then 'what it was to tell is past its time' end as why_not
            from unnest(${asked.map((a) => a.id)}::bigint[], ${asked.map((a) => a.run)}::uuid[]) as a(id, run)
-           join email.delivery d on d.id = a.id and d.done_at is null
+           join locked d on d.id = a.id and d.done_at is null
            left join email.webhook w on w.id = d.endpoint_id
-           left join email.webhook_event e on e.id = d.event_id
-          order by d.id for update of d),
+           left join email.webhook_event e on e.id = d.event_id),
        begun as (
          update email.delivery d
             set state = case when f.why_not is null then 'delivering' else 'failed' end, run = f.run,
@@ -106,16 +114,16 @@ export type SettledDelivery = Static<typeof SettledRow>;
 /** Writes down what came of these attempts, as far as they are still the ones under way. */
 export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
   with clock as materialized (select kernel.now() as now),
+       locked as materialized (${lockDeliveries(heard.map((h) => h.id))}),
        mine as materialized (
          select d.id, d.org_id, d.endpoint_id, d.event_type, t.status, t.error,
                 extract(epoch from clock.now - w.failing_since)::float8 / 86400 as failing_days,
                 case when t.error is null then 'delivered'
                      when t.is_last or w.id is null or w.disabled_at is not null then 'failed' else 'pending' end as state
            from json_to_recordset(${JSON.stringify(heard)}::json) as t(id bigint, run uuid, status int, error text, is_last boolean)
-           join email.delivery d on d.id = t.id and d.run = t.run and d.done_at is null
+           join locked d on d.id = t.id and d.run = t.run and d.done_at is null
            left join email.webhook w on w.id = d.endpoint_id
-          cross join clock
-          order by d.id for update of d),
+          cross join clock),
        settled as (
          update email.delivery d
             set state = m.state, run = null, last_status = coalesce(m.status, d.last_status), last_error = m.error,

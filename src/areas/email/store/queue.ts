@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
+import type { WantedHere } from './wanted.ts';
 
 // Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
 
@@ -27,20 +28,7 @@ const ClaimedRow = Type.Object({
 });
 export type ClaimedRow = Static<typeof ClaimedRow>;
 
-export interface Wanted {
-  orgs: readonly string[];
-  running: ReadonlyMap<string, number>;
-  perOrg: number;
-  limit: number;
-  lease: string;
-  leaseSeconds: number;
-  unanswered: readonly string[];
-  /** What this process works on already, whatever the clock says of its leases. */
-  held: readonly number[];
-  node: string;
-}
-
-export const claimRecipients = (tx: Tx, wanted: Wanted): Promise<ClaimedRow[]> =>
+export const claimRecipients = (tx: Tx, wanted: WantedHere): Promise<ClaimedRow[]> =>
   claimFairly(tx, ClaimedRow, queue, {
     ...wanted,
     which: sql`${isOpen} and (q.node is null or q.node = ${wanted.node}) and q.id <> all(${wanted.held}::bigint[])`,
@@ -134,6 +122,9 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
            told as materialized (
              select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
                     id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, detail jsonb)),
+           -- By their ids and nothing else: else the planner may walk everything that waits, to find these.
+           mine as materialized (
+             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
              select t.id, t.after_seconds, t.counts, t.error, t.detail, r.org_id, r.message_id, r.address, r.folded, m.domain_id,
                     t.handed and m.sent_at is null as is_first,
@@ -141,7 +132,7 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                       and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
                     g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
                from told t
-               join email.recipient r on r.id = t.id and r.lease = t.lease and r.done_at is null
+               join mine r on r.id = t.id and r.lease = t.lease and r.done_at is null
                join email.message m on m.id = r.message_id
               cross join clock
               cross join lateral (select t.state = 'deferred' and coalesce(m.scheduled_at, m.created_at) + ${givenUpAfter} <= clock.now as up) g),

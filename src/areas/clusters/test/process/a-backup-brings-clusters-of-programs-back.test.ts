@@ -57,5 +57,6 @@ test('a backup brings clusters of Kubernetes’ own programs back elsewhere, wit
   // A second restore does not mix two clusters' objects.
   const again = restore(await prepare(target, join(directory, 'other'), migrations), { database, storage: to, dataDir, areas, migrations });
   await assert.rejects(again, /the database is not empty/);
-  await second.stop(); // before its directory goes
+  // Before its database goes.
+  await second.stop();
 });

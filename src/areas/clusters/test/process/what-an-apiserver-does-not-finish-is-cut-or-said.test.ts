@@ -43,9 +43,10 @@ async function rig(t: TestContext): Promise<Rig> {
       return void response.write('half', () => request.socket.destroy());
     }
     if (url === '/endless') {
+      const closed = once(response, 'close');
       while (!response.destroyed && sent < 200 * 2 ** 20) {
         sent += 65_536;
-        if (!response.write(Buffer.alloc(65_536))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+        if (!response.write(Buffer.alloc(65_536))) await Promise.race([once(response, 'drain'), closed]);
       }
       return;
     }

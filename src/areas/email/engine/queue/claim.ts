@@ -84,7 +84,6 @@ export async function claimMore({ app, node }: QueueOptions, held: Holdings, tur
       limit,
       lease,
       leaseSeconds,
-      unanswered: [],
       held: [...held.items.keys()],
       node,
     });

@@ -4,7 +4,7 @@ import type { ReadMail, ReadResult } from '../../clients/reader/index.ts';
 import { receivedData } from '../../rules/received-event.ts';
 import * as store from '../../store/arrivals.ts';
 import { knownRoutes } from '../../store/routes.ts';
-import { applyReport } from '../feedback/index.ts';
+import { applyReport, type Following } from '../feedback/index.ts';
 import { type Happening, tellEndpoints } from '../webhooks/tell.ts';
 
 /** Something that arrived, and what was read of it. */
@@ -17,7 +17,7 @@ export interface ReadArrival {
  * In one transaction: what was read is in the log, the endpoint of its route is told (and a report applied), and the arrival is gone. So
  * whatever is killed, it is told of once, under one id; who lost the lease meanwhile changes nothing.
  */
-export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<number> {
+export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<{ told: number; followed: Following[] }> {
   const ours = await store.takeOut(
     tx,
     read.map(({ arrival }) => arrival),
@@ -25,13 +25,13 @@ export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArriva
   const mine = read.filter(({ arrival }) => ours.has(arrival.id));
   const mails = mine.flatMap(({ arrival, result }) => (result.kind === 'mail' ? [{ arrival, mail: result.mail }] : []));
   if (mails.length > 0) await tellMails(tx, app, mails);
-  for (const { arrival, result } of mine)
-    if (result.kind === 'report')
-      await applyReport(tx, {
-        ...{ org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! },
-        parsed: result.report,
-      });
-  return mine.length;
+  const followed: Following[] = [];
+  for (const { arrival, result } of mine) {
+    if (result.kind !== 'report') continue;
+    const about = { org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! };
+    followed.push(await applyReport(tx, { ...about, parsed: result.report }));
+  }
+  return { told: mine.length, followed };
 }
 
 interface Told {

@@ -7,6 +7,7 @@ import { makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/arrivals.ts';
+import type { Following } from '../feedback/index.ts';
 import { makeClaims } from '../queue/claim.ts';
 import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
 import { gatherCalls } from '../webhooks/gather.ts';
@@ -21,6 +22,8 @@ export interface ReadingOptions {
   mailHost: string;
   /** Told of everything that is done. */
   counted?(outcome: 'told' | 'report' | 'unreadable' | 'lost'): void;
+  /** Told of every report that was applied: what became of its recipient. */
+  countedReport?(following: Following): void;
   reader?: Partial<ReaderOptions>;
 }
 
@@ -138,7 +141,11 @@ async function readArrival(
 /** One that the database cannot take must not take the others along. */
 async function freezeEach(options: ReadingOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
   const { app } = options;
-  const freezeSome = (some: readonly ReadArrival[]) => app.db.write((tx) => freezeArrivals(tx, app, some));
+  const freezeSome = async (some: readonly ReadArrival[]) => {
+    const { told, followed } = await app.db.write((tx) => freezeArrivals(tx, app, some));
+    for (const following of followed) options.countedReport?.(following);
+    return told;
+  };
   try {
     const told = await freezeSome(read);
     for (let lost = read.length - told; lost > 0; lost--) options.counted?.('lost');

@@ -30,6 +30,8 @@ export interface SiteNeeds {
 
 interface Held {
   item: Outgoing;
+  /** When it came to stand in this line. */
+  since: number;
   settle: (outcome: Outcome) => void;
   /** It met a session that had ended unnoticed; that happens once. */
   isRetried: boolean;
@@ -44,6 +46,9 @@ interface Line {
 
 /** Sessions that break in the middle of a message say something about it; so many in a row say something about the site. */
 const lossesThatCount = 3;
+/** So long a message stands in this line. Then it goes back to its row, where its reason is seen and its days are counted. */
+const patienceMs = 600_000;
+const overdueSeconds = 60;
 const stops: Told = { stage: 'connect', response: 'this server stops' };
 
 /** One set of mail servers: who waits for it, the sessions with it, and its pace. */
@@ -63,6 +68,7 @@ export class Site implements SlotUser {
   #tokens: number;
   #tokensAt: number;
   #cancelRefill: (() => void) | undefined;
+  #cancelPatience: (() => void) | undefined;
   #isStopped = false;
 
   constructor(needs: SiteNeeds) {
@@ -106,8 +112,22 @@ export class Site implements SlotUser {
   take(item: Outgoing, settle: (outcome: Outcome) => void) {
     if (this.#isStopped) return settle(this.#wait(0, stops));
     if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
-    this.#turns.push(item.org, { item, settle, isRetried: false });
+    this.#turns.push(item.org, { item, settle, isRetried: false, since: this.#needs.clock.now() });
+    this.#watchPatience();
     this.serve();
+  }
+
+  /** One timer for all who wait here. */
+  #watchPatience() {
+    const { clock } = this.#needs;
+    this.#cancelPatience ??= clock.after(patienceMs / 2, () => {
+      this.#cancelPatience = undefined;
+      const waiting = this.held;
+      const overdue = this.#turns.removeWhile(({ since }) => clock.now() - since >= patienceMs);
+      const response = `its turn did not come within ${patienceMs / 60_000} minutes; ${waiting} wait for these mail servers, which take ${this.pace} at once`;
+      for (const { settle } of overdue) settle(this.#wait(overdueSeconds, { stage: 'here', response }));
+      if (this.held > 0 && !this.#isStopped) this.#watchPatience();
+    });
   }
 
   /** Gives work to sessions, and opens more of them while there is more work. */
@@ -133,6 +153,7 @@ export class Site implements SlotUser {
   stop() {
     this.#isStopped = true;
     this.#cancelRefill?.();
+    this.#cancelPatience?.();
     for (const { settle } of this.#turns.drain()) settle(this.#wait(0, stops));
     for (const line of [...this.#idle]) this.#retire(line);
   }

@@ -43,6 +43,18 @@ export class Turns<T> {
     return undefined;
   }
 
+  /** Of each organization those at the head of its line for whom this holds. */
+  removeWhile(holds: (item: T) => boolean): T[] {
+    const removed: T[] = [];
+    for (const [org, line] of this.#lines) {
+      const at = line.findIndex((item) => !holds(item));
+      removed.push(...line.splice(0, at < 0 ? line.length : at));
+      if (line.length === 0) this.#lines.delete(org);
+    }
+    this.#size -= removed.length;
+    return removed;
+  }
+
   /** Everything, and nothing is left. */
   drain(): T[] {
     const all = [...this.#lines.values()].flat();

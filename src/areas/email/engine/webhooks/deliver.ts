@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { job, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
 import { postEvent, type Reply } from '../../clients/webhook.ts';
 import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
 import { settleReceived } from '../../store/arrivals.ts';
@@ -10,20 +11,32 @@ import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
 import { disableForFailing } from './disable.ts';
 import { gatherCalls } from './gather.ts';
-import { makePace, type Pace } from './pace.ts';
+import { longestSeconds, makePace, type Pace, type Place, type SentOff } from './pace.ts';
 
 /** What deliveries share in this process. */
 export interface Deliverer {
   pace: Pace;
   begin(asked: { id: number; run: string }): Promise<store.BegunRow | undefined>;
   settle(heard: Heard): Promise<store.SettledDelivery | undefined>;
-  counted(outcome: 'delivered' | 'retried' | 'failed' | 'postponed'): void;
+  /** What else waits for this endpoint, or will in a moment, is sent off too: one statement for many, else each would be claimed in vain. */
+  sendOffOthers(asked: { org: string; endpointId: string } & SentOff): Promise<void>;
+  counted(outcome: 'delivered' | 'retried' | 'failed' | 'postponed', count?: number): void;
 }
+
+/** So many are looked at when others are sent off, and those that fall due so soon. */
+const portion = { limit: 1_000, withinSeconds: 10 };
+/** After each portion there is so many times as long for others' work, but no more than that. */
+const rest = { times: 4, mostMs: 1_000 };
+const isSlow = 'its endpoint is slow, and has as many deliveries as it takes at once';
 
 type Heard = store.Heard & { endpointId: string };
 
-export const makeDeliverer = ({ db }: Pick<App, 'db'>, counted: Deliverer['counted']): Deliverer => ({
-  pace: makePace(),
+export function makeDeliverer({ db }: Pick<App, 'db'>, counted: Deliverer['counted']): Deliverer {
+  const pace = makePace();
+  return { pace, ...makeAttempts(db), sendOffOthers: makeSendOff(db, pace, counted), counted };
+}
+
+const makeAttempts = (db: App['db']): Pick<Deliverer, 'begin' | 'settle'> => ({
   begin: gatherCalls(async (asked) => {
     const begun = new Map((await db.write((tx) => beginAttempts(tx, asked))).map((b) => [b.run, b]));
     return asked.map(({ run }) => begun.get(run));
@@ -32,8 +45,25 @@ export const makeDeliverer = ({ db }: Pick<App, 'db'>, counted: Deliverer['count
     const settled = new Map((await db.write((tx) => settleAttempts(tx, heard))).map((s) => [s.id, s]));
     return heard.map(({ id }) => settled.get(id));
   }),
-  counted,
 });
+
+/** Whoever asks while others of the endpoint are being sent off waits for that, and keeps its slot: so many claims in vain are spared. */
+function makeSendOff(db: App['db'], pace: Pace, counted: Deliverer['counted']): Deliverer['sendOffOthers'] {
+  const underWay = new Map<string, Promise<void>>();
+  const sendOff: Deliverer['sendOffOthers'] = async ({ org, endpointId, inSeconds, eachSeconds }) => {
+    const wanted = { ...portion, org, payload: { endpointId }, eachSeconds, mostSeconds: longestSeconds, why: isSlow };
+    const began = performance.now();
+    const others = await db.write((tx) => postponeMany(tx, deliverWebhook, { ...wanted, fromSeconds: inSeconds + eachSeconds }));
+    pace.sentOff(endpointId, others);
+    counted('postponed', others);
+    if (others > 0) await sleep(Math.min(rest.times * (performance.now() - began), rest.mostMs));
+  };
+  return (asked) => {
+    const running = underWay.get(asked.endpointId) ?? sendOff(asked).finally(() => underWay.delete(asked.endpointId));
+    underWay.set(asked.endpointId, running);
+    return running;
+  };
+}
 
 /** Those of endpoints that are gone fail here. */
 async function beginAttempts(tx: Tx, asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
@@ -80,35 +110,33 @@ export const deliverWebhook = job(
     maxAttempts: 100_000,
     payload: Type.Object({ id: Type.Integer(), endpointId: Type.String() }),
   },
-  async ({ app, payload: { id, endpointId }, signal }, { deliverer }: { deliverer: Deliverer }) => {
+  async ({ app, org = '-', payload: { id, endpointId }, signal }, { deliverer }: { deliverer: Deliverer }) => {
     const place = await deliverer.pace.take(endpointId);
     if ('inSeconds' in place) {
       deliverer.counted('postponed');
-      throw new RetryIn(place.inSeconds, 'its endpoint is slow, and has as many deliveries as it takes at once');
+      if (place.hangs) await deliverer.sendOffOthers({ org, endpointId, ...place });
+      throw new RetryIn(place.inSeconds, isSlow);
     }
     try {
-      await attemptDelivery(app, deliverer, id, signal);
+      await attemptDelivery(app, deliverer, place, { id, signal });
     } finally {
       place.end();
     }
   },
 );
 
-async function attemptDelivery(app: App, deliverer: Deliverer, id: number, signal: AbortSignal): Promise<void> {
+async function attemptDelivery(
+  app: App,
+  deliverer: Deliverer,
+  place: Place,
+  { id, signal }: { id: number; signal: AbortSignal },
+): Promise<void> {
   const begun = await deliverer.begin({ id, run: randomUUID() });
   if (!begun) return;
   if (begun.why_not !== null) return deliverer.counted('failed');
-  const reply = await postEvent(
-    app.guard,
-    {
-      url: begun.url!,
-      secret: app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`),
-      eventId: begun.event_id,
-      at: begun.now,
-      payload: begun.payload!,
-    },
-    signal,
-  );
+  const secret = app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`);
+  const told = { url: begun.url!, secret, eventId: begun.event_id, at: begun.now, payload: begun.payload! };
+  const reply = await place.ask(() => postEvent(app.guard, told, signal));
   const wait = waitAfter(reply, begun);
   const { status = null, error = null } = reply;
   const settled = await deliverer.settle({

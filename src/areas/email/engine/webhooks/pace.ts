@@ -6,25 +6,46 @@ const most = 16;
 const least = 2;
 /** Quicker than this is quick; and so long somebody waits here for a place. */
 const quickMs = 1_000;
+/** Of whom nothing is heard for so long while it is asked, hangs. */
+const hangsMs = 3_000;
 /** An endpoint that hangs is not asked for longer than this, however much waits for it. */
 const longestMs = 600_000;
+export const longestSeconds = longestMs / 1_000;
 const mostKnown = 10_000;
 
 interface Known {
   running: number;
-  /** When the oldest of those that run began. */
-  begun: number[];
+  /** When each of those that run was asked, the oldest first. */
+  asked: number[];
   most: number;
-  /** How long the last one took. */
+  /** How long the last one took to answer, and when it did. */
   lastMs: number;
+  answeredAt: number;
   waiting: (() => void)[];
   /** Up to when places are given away to those that were sent off. */
   givenUntil: number;
 }
 
 export interface Pace {
-  /** A place at this endpoint: `end` gives it back. Or, in how many seconds to come back. */
-  take(endpoint: string): Promise<{ end(): void } | { inSeconds: number }>;
+  /** A place at this endpoint. Or, in how many seconds to come back. */
+  take(endpoint: string): Promise<Place | SentOff>;
+  /** So many others were sent off behind it. */
+  sentOff(endpoint: string, others: number): void;
+}
+
+export interface Place {
+  /** Asks the endpoint: only this counts as its time, not what we take before and after it. */
+  ask<T>(request: () => Promise<T>): Promise<T>;
+  /** Gives the place back. */
+  end(): void;
+}
+
+export interface SentOff {
+  inSeconds: number;
+  /** Nothing is heard of it: no other one that waits for it needs to be tried. */
+  hangs: boolean;
+  /** So much later each other one that waits for the endpoint comes back. */
+  eachSeconds: number;
 }
 
 export interface PaceOptions {
@@ -40,44 +61,54 @@ export function makePace({ clock = () => performance.now(), random = () => rando
   const endpoints = new Map<string, Known>();
 
   const find = (id: string): Known => {
-    const known = endpoints.get(id) ?? { running: 0, begun: [], most: first, lastMs: 0, waiting: [], givenUntil: 0 };
+    const known = endpoints.get(id) ?? { running: 0, asked: [], most: first, lastMs: 0, answeredAt: 0, waiting: [], givenUntil: 0 };
     endpoints.delete(id);
     endpoints.set(id, known);
     if (endpoints.size > mostKnown) forgetIdle(endpoints);
     return known;
   };
-  const begin = (known: Known) => {
-    const at = clock();
+  const begin = (known: Known): Place => {
     known.running++;
-    known.begun.push(at);
-    return { end: () => endOne(known, at) };
+    return {
+      ask: async (request) => {
+        const at = clock();
+        known.asked.push(at);
+        return request().finally(() => noteAnswer(known, at, clock()));
+      },
+      end: () => {
+        known.running--;
+        for (let room = known.most - known.running; room > 0 && known.waiting.length > 0; room--) known.waiting.shift()!();
+      },
+    };
   };
-  const endOne = (known: Known, at: number) => {
-    known.running--;
-    known.begun.splice(known.begun.indexOf(at), 1);
-    known.lastMs = clock() - at;
-    if (known.lastMs >= quickMs) known.most = Math.max(least, Math.floor(known.most / 2));
-    else {
-      known.most = Math.min(most, known.most * 2);
-      known.givenUntil = 0;
-    }
-    for (let room = known.most - known.running; room > 0 && known.waiting.length > 0; room--) known.waiting.shift()!();
-  };
-  const hangs = (known: Known) => known.lastMs >= quickMs || clock() - (known.begun[0] ?? clock()) >= quickMs;
-  const sendOff = (known: Known) => {
+  const silentMs = ({ asked, answeredAt }: Known) => (asked.length ? clock() - Math.max(asked[0]!, answeredAt) : 0);
+  const hangs = (known: Known) => known.lastMs >= hangsMs || silentMs(known) >= hangsMs;
+  const sendOff = (known: Known, count: number): SentOff => {
     const now = clock();
-    const each = Math.max(quickMs, known.lastMs, now - (known.begun[0] ?? now)) / known.most;
-    known.givenUntil = Math.min(Math.max(now, known.givenUntil) + each, now + longestMs);
-    return { inSeconds: ((known.givenUntil - now) / 1_000) * (1 + 0.2 * random()) };
+    const each = Math.max(quickMs, known.lastMs, now - (known.asked[0] ?? now)) / known.most;
+    known.givenUntil = Math.min(Math.max(now, known.givenUntil) + count * each, now + longestMs);
+    return { inSeconds: ((known.givenUntil - now) / 1_000) * (1 + 0.2 * random()), eachSeconds: each / 1_000, hangs: hangs(known) };
   };
   return {
     async take(id) {
       const known = find(id);
       if (known.running < known.most && known.waiting.length === 0) return begin(known);
-      if (hangs(known) || !(await waitForPlace(known))) return sendOff(known);
+      if (hangs(known) || !(await waitForPlace(known))) return sendOff(known, 1);
       return begin(known);
     },
+    sentOff: (id, others) => void sendOff(find(id), others),
   };
+}
+
+function noteAnswer(known: Known, askedAt: number, now: number): void {
+  known.asked.splice(known.asked.indexOf(askedAt), 1);
+  known.lastMs = now - askedAt;
+  known.answeredAt = now;
+  if (known.lastMs >= quickMs) known.most = Math.max(least, Math.floor(known.most / 2));
+  else {
+    known.most = Math.min(most, known.most * 2);
+    known.givenUntil = 0;
+  }
 }
 
 /** False: it took too long. */

@@ -33,7 +33,7 @@ const most = {
   /** Recipients and messages refused to one address in a minute: whoever guesses names is sent away. */
   errorsOfAddress: 200,
   /** Gathered in memory at once, in all, for an organization, and of an address. */
-  bytes: { all: 32 * 2 ** 20, org: 16 * 2 ** 20, address: 8 * 2 ** 20 },
+  bytes: { all: 32 * 2 ** 20, org: 16 * 2 ** 20, address: 4 * 2 ** 20 },
 };
 const largeShares = { slots: 16, perOrg: 8, waitMs: 150_000 };
 const largeOfAddress = 2;
@@ -58,6 +58,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
     held: makeByteBudget({
       total: most.bytes.all,
       most: { org: most.bytes.org, credential: 0, address: most.bytes.address },
+      leaving: ['address'],
     }),
     pace: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
     errors: rateLimit(most.errorsOfAddress),

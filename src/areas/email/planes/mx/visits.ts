@@ -131,7 +131,8 @@ async function takeMessage(visiting: Visiting, connection: MxConnection, visit: 
     ...{ mailFrom: visit.mailFrom, remoteIp: addressOfPeer(connection._socket), tls },
     helo: showable(String(session.hostNameAppearsAs || ''), 255),
   };
-  const held = visiting.held.open({ org, address: visit.place });
+  // Whichever organization's it is besides, it is theirs as well.
+  const held = visiting.held.open({ org: [...new Set(to.map(({ destination }) => destination.org))], address: visit.place });
   try {
     const id = await onBehalf(
       { org, act: 'mail that arrives' },

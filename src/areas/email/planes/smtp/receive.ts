@@ -46,6 +46,7 @@ export async function receiveMessage(
     const message = readMessage(first.header);
     if (message instanceof Malformed) throw unusable(message.why);
     const domain = await requireDomain(domains, principal, message.from.domain);
+    for (const other of message.alsoFrom) if (other !== message.from.domain) await requireDomain(domains, principal, other);
     content = await gather(message.header, first.body, pieces, held);
     const submission = describe(principal, domain.id, envelope, message, content);
     const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });

@@ -44,6 +44,17 @@ test('hostile input is refused, and nothing of it is taken', async (t) => {
     ['an idempotency key with spaces', `${header}X-Idempotency-Key: a b\r\n\r\nhi`, /^554 5\.6\.0 X-Idempotency-Key/],
     ['nothing at all', '', /^554 5\.6\.0 the header has no From/],
     ['a foreign From', 'From: eve@evil.example\r\n\r\nhi', /^550 5\.7\.1 evil\.example is no domain of your organization/],
+    ['a foreign Sender', 'From: ada@example.com\r\nSender: eve@evil.example\r\n\r\nhi', /^550 5\.7\.1 evil\.example is no domain of your/],
+    [
+      'a foreign Resent-From',
+      'From: ada@example.com\r\nResent-From: eve@evil.example\r\n\r\nhi',
+      /^550 5\.7\.1 evil\.example is no domain/,
+    ],
+    [
+      'a list in Resent-Sender',
+      'From: ada@example.com\r\nResent-Sender: a@example.com, b@evil.example\r\n\r\nhi',
+      /^554 5\.6\.0 resent-sender /,
+    ],
     ['an unverified From', 'From: ada@pending.example\r\n\r\nhi', /^550 5\.7\.1 pending\.example is not verified/],
   ];
   for (const [what, message, answer] of refused)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { makePace } from '../../engine/webhooks/pace.ts';
+import { makePace, type Place, type SentOff } from '../../engine/webhooks/pace.ts';
 import { deliveriesOf, endpointAt, listening, ofLoopback, suppressSomebody } from './listening.ts';
 
 test('an endpoint that hangs holds up neither another organization nor the other endpoints of its own', { timeout: 60_000 }, async (t) => {
@@ -36,23 +36,36 @@ test('an endpoint that hangs holds up neither another organization nor the other
   assert.ok((await deliveriesOf(qd.owner)).length >= 60);
 });
 
+/** Asks the endpoint at once; it answers when the place is given back. */
+async function askAt(place: Place & SentOff): Promise<{ end(): Promise<void>; inSeconds?: number }> {
+  if (!('end' in place)) return place;
+  const { promise: answered, resolve } = Promise.withResolvers<void>();
+  const asked = place.ask(() => answered);
+  return {
+    end: async () => {
+      resolve();
+      await asked;
+      place.end();
+    },
+  };
+}
+
 test('an endpoint gets more at once while it is quick, less while it is slow, and what is sent off comes back one by one', async () => {
   let now = 0;
   const pace = makePace({ clock: () => now, random: () => 0 });
-  type Place = { end(): void };
-  const take = async () => (await pace.take('whk_1')) as Place & { inSeconds?: number };
+  const take = async () => askAt((await pace.take('whk_1')) as Place & SentOff);
   const takeAll = async (count: number) => Promise.all(Array.from({ length: count }, take));
 
   const unknown = await takeAll(4);
   assert.ok(unknown.every((p) => 'end' in p));
   now += 10;
-  for (const place of unknown) place.end();
+  for (const place of unknown) await place.end();
   // Sixteen of them hang.
   const slow = await takeAll(16);
   assert.ok(slow.every((p) => 'end' in p));
   now += 15_000;
   assert.ok((await take()).inSeconds! > 0, 'the seventeenth is sent off at once');
-  for (const place of slow) place.end();
+  for (const place of slow) await place.end();
   const [a, b] = await takeAll(2);
   assert.ok('end' in a! && 'end' in b!, 'two are still tried');
   const sentOff = (await takeAll(200)).map((p) => p.inSeconds!);
@@ -63,6 +76,6 @@ test('an endpoint gets more at once while it is quick, less while it is slow, an
   assert.ok(sentOff[0]! >= 7 && sentOff[0]! <= 20);
   assert.equal(sentOff.at(-1), 600, 'however many there are, after ten minutes at the latest');
   now += 5;
-  a!.end();
+  await a!.end();
   assert.ok('end' in (await take()), 'a quick answer, and it gets more again');
 });

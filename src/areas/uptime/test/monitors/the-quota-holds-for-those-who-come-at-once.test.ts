@@ -18,7 +18,7 @@ test('of many who take the last places at once, as many get one as there are', a
   assert.equal((await owner.post('/uptime/monitors', httpMonitor())).status, 403);
 });
 
-test('what is wrong is told in one order: shape, entitlement, permission, quota, then interval, vantages and target', async (t) => {
+test('what is wrong is told in one order: entitlement, shape, permission, quota, then interval, vantages and target', async (t) => {
   const { owner, app, narrowed } = await desk(t, { env: { QUARTERDECK_UPTIME_MONITOR_QUOTA: '0' } });
   const everythingWrong = { name: 'x', kind: 'http', intervalSeconds: 45, vantages: ['moon'], http: { url: 'http://10.0.0.1/' } };
   const told = async (body: unknown, by = owner) => {
@@ -33,9 +33,9 @@ test('what is wrong is told in one order: shape, entitlement, permission, quota,
     });
 
   await entitled([]);
-  assert.match(await told({ ...everythingWrong, intervalSeconds: 'often' }), /^400 intervalSeconds must be an integer/);
-  assert.match(await told(everythingWrong), /^403 Uptime is not enabled for this organization/);
+  assert.match(await told({ ...everythingWrong, intervalSeconds: 'often' }), /^403 Uptime is not enabled for this organization/);
   await entitled(['uptime']);
+  assert.match(await told({ ...everythingWrong, intervalSeconds: 'often' }), /^400 intervalSeconds must be an integer/);
   assert.match(await told(everythingWrong, viewer), /^403 this needs the permission uptime\.monitor\.write/);
   assert.match(await told({ ...everythingWrong, kind: 'tcp' }), /^400 tcp is required/);
   assert.match(await told(everythingWrong), /^403 the organization has 0 monitors/);

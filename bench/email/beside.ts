@@ -1,0 +1,94 @@
+/** What one thing costs another: submission beside mail that arrives, and memory beside large submissions. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { startOurs } from './ours.ts';
+
+type Ours = Awaited<ReturnType<typeof startOurs>>;
+type Figure = (what: string, value: string, isMet: boolean) => void;
+
+const run = promisify(execFile);
+const program = join(import.meta.dirname, 'load.ts');
+const mebibyte = 2 ** 20;
+
+const residentOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) * 1_024;
+
+/** Messages a second that are taken, by so many sessions. */
+async function load(port: number, sessions: number, messages: number, logins: string[], env: Record<string, string> = {}): Promise<number> {
+  const args = [program, String(port), String(sessions), String(messages), '5120', ...logins];
+  const { stdout } = await run(process.execPath, args, { env: { ...process.env, ...env } });
+  return messages / (Number(stdout) / 1_000);
+}
+
+/** The submission door by itself and while 100 a second arrive, in turns. */
+export async function measureBesideInbound(ours: Ours, messages: number, rounds: number, figure: Figure): Promise<void> {
+  const rates = { alone: [] as number[], beside: [] as number[] };
+  for (let round = 0; round <= rounds; round++) {
+    const alone = await load(ours.port, 20, messages, ours.logins);
+    const arriving = load(ours.inbound, 5, Math.ceil((100 * messages) / alone), [], {
+      QUARTERDECK_BENCH_TO: 'somebody@example.com',
+      QUARTERDECK_BENCH_PER_SECOND: '100',
+    });
+    const beside = await load(ours.port, 20, messages, ours.logins);
+    await arriving;
+    if (round === 0) continue;
+    rates.alone.push(alone);
+    rates.beside.push(beside);
+  }
+  const middle = (of: number[]) => of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)]!;
+  const kept = middle(rates.beside) / middle(rates.alone);
+  const told = `${Math.round(middle(rates.beside))} of ${Math.round(middle(rates.alone))}/s, ${kept.toFixed(2)} of it, asked 0.8`;
+  figure('submission beside 100/s that arrive', told, kept >= 0.8);
+}
+
+/** Fifty messages of 20 MB at once by SMTP: what the program takes more at its highest. */
+export async function measureLarge(ours: Ours, figure: Figure): Promise<void> {
+  await load(ours.port, 20, 500, ours.logins);
+  const before = residentOf(ours.pid()!);
+  let most = before;
+  const watching = setInterval(() => {
+    most = Math.max(most, residentOf(ours.pid()!));
+  }, 50);
+  // A key has 20 connections at once, so these are of several.
+  const loginOf = (n: number) => {
+    const at = (2 * n) % ours.logins.length;
+    return [ours.logins[at]!, ours.logins[at + 1]!] as const;
+  };
+  const sent = await Promise.all(Array.from({ length: 50 }, (_, n) => sendLarge(ours.port, ...loginOf(n))));
+  clearInterval(watching);
+  const more = (most - before) / mebibyte;
+  const taken = sent.filter((answer) => answer.startsWith('250')).length;
+  figure('50 submissions of 20 MB at once', `${taken} taken, + ${more.toFixed(0)} MiB, asked < 96 MiB`, more < 96 && taken === 50);
+}
+
+/** What its answer to the message was. */
+async function sendLarge(port: number, user: string, password: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const replies: string[] = [];
+  socket.on('error', () => {}).on('close', () => replies.push('000 it was closed'));
+  socket.setEncoding('latin1').on('data', (text: string) => replies.push(...text.split('\r\n').filter((line) => /^\d{3} /.test(line))));
+  const reply = async () => {
+    while (replies.length === 0) await sleep(5);
+    return replies.shift()!;
+  };
+  const login = Buffer.from(`\0${user}\0${password}`).toString('base64');
+  await reply();
+  const lines = ['EHLO load.example.com', `AUTH PLAIN ${login}`, 'MAIL FROM:<load@example.com>', 'RCPT TO:<somebody@far.example>', 'DATA'];
+  for (const line of lines) {
+    socket.write(`${line}\r\n`);
+    const answer = await reply();
+    if (!/^[23]/.test(answer)) return answer;
+  }
+  const piece = `${'x'.repeat(998)}\r\n`.repeat(64);
+  socket.write('From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: large\r\n\r\n');
+  for (let bytes = 0; bytes < 20_000_000 && !socket.destroyed; bytes += piece.length)
+    if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
+  socket.write('.\r\n');
+  const answer = await reply();
+  socket.destroy();
+  return answer;
+}

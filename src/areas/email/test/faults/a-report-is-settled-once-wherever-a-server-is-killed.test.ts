@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { freePort } from '../../../../../test/harness/free-port.ts';
+import { urlOf } from '../../../../../test/harness/postgres.ts';
+import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { sql } from '../../../../kernel/sql.ts';
+import { hardBounce } from '../feedback/mails.ts';
+import { letter, type MailScene, mailScene, untilState } from '../mail-scene.ts';
+import { deliverTo } from '../receiving/mx-scene.ts';
+import { endpointAt, listening } from '../webhooks/listening.ts';
+
+const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
+
+/** Where a server that takes a report in dies, from its row to the transaction that applies it. */
+const points: [step: string, at: string][] = [
+  ['receive, committed and not answered', 'insert into email:after:4'],
+  ['apply, not committed', 'delete from email:before:2'],
+];
+
+async function taking(t: TestContext, { qd, env }: MailScene, dieing?: string) {
+  const port = await freePort();
+  const { dir } = await scratch(t);
+  const server = serverProcess(t, {
+    dir,
+    dataDir: qd.dataDir,
+    nodeFlags: dieing ? ['--import', dieAt] : [],
+    env: {
+      ...env,
+      ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
+      ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
+      ...(dieing ? { QD_DIE_AT: dieing } : {}),
+    },
+  });
+  await server.ready;
+  return { server, port };
+}
+
+test('a report is settled exactly once, wherever a server is killed, also by two servers', { timeout: 280_000 }, async (t) => {
+  const scene = await mailScene(t, {}, { env: { QUARTERDECK_ROLES: 'api' } });
+  const { qd, key, sink } = scene;
+  const endpoint = await listening(t);
+  await endpointAt(qd.owner, endpoint.url, 'email.bounced');
+  const sending = await taking(t, scene);
+  const letters = await Promise.all(
+    [...points, 'two'].map(async (_, n) => {
+      const address = `gone-${n}@far.example`;
+      const id: string = (await key.post('/email/send', letter({ to: [address] }))).body.id;
+      await untilState(qd, id, 'delivered');
+      const { from } = sink.messages.find(({ to }) => to.includes(address))!;
+      return { id, delivering: { from: '', to: [from], message: hardBounce(address).toString('latin1') } };
+    }),
+  );
+  await sending.server.killed();
+
+  const bounces = async (id: string) =>
+    (await qd.app.db.read((tx) => tx.query(sql`select 1 from email.event where message_id = ${id} and kind = 'bounced'`))).rows.length;
+  const arrivals = async () => (await qd.app.db.read((tx) => tx.query(sql`select 1 from email.arrival`))).rows.length;
+  const idsOf = (id: string) => new Set(endpoint.told.filter(({ event }) => event.data.messageId === id).map((told) => told.id));
+  const settledOnce = async (id: string, step: string) => {
+    await untilState(qd, id, 'bounced');
+    await eventually(async () => (await arrivals()) === 0 && idsOf(id).size > 0);
+    assert.equal(await bounces(id), 1, `${step}: one bounce in the log`);
+    assert.equal(idsOf(id).size, 1, `${step}: one event`);
+  };
+
+  let heir = sending;
+  for (const [n, [step, at]] of points.entries()) {
+    const { id, delivering } = letters[n]!;
+    const { server, port } = await taking(t, scene, at);
+    const answer = await deliverTo(t, port, delivering).catch(() => '');
+    await server.exited;
+    // Who heard no 250 delivers it again, to whoever has taken over.
+    heir = await taking(t, scene);
+    if (!answer.startsWith('250')) assert.match(await deliverTo(t, heir.port, delivering), /^250 /);
+    await qd.clock.advance('61s');
+    await settledOnce(id, step);
+    if (n < points.length - 1) await heir.server.killed();
+  }
+
+  const { id, delivering } = letters.at(-1)!;
+  const two = [heir, await taking(t, scene)];
+  const answers = await Promise.all(two.map(({ port }) => deliverTo(t, port, delivering)));
+  for (const answer of answers) assert.match(answer, /^250 /);
+  await settledOnce(id, 'two servers');
+  const hours = await qd.app.db.read((tx) => tx.query(sql`select sum(hard)::int as hard from email.sending_hour`));
+  assert.deepEqual(hours.rows, [{ hard: letters.length }], 'each is counted once');
+});

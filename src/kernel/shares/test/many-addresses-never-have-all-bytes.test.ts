@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeByteBudget } from '../index.ts';
+
+const mebibyte = 2 ** 20;
+const open = () =>
+  makeByteBudget({ total: 32 * mebibyte, most: { org: 16 * mebibyte, credential: 0, address: 4 * mebibyte }, leaving: ['address'] });
+
+test('seven addresses that keep all they can get leave room for others, and an eighth still gets its message in', () => {
+  const budget = open();
+  for (let n = 0; n < 7; n++) {
+    const held = budget.open({ org: `org_${n}`, address: `198.51.100.${n}` });
+    while (held.take(16_384));
+  }
+  const { total } = budget.figures();
+  assert.ok(total <= 28 * mebibyte, `${total / mebibyte} MiB are held`);
+  const later = budget.open({ org: 'org_later', address: '203.0.113.1' });
+  let bytes = 0;
+  while (bytes < 262_144 && later.take(16_384)) bytes += 16_384;
+  assert.equal(bytes, 262_144, 'a whole message that is gathered');
+});
+
+test('bytes for several organizations count for each of them, and once in all', () => {
+  const budget = open();
+  const held = budget.open({ org: ['org_a', 'org_b'], address: '198.51.100.1' });
+  assert.ok(held.take(mebibyte));
+  assert.deepEqual(budget.figures(), {
+    total: mebibyte,
+    orgs: [
+      { org: 'org_a', bytes: mebibyte },
+      { org: 'org_b', bytes: mebibyte },
+    ],
+  });
+  for (let n = 0; n < 15; n++) assert.ok(budget.open({ org: 'org_b', address: `203.0.113.${n}` }).take(mebibyte));
+  assert.equal(held.take(mebibyte), false, 'one of them has no room left');
+  held.end();
+  assert.equal(budget.figures().total, 15 * mebibyte);
+});
