@@ -1,14 +1,37 @@
-import { closeSync, fchownSync, openSync } from 'node:fs';
-import { copyFile, open, stat, truncate } from 'node:fs/promises';
+import { closeSync, constants, fchownSync, fstatSync, openSync } from 'node:fs';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 
 const limitBytes = 4 * 1024 * 1024;
 
+// The directory may belong to whom the program runs as, while we are root: whoever got hold of that user must not lead us to another file by
+// a link, nor make us wait at a pipe.
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
+
 /** Keeps a program's log and its predecessor small. The writer appends, so the file is emptied in place, never renamed away. */
 export async function boundLog(path: string, limit = limitBytes): Promise<void> {
-  const size = await sizeOf(path);
-  if (size <= limit) return;
-  await copyFile(path, `${path}.1`);
-  await truncate(path, 0);
+  const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => undefined);
+  try {
+    const found = await file?.stat();
+    if (!file || !found?.isFile() || found.nlink > 1 || found.size <= limit) return;
+    await keepLast(file, found, `${path}.1`);
+    await file.truncate(0);
+  } finally {
+    await file?.close();
+  }
+}
+
+/** The last of it, however much it grew. */
+async function keepLast(file: FileHandle, { size, uid, gid }: { size: number; uid: number; gid: number }, path: string): Promise<void> {
+  const length = Math.min(size, limitBytes);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+  await rm(path, { force: true });
+  const kept = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    await kept.writeFile(buffer.subarray(0, bytesRead));
+    if (process.getuid?.() === 0) await kept.chown(uid, gid);
+  } finally {
+    await kept.close();
+  }
 }
 
 export const sizeOf = (path: string): Promise<number> =>
@@ -19,8 +42,10 @@ export const sizeOf = (path: string): Promise<number> =>
 
 /** Runs `use` with a descriptor that a child can write its output to; the file is its owner's, so that he can start alone next time. */
 export function withLogOpen<T>(path: string, owner: { uid: number; gid: number } | undefined, use: (fd: number) => T): T {
-  const fd = openSync(path, 'a', 0o600);
+  const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {
+    const { nlink } = fstatSync(fd);
+    if (!fstatSync(fd).isFile() || nlink > 1) throw new Error(`${path} is no file of its own`);
     if (owner) fchownSync(fd, owner.uid, owner.gid);
     return use(fd);
   } finally {

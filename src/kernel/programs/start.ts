@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { Identity } from './identity.ts';
 import { boundLog, sizeOf, withLogOpen } from './log-file.ts';
 import { markOf, type ProcessMark } from './process.ts';
@@ -40,7 +40,9 @@ export async function startProgram({ identity, program, args, env, cwd, log }: S
 /** Whole or not at all: whoever reads it after a kill finds the last one that was complete. */
 export async function writeRecord(path: string, record: unknown): Promise<void> {
   const making = `${path}.making-${process.pid}`;
-  await writeFile(making, JSON.stringify(record), { mode: 0o600 });
+  await rm(making, { force: true });
+  // What stands there all the same is not ours, and may be a link to somewhere else.
+  await writeFile(making, JSON.stringify(record), { mode: 0o600, flag: 'wx' });
   await rename(making, path);
 }
 

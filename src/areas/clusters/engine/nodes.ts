@@ -9,18 +9,31 @@ import { listRequests, type RequestObject, removeRequest } from '../clients/tena
 import { isNodeClient } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
+import { pkiOf } from '../store/pki.ts';
 import { clustersDue } from './channels.ts';
 import { fingerprintOf } from './pki.ts';
 import type { Tenants } from './tenants.ts';
 
-/** The certificate that a request brought a node; undefined if it brought none, or it is no node's. */
-export function issuedBy({ spec, status }: RequestObject): store.Issued | undefined {
+interface Shown extends store.Issued {
+  certificate: X509Certificate;
+}
+
+/** The certificate that a request shows for a node; undefined if it shows none, or it is no node's. */
+export function shownBy({ spec, status }: RequestObject): Shown | undefined {
   if (!isNodeClient(spec.signerName) || !status?.certificate) return undefined;
   const certificate = readCertificate(status.certificate);
   const node = certificate && /^CN=system:node:(.+)$/m.exec(certificate.subject)?.[1];
   if (!certificate || node === undefined) return undefined;
   const askedWith = /^X509SHA256=([0-9a-f]{64})$/.exec(spec.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '')?.[1];
-  return { node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString(), askedWith };
+  return { certificate, node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString(), askedWith };
+}
+
+/** Notes those that the cluster's authority signed: its administrators may show us any number of others, which no front lets in anyway. */
+export async function noteCertificates(tx: Tx, { org_id, id }: ClusterRow, shown: readonly Shown[]): Promise<void> {
+  const pki = shown.length > 0 ? await pkiOf(tx, id) : undefined;
+  if (!pki) return;
+  const { publicKey } = new X509Certificate(pki.ca_certificate);
+  for (const each of shown) if (each.certificate.verify(publicKey)) await store.insertCertificate(tx, org_id, id, each);
 }
 
 /** Undefined: an administrator wrote something else there. */
@@ -41,8 +54,8 @@ export const nodesIfAny = (tenants: Tenants, cluster: ClusterRow): Promise<NodeS
 
 /** The requests of a node, with the certificates that they brought it. */
 async function requestsOfNode(ask: Ask, node: string) {
-  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, issued: issuedBy(request), request }));
-  return found.filter(({ issued, request }) => issued?.node === node || request.spec.username === `system:node:${node}`);
+  const found = (await listRequests(ask)).map((request) => ({ name: request.metadata.name, shown: shownBy(request), request }));
+  return found.filter(({ shown, request }) => shown?.node === node || request.spec.username === `system:node:${node}`);
 }
 
 /**
@@ -61,9 +74,9 @@ export async function deregisterNode<T>(
       await drainNode(ask, name).catch((error) => log.info({ err: error, cluster: cluster.id }, 'a node leaves without being drained'));
     const requests = await requestsOfNode(ask, name);
     const done = await commit(async (tx) => {
-      const issued = requests.flatMap((request) => request.issued ?? []);
+      const shown = requests.flatMap((request) => request.shown ?? []);
       // One that never showed itself, or whose Node somebody deleted, may have certificates all the same.
-      if ((await refuseNode(tx, cluster, name, issued)) === 0 && !node) notFound('node');
+      if ((await refuseNode(tx, cluster, name, shown)) === 0 && !node) notFound('node');
     });
     await removeNode(ask, name);
     for (const request of requests) await removeRequest(ask, request.name);
@@ -72,8 +85,8 @@ export async function deregisterNode<T>(
 }
 
 /** From this commit on, none of the node's certificates is good: not those that are noted, nor those that its requests still show. */
-async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, issued: readonly store.Issued[]): Promise<number> {
-  for (const each of issued) await store.insertCertificate(tx, cluster.org_id, cluster.id, each);
+async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly Shown[]): Promise<number> {
+  await noteCertificates(tx, cluster, shown);
   const refused = await store.refuseCertificates(tx, cluster.id, node);
   wake(tx, clustersDue);
   return refused;

@@ -74,9 +74,12 @@ export const removeShard = (tx: Tx, id: string) => run(tx)`delete from clusters.
 
 const VersionRow = Type.Object({ version: Type.String() });
 
-/** What servers with the role shard can run of Kubernetes' own programs; also those that have been silent for a little while. */
+/** What servers with the role shard can run of Kubernetes' own programs; also those that have been silent for as long as a restart takes. */
 export const versionsOfShards = async (tx: Tx): Promise<string[]> =>
-  (await rows(tx, VersionRow)`select distinct unnest(versions) as version from clusters.shard`).map(({ version }) => version);
+  (
+    await rows(tx, VersionRow)`
+    select distinct unnest(versions) as version from clusters.shard where seen_at > kernel.now() - interval '5 minutes'`
+  ).map(({ version }) => version);
 
 const ThereRow = Type.Object({ is_there: Type.Boolean() });
 export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>

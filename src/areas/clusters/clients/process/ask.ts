@@ -6,7 +6,7 @@ import { type Dialed, headOf } from './dial.ts';
 /** How a request reaches the cluster's API now. Undefined: no apiserver is there. */
 export type Dial = (dialed: Dialed) => ClientRequest | undefined;
 
-const limits = { answerMs: 10_000, answerBytes: 32 * 2 ** 20, lineBytes: 8 * 2 ** 20, restMs: 1_000 };
+const limits = { answerMs: 10_000, answerBytes: 32 * 2 ** 20, lineBytes: 8 * 2 ** 20, restMs: 1_000, breath: { bytes: 2 ** 20, ms: 250 } };
 
 const away: Answered = {
   status: 503,
@@ -44,7 +44,7 @@ async function readAnswer(answer: IncomingMessage): Promise<Answered> {
   }
   const text = Buffer.concat(chunks).toString();
   const isJson = String(answer.headers['content-type'] ?? '').startsWith('application/json');
-  return { status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text };
+  return { status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text, bytes };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
@@ -67,17 +67,25 @@ async function readEvents(dial: Dial, path: string, onEvent: OnEvent, signal: Ab
   const answer = await headOf(asked);
   if (answer.statusCode !== 200) return void answer.resume();
   let rest = '';
-  for await (const text of answer.setEncoding('utf8')) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop()!;
+  let read = 0;
+  for await (const text of answer.setEncoding('utf8') as AsyncIterable<string>) {
+    const end = text.lastIndexOf('\n') + 1;
+    const whole = end > 0 ? rest + text.slice(0, end) : '';
+    rest = end > 0 ? text.slice(end) : rest + text;
     if (rest.length > limits.lineBytes) return void answer.destroy();
-    for (const line of lines) if (line !== '') tellEvent(line, onEvent);
+    for (const line of whole.split('\n')) if (line !== '') tellEvent(line, onEvent);
+    // However much there is to tell, the rest of the server has its turn.
+    read += text.length;
+    if (read < limits.breath.bytes) continue;
+    read = 0;
+    await sleep(limits.breath.ms, undefined, { signal, ref: false });
   }
 }
 
-/** Whoever fails at an event does not end the watch for the others. */
+/** Throws, and the watch begins again, for what is no event: a cluster's administrators may have put a server of their own behind any path. */
 function tellEvent(line: string, onEvent: OnEvent): void {
   const event = JSON.parse(line) as Parameters<OnEvent>[0];
   if (event.type === 'ERROR') throw new Error('the watch is refused');
-  queueMicrotask(() => onEvent(event));
+  if (typeof event.object?.metadata?.name !== 'string') throw new Error('the watch tells of something without a name');
+  onEvent(event);
 }

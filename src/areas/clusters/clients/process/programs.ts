@@ -3,7 +3,7 @@ import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Identity } from '../../../../kernel/programs/identity.ts';
-import { lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
+import { boundLog, lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
 import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
@@ -50,6 +50,12 @@ export async function startWanted(dir: string, identity: Identity, wanted: Wante
   const record: ProgramRecord = { ...started, kind, name, log, hash, port, restarts: known.restarts };
   await writeRecord(recordPath(dir, name), record);
   return record;
+}
+
+/** However much a program says while it runs, its log stays small. By the names of the directory, not by what a record says of them. */
+export async function boundLogs(dir: string, limit?: number): Promise<void> {
+  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(kine|kube-[a-z-]+(-\d+)?)\.log$/.test(name));
+  for (const name of names) await boundLog(join(dir, name), limit);
 }
 
 /** What it said last, for the operator. */

@@ -3,6 +3,8 @@ export interface Answered {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
   body: any;
+  /** How long it was, where it was read from a connection. */
+  bytes?: number;
 }
 
 /** A cluster's API as its administrator, whichever driver runs it. */
@@ -29,21 +31,31 @@ export async function askFor(ask: Ask, method: string, path: string, body?: unkn
 
 /** Small ones: nobody else waits while one is read. */
 const pageSize = 100;
-const mostPages = 500;
+/** What a collection may take together. A cluster's administrators may have put a server of their own behind any path: it may lie and dawdle. */
+const most = { pages: 500, bytes: 32 * 2 ** 20, ms: 30_000 };
 
 /** Every object of a collection, in pages. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   const found: any[] = [];
+  const until = performance.now() + most.ms;
   let next = '';
-  for (let page = 0; page < mostPages; page++) {
-    const body = await askFor(ask, 'GET', `${path}?limit=${pageSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`);
-    found.push(...(body.items ?? []));
-    next = body.metadata?.continue ?? '';
+  let left = most.bytes;
+  for (let page = 0; page < most.pages; page++) {
+    const question = `${path}?limit=${pageSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`;
+    const answered = await ask('GET', question);
+    if (answered.status !== 200) throw new TenantTrouble('GET', path, answered);
+    left -= answered.bytes ?? 0;
+    const items = answered.body?.items ?? [];
+    if (!Array.isArray(items) || items.length > pageSize) throw new Error(`${path} is answered with no page of objects`);
+    if (left < 0) throw new Error(`${path} is longer than ${most.bytes} bytes`);
+    found.push(...items);
+    next = String(answered.body?.metadata?.continue ?? '');
     if (!next) return found;
+    if (performance.now() > until) throw new Error(`${path} was not read within ${most.ms / 1000} s`);
   }
-  throw new Error(`${path} has more than ${mostPages * pageSize} objects`);
+  throw new Error(`${path} has more than ${most.pages * pageSize} objects`);
 }
 
 const mostTries = 20;
@@ -52,7 +64,8 @@ const mostTries = 20;
  *  `part` is the subresource that is written. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function changeObject(ask: Ask, path: string, change: (object: any) => any, part?: 'status'): Promise<boolean> {
-  for (let tries = 0; tries < mostTries; tries++) {
+  const until = performance.now() + most.ms;
+  for (let tries = 0; tries < mostTries && performance.now() <= until; tries++) {
     const found = await askFor(ask, 'GET', path, undefined, [404]);
     if (found === undefined) return false;
     const changed = change(found);
@@ -63,5 +76,5 @@ export async function changeObject(ask: Ask, path: string, change: (object: any)
     if (answered.status >= 300) throw new TenantTrouble('PUT', path, answered);
     return true;
   }
-  throw new Error(`${path} was changed by others ${mostTries} times in a row`);
+  throw new Error(`${path} was changed by others each time that it was to be written`);
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discard } from '../../../../kernel/http/body.ts';
 import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
-import { backwardHeaders, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
+import { backwardHeaders, framingOf, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
 import type { Targets, Underway } from './targets.ts';
 
@@ -46,12 +46,13 @@ export function forwardRequest(
   try {
     const caller = judgeCaller(forwarding, request.rawHeaders, identity);
     // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
-    if (request.headers['transfer-encoding'] !== undefined) caller.headers.push('Transfer-Encoding', 'chunked');
+    const framing = framingOf(request.rawHeaders);
+    if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
     refuseWhenFull(forwarding, request);
     const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
     const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
     response.once('close', leave);
-    tryTarget({ forwarding, request, response, asked }, 0);
+    tryTarget({ forwarding, request, response, asked, hasBody: framing !== 'none' }, 0);
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
@@ -59,17 +60,35 @@ export function forwardRequest(
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. */
-function refuseWhenFull({ full }: Forwarding, { method, url = '' }: IncomingMessage): void {
-  const over =
-    method === 'POST' && !/(reviews|\/token|\/eviction|\/binding|\/exec|\/attach|\/portforward)(\?|$)/.test(url) ? full() : undefined;
-  if (over)
+/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as
+ *  full as it may be, changes pass no more: each keeps what was before it, until it is compacted. But nodes go on saying that they live. */
+function refuseWhenFull({ full }: Forwarding, { method = '', url = '', headers }: IncomingMessage): void {
+  const over = makesRoom(method, url) ? undefined : full();
+  if (
+    over &&
+    (mayMake(method, headers['content-type']) || (over.usedBytes > 2 * over.mostBytes && !isSmall(method, headers['content-length'])))
+  )
     throw new ApiError(
       403,
       'Forbidden',
       `the cluster's objects take ${mebibytes(over.usedBytes)}, and its tier has room for ${mebibytes(over.mostBytes)}; delete some, or choose a larger tier`,
     );
 }
+
+/** Questions that are put by POST, by their whole path: whatever a caller writes behind it, or names a kind of its own, is none. */
+const question =
+  /^\/(apis\/auth(entication|orization)\.k8s\.io\/v1\/(namespaces\/[^/]+\/)?[a-z]+reviews|api\/v1\/namespaces\/[^/]+\/(pods|serviceaccounts)\/[^/]+\/(token|eviction|binding|exec|attach|portforward))$/;
+
+/** Nothing that it asks for is kept, or less is kept than before. */
+const makesRoom = (method: string, url: string): boolean =>
+  !['POST', 'PUT', 'PATCH'].includes(method) || (method === 'POST' && question.test(url.split('?', 1)[0]!));
+
+/** The whole object, and not much of it: a node's lease. */
+const isSmall = (method: string, length = ''): boolean => method === 'PUT' && /^\d+$/.test(length) && Number(length) <= 4_096;
+
+/** An applied patch makes what it does not find. */
+const mayMake = (method: string, type = ''): boolean =>
+  method === 'POST' || (method === 'PATCH' && /^\s*application\/apply-patch/i.test(type));
 
 /** Counted before anything is done for it. */
 function enter(forwarding: Forwarding): () => void {
@@ -87,6 +106,8 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   asked: Dialed;
+  /** What was not announced is not sent. */
+  hasBody: boolean;
 }
 
 /** Nothing of the body is taken before the connection stands, so another apiserver can be tried until then. */
@@ -107,7 +128,8 @@ function tryTarget(exchange: Exchange, tries: number): void {
   onward.once('socket', (socket) => {
     const send = () => {
       stage = 'sent';
-      request.pipe(onward);
+      if (exchange.hasBody) request.pipe(onward);
+      else onward.end();
     };
     if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
     else send();
@@ -119,7 +141,7 @@ function tryTarget(exchange: Exchange, tries: number): void {
   onward.on('error', () => {
     if (response.destroyed || response.writableEnded) return;
     if (stage === 'answered') return void response.destroy();
-    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(request));
+    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(exchange));
     request.unpipe(onward);
     if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
     else refuse(forwarding, request, response, away());
@@ -127,8 +149,7 @@ function tryTarget(exchange: Exchange, tries: number): void {
 }
 
 /** On a connection that the apiserver closed at the same moment: what reads and has no body is asked again. */
-const mayRepeat = ({ method, headers }: IncomingMessage): boolean =>
-  (method === 'GET' || method === 'HEAD') && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+const mayRepeat = ({ asked: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
 /** The answer as it comes, no faster than it is read. */
 function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): void {

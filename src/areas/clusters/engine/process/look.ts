@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
+import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
 import { sizeOfSchema } from '../../store/kine.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
@@ -12,6 +12,8 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<
   let measuredAt = Number.NEGATIVE_INFINITY;
   for (let look = 1; !signal.aborted; look++) {
     await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
+    // Also while something is being changed: its people can make an apiserver say much.
+    if (plane.place) await boundLogs(plane.place.dir).catch(() => {}); // at the next look
     if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
     try {
       const { applies } = plane;

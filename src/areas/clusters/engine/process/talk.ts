@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
-import { backwardHeaders } from '../../rules/process/forwarding.ts';
+import { backwardHeaders, withoutBody } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
 import { type Forwarding, judgeCaller } from './forward.ts';
 import type { Underway } from './targets.ts';
@@ -23,11 +23,12 @@ export function forwardTalk(
   forwarding.figures.requests++;
   socket.on('error', () => {});
   try {
-    const { headers, manner } = judgeCaller(forwarding, request.rawHeaders, identity);
+    const { method = 'GET', url: path = '/' } = request;
+    const { headers: said, manner } = judgeCaller(forwarding, request.rawHeaders, identity);
     const target = forwarding.targets.next();
     if (!target) throw unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
-    headers.push('Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade));
-    const onward = dialServer(target, { method: request.method ?? 'GET', path: request.url ?? '/', headers, manner });
+    const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
+    const onward = dialServer(target, { method, path, headers, manner });
     const underway: Underway = { isLong: true, cut: () => socket.destroy() };
     const done = forwarding.targets.enter(target, underway);
     const late = setTimeout(() => onward.destroy(), answerMs);

@@ -4,10 +4,10 @@ import { decideRequest, isDecided, type RequestObject, readRequest, requestsPath
 import { type Judged, judgeRequest, namesNotOwned } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
-import { countCertificates, insertCertificate } from '../../store/nodes.ts';
+import { countCertificates } from '../../store/nodes.ts';
 import { takeJoinToken } from '../../store/tokens.ts';
 import type { ControlPlane } from '../driver.ts';
-import { issuedBy } from '../nodes.ts';
+import { noteCertificates, shownBy } from '../nodes.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 export interface Approver {
@@ -29,6 +29,9 @@ interface Work {
 /** How long a node may take from its certificate to its first word. */
 const arrivalMs = 600_000;
 const againMs = 1_000;
+/** Requests that wait for a decision, by name; beyond, all are looked at anew once these are worked off. */
+const mostWaiting = 5_000;
+const longestName = 253;
 const mostNoted = 10_000;
 /** A kubelet asks for one every few days. */
 const mostCertificates = 50;
@@ -36,20 +39,23 @@ const mostCertificates = 50;
 /** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
 export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
   const work: Work = { app, plane, cluster, tellAdmitted, admitted: new Map(), noted: new Set() };
-  const waiting = new Map<string, RequestObject>();
+  // Names alone: what stands behind one is read when its turn comes, so that however many there are, they take little.
+  const waiting = new Set<string>();
+  let hasMore = false;
   let running: Promise<void> | undefined;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
 
   const workOff = async () => {
-    for (let next = waiting.entries().next(); !next.done && !stopped; next = waiting.entries().next()) {
-      const [name, request] = next.value;
+    for (let next = waiting.values().next(); !next.done && !stopped; next = waiting.values().next()) {
+      const name = next.value;
       waiting.delete(name);
       try {
-        await handleRequest(work, request);
+        const request = await readRequest(plane.ask, name);
+        if (request) await handleRequest(work, request);
       } catch (error) {
         app.log.warn({ err: error, cluster: cluster().id, request: name }, 'a certificate request could not be decided; it is tried again');
-        if (!waiting.has(name)) waiting.set(name, request);
+        waiting.add(name);
         timer = setTimeout(beginAgain, againMs);
         return;
       }
@@ -60,17 +66,27 @@ export function startApprover(app: App, plane: ControlPlane, cluster: () => Clus
     running = workOff().finally(() => {
       running = undefined;
       if (waiting.size > 0) begin();
+      else if (hasMore && !stopped) watchAgain();
     });
   };
   const beginAgain = () => {
     timer = undefined;
     begin();
   };
-  const endWatch = plane.watch(requestsPath, ({ type, object }) => {
-    if (type !== 'ADDED' && type !== 'MODIFIED') return;
-    waiting.set(object.metadata.name, object);
-    begin();
-  });
+  const watch = () =>
+    plane.watch(requestsPath, ({ type, object }) => {
+      const { name } = object.metadata;
+      if ((type !== 'ADDED' && type !== 'MODIFIED') || name.length > longestName) return;
+      if (waiting.size < mostWaiting) waiting.add(name);
+      else hasMore = true;
+      begin();
+    });
+  let endWatch = watch();
+  const watchAgain = () => {
+    hasMore = false;
+    endWatch();
+    endWatch = watch();
+  };
   return {
     async stop() {
       stopped = true;
@@ -158,10 +174,9 @@ async function refuseJoin(work: Work, request: RequestObject, { token, node }: {
 
 async function noteCertificate({ app, cluster, noted }: Work, request: RequestObject): Promise<void> {
   const { uid } = request.metadata;
-  const issued = noted.has(uid) ? undefined : issuedBy(request);
-  if (!issued) return;
-  const { id, org_id } = cluster();
-  await app.db.write((tx) => insertCertificate(tx, org_id, id, issued));
+  const shown = noted.has(uid) ? undefined : shownBy(request);
+  if (!shown) return;
+  await app.db.write((tx) => noteCertificates(tx, cluster(), [shown]));
   if (noted.size >= mostNoted) noted.clear();
   noted.add(uid);
 }

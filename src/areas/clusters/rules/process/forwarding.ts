@@ -17,12 +17,26 @@ const aboutCaller = /^(x-forwarded-|x-remote-|x-real-ip$|forwarded$|via$)/;
 /** Header names as programs may read them: some take an underscore for a hyphen. */
 const plainName = (name: string) => name.toLowerCase().replaceAll('_', '-');
 
-/** Names that the connection's ends agreed on by naming them in `Connection`. */
+/** Names that the connection's ends agreed on by naming them in `Connection`. A body's length is none: without it the body would be read as
+ *  another request. */
 function namedByConnection(raw: readonly string[]): Set<string> {
   const named = new Set<string>();
   for (let n = 0; n < raw.length; n += 2)
     if (raw[n]!.toLowerCase() === 'connection') for (const each of raw[n + 1]!.split(',')) named.add(plainName(each.trim()));
+  named.delete('content-length');
   return named;
+}
+
+/** How a request says where its body ends; read from the same headers as those that go on. */
+export function framingOf(raw: readonly string[]): 'chunks' | 'length' | 'none' {
+  const names = new Set(raw.filter((_, n) => n % 2 === 0).map((name) => name.toLowerCase()));
+  return names.has('transfer-encoding') ? 'chunks' : names.has('content-length') ? 'length' : 'none';
+}
+
+/** The headers of a request that has no body, whatever its caller said: an apiserver would wait for it, and take the next request for it. */
+export function withoutBody(method: string, headers: readonly string[]): string[] {
+  const kept = headers.filter((_, n) => headers[n - (n % 2)]!.toLowerCase() !== 'content-length');
+  return method === 'GET' || method === 'HEAD' ? kept : [...kept, 'Content-Length', '0'];
 }
 
 /** The caller's headers, name and value in turn, as they may go on to an apiserver; undefined: they cannot. */

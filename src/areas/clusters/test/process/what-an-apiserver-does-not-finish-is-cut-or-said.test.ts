@@ -67,8 +67,8 @@ async function rig(t: TestContext): Promise<Rig> {
   return { forwarding, heard, good, port: await listen(t, near), sent: () => sent, switchTo: targets.switchTo };
 }
 
-const ask = async (port: number, method: string, path: string, body = '') => {
-  const headers = { 'content-length': Buffer.byteLength(body) };
+const ask = async (port: number, method: string, path: string, body = '', type = 'application/json') => {
+  const headers = { 'content-length': Buffer.byteLength(body), 'content-type': type };
   const asked = http.request({ host: '127.0.0.1', port, method, path, agent: false, headers }).end(body);
   const [answer] = (await once(asked, 'response')) as [http.IncomingMessage];
   let text = '';
@@ -151,4 +151,26 @@ test('a full store takes nothing new, and lets delete', async (t) => {
     ['POST', '/api/v1/namespaces/default/serviceaccounts/a/token'],
   ] as const)
     assert.equal((await ask(port, method, path, '{}')).status, 200, path);
+
+  // Nor by another way: what looks like a question, and a patch that makes what it does not find.
+  for (const [method, path, type] of [
+    ['POST', '/api/v1/namespaces/default/configmaps?a=/token'],
+    ['POST', '/apis/example.com/v1/namespaces/default/reviews'],
+    ['POST', '/apis/example.com/v1/namespaces/default/token'],
+    ['PATCH', '/api/v1/namespaces/default/configmaps/a', 'application/apply-patch+yaml'],
+    ['PATCH', '/api/v1/namespaces/default/configmaps/a', 'Application/Apply-Patch+cbor; a=b'],
+  ] as const)
+    assert.equal((await ask(port, method, path, '{}', type)).status, 403, path);
+  assert.equal((await ask(port, 'PATCH', '/api/v1/nodes/a', '{}', 'application/merge-patch+json')).status, 200);
+
+  // Every change keeps what was before it: there is an end to that too.
+  forwarding.full = () => ({ usedBytes: 129 * 2 ** 20, mostBytes: 64 * 2 ** 20 });
+  for (const [method, status] of [
+    ['PUT', 403],
+    ['PATCH', 403],
+    ['DELETE', 200],
+    ['GET', 200],
+  ] as const)
+    assert.equal((await ask(port, method, '/api/v1/namespaces/default/configmaps/a', 'x'.repeat(5_000))).status, status, method);
+  assert.equal((await ask(port, 'PUT', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a', '{}')).status, 200);
 });
