@@ -45,6 +45,7 @@ export const leasesOf = (tx: Tx, ids: readonly string[]) => rows(tx, LeaseRow)`
 
 const MarkRow = Type.Object({
   id: Type.String(),
+  org_id: Type.String(),
   generation: Type.Integer(),
   phase: Type.String(),
   revision: Type.Integer(),
@@ -55,7 +56,7 @@ export type MarkRow = Static<typeof MarkRow>;
 
 /** What tells whether something is to be done for them. One whose version this server lacks and another one has is for the other. */
 export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonly string[]; seconds: number }) => rows(tx, MarkRow)`
-  select c.id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
+  select c.id, c.org_id, c.generation, c.phase, coalesce(p.revision, 0) as revision,
          coalesce(c.metered_at <= kernel.now() - interval '1 minute', false) as is_meter_due,
          c.driver = 'process' and c.phase <> 'deleting' and c.version <> all(${own.versions}::text[]) and exists (
            select from clusters.shard s

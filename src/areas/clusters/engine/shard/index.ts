@@ -27,9 +27,13 @@ const listenEveryMs = 10_000;
 /** Clusters that one server serves, and at how many of them it works at once. */
 const mostHeld = 1_000;
 const mostBusy = 8;
+/** Of one organization: its clusters may be slow on purpose. */
+const mostBusyOfOne = 3;
 
 /** A cluster whose lease this server has. */
 interface HeldCluster extends store.Held {
+  /** Known from the first look on. */
+  org: string;
   running: RunningCluster | undefined;
   busy: Promise<void> | undefined;
   failures: number;
@@ -109,6 +113,23 @@ function forgetTimes(shard: Shard): void {
   for (const { running } of shard.held.values()) if (running) running.listenedAt = Number.NEGATIVE_INFINITY;
 }
 
+interface Busy {
+  all: number;
+  of: Map<string, number>;
+}
+
+function noteBusy(busy: Busy, org: string): void {
+  busy.all++;
+  busy.of.set(org, (busy.of.get(org) ?? 0) + 1);
+}
+
+/** How many clusters are worked at now, in all and for each organization. */
+function countBusy(held: Iterable<HeldCluster>): Busy {
+  const busy: Busy = { all: 0, of: new Map() };
+  for (const { busy: work, org } of held) if (work) noteBusy(busy, org);
+  return busy;
+}
+
 /** One look: leases, what is new, what changed, and whom to refuse. */
 async function look(shard: Shard, again: () => void): Promise<void> {
   const { app, held, refused } = shard;
@@ -123,13 +144,15 @@ async function look(shard: Shard, again: () => void): Promise<void> {
     running.size > 0 ? refused.refresh(app, running) : undefined,
   ]);
   const markOf = new Map(marks.map((mark) => [mark.id, mark]));
-  let busy = [...held.values()].filter((each) => each.busy).length;
+  const busy = countBusy(held.values());
   for (const each of held.values()) {
-    if (busy >= mostBusy || shard.stopped) break;
-    if (each.busy || performance.now() < each.retryAt) continue;
-    const work = workFor(shard, each, markOf.get(each.id));
+    if (busy.all >= mostBusy || shard.stopped) break;
+    const mark = markOf.get(each.id);
+    each.org = mark?.org_id ?? each.org;
+    if (each.busy || performance.now() < each.retryAt || (busy.of.get(each.org) ?? 0) >= mostBusyOfOne) continue;
+    const work = workFor(shard, each, mark);
     if (!work) continue;
-    busy++;
+    noteBusy(busy, each.org);
     each.busy = work.finally(() => {
       each.busy = undefined;
       again();
@@ -179,7 +202,7 @@ async function claimMore({ app, held, versions }: Shard): Promise<void> {
   const claimed = await app.db.write((tx) =>
     store.claimClusters(tx, { limit, lease: randomUUID(), leaseSeconds, held: [...held.keys()], drivers: Object.keys(drivers), versions }),
   );
-  for (const { id, lease } of claimed) held.set(id, { id, lease, running: undefined, busy: undefined, failures: 0, retryAt: 0 });
+  for (const { id, lease } of claimed) held.set(id, { id, lease, org: '', running: undefined, busy: undefined, failures: 0, retryAt: 0 });
 }
 
 /** One that was lost is another server's now: it is let go at once, so that the other can have its port. */
