@@ -3,7 +3,7 @@ import type { Told } from './runner/told.ts';
 /** Failures whole, successes counted, and the closing line that says so. */
 export function makeReporter() {
   let passed = 0;
-  let skipped = 0;
+  const skipped: string[] = [];
   let failures = 0;
   let dots = 0;
   const began = performance.now();
@@ -20,7 +20,8 @@ export function makeReporter() {
     missing: (given: string[]) => given.filter((file) => !failed.has(file) && !files.some((ended) => ended.file === file)),
     tell: (told: Told) => {
       if (told.type === 'passed') {
-        told.isSkipped ? skipped++ : passed++;
+        if (told.skipped) skipped.push(`${told.name} (${told.skipped})`);
+        else passed++;
         slow.push([told.name, told.ms]);
         dot('.');
       }
@@ -44,7 +45,10 @@ export function makeReporter() {
       if (process.env.QUARTERDECK_TEST_TIMES)
         for (const { file, ms, cpuMs } of files.sort((a, b) => b.cpuMs - a.cpuMs))
           console.log(`${seconds(ms).padStart(6)} s, ${seconds(cpuMs).padStart(5)} s of CPU: ${file}`);
-      console.log(`took ${((performance.now() - began) / 1000).toFixed(0)} s\n${passed} passed, ${failures} failed, ${skipped} skipped`);
+      for (const each of skipped) console.log(`skipped: ${each}`);
+      console.log(
+        `took ${((performance.now() - began) / 1000).toFixed(0)} s\n${passed} passed, ${failures} failed, ${skipped.length} skipped`,
+      );
     },
   };
 }

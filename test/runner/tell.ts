@@ -18,7 +18,8 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     if (type === 'test:dequeue' && data.nesting > 0) tell({ type: 'started', file, name: data.name });
     if (type === 'test:pass' && data.nesting > 0 && data.details.type !== 'suite') {
       tests++;
-      tell({ type: 'passed', file, name: data.name, ms: data.details.duration_ms, isSkipped: Boolean(data.skip) });
+      const skipped = data.skip ? { skipped: String(data.skip) } : {};
+      tell({ type: 'passed', file, name: data.name, ms: data.details.duration_ms, ...skipped });
     }
     if (type === 'test:fail') {
       const { error } = data.details;

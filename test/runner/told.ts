@@ -2,6 +2,6 @@
 export type Told =
   | { type: 'begun'; file: string }
   | { type: 'started'; file: string; name: string }
-  | { type: 'passed'; file: string; name: string; ms: number; isSkipped: boolean }
+  | { type: 'passed'; file: string; name: string; ms: number; skipped?: string }
   | { type: 'failed'; file: string; name: string; at: string; error: string }
   | { type: 'ended'; file: string; tests: number; ms: number; cpuMs: number; isSpoiled: boolean };
