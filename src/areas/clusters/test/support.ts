@@ -45,6 +45,8 @@ export const kube = (way: Way, method: string, path: string, body?: unknown, typ
       (answer) => {
         const chunks: Buffer[] = [];
         answer.on('data', (chunk) => chunks.push(chunk));
+        // A connection that is cut in the middle of an answer tells nobody else.
+        answer.once('close', () => reject(new Error('the answer was cut off')));
         answer.on('end', () => {
           const said = Buffer.concat(chunks).toString();
           const isJson = String(answer.headers['content-type'] ?? '').includes('json');
