@@ -51,7 +51,11 @@ export function parseAllow(text: string): Allow {
 
 export const nothing: Allow = { everyUse: [], byUse: new Map() };
 
+/** Whose every byte is a tenant's: what an operator opens for uses in general, such as a check of this machine, is not meant for them. */
+const onlyByName: ReadonlySet<string> = new Set(['node']);
+
 export const allowedNetworks = (allow: Allow, use: string): readonly Network[] => {
   const own = allow.byUse.get(use);
+  if (onlyByName.has(use)) return own ?? [];
   return own === undefined ? allow.everyUse : [...allow.everyUse, ...own];
 };

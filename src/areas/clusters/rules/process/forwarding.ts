@@ -81,7 +81,8 @@ export function backwardHeaders(raw: readonly string[]): string[] {
   return back;
 }
 
-const talks = /\/(exec|attach|portforward|proxy)(\/|$)/;
+/** As parts of a pod, a service or a node; a namespace may have any of these names. */
+const talks = /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/(?:exec|attach|portforward|proxy)(?:\/|$)/;
 
 /** Requests that stay open as long as somebody listens: they are counted among connections, not among what is under way. */
 export function isLong(method: string, url: string): boolean {

@@ -125,3 +125,13 @@ test('a cluster has so many ways at once, and one that is closed makes room', as
     return line.includes('200');
   });
 });
+
+test('what the operator opened for uses in general is not open for apiservers of tenants', async (t) => {
+  const port = await echo(t);
+  const { socket: general } = await opened(t, { allow: parseAllow('127.0.0.0/8') });
+  assert.match((await connect(general, `127.0.0.1:${port}`)).line, /^HTTP\/1\.1 403 .*use node/);
+  const { socket: named } = await opened(t, { allow: parseAllow('node=127.0.0.1/32') });
+  const { line, socket } = await connect(named, `127.0.0.1:${port}`);
+  assert.equal(line, 'HTTP/1.1 200 Connection established');
+  socket.destroy();
+});

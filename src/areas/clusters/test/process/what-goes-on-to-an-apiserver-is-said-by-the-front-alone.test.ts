@@ -65,6 +65,9 @@ test('what stays open is told from what is answered', () => {
     assert.equal(isLong('GET', url), true, url);
   assert.equal(isLong('GET', '/api/v1/namespaces/a/pods/b/log?follow=true'), true);
   assert.equal(isLong('POST', '/api/v1/namespaces/a/pods/b/exec?command=sh'), true);
+  assert.equal(isLong('GET', '/api/v1/nodes/worker-1/proxy/stats'), true);
+  for (const name of ['exec', 'attach', 'portforward', 'proxy'])
+    assert.equal(isLong('GET', `/api/v1/namespaces/${name}/configmaps`), false, `a namespace called ${name}`);
   for (const url of ['/api/v1/pods', '/api/v1/pods?watch=false', '/api/v1/namespaces/a/pods/b/log', '/api/v1/namespaces/watch'])
     assert.equal(isLong('GET', url), false, url);
   assert.deepEqual(['websocket', 'SPDY/3.1', 'h2c', undefined].map(isTalk), [true, true, false, false]);
