@@ -65,6 +65,10 @@ const isAtConnect = (stage: string) => stage === 'connect' || stage === 'ehlo' |
 
 const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (code !== undefined && code < 500);
 
+/** RFC 7504: 521 and 556 are for hosts that take no mail; some say 521 for whatever they dislike, with another code beside it. */
+const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
+  code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
+
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
@@ -92,7 +96,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
   if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
-  if (code === 521 || code === 556) return recipients('BadDomain');
+  if (isNoMailHost(refusal)) return recipients('BadDomain');
   if (said.unknownHost.test(text)) return recipients('BadDomain');
   return undefined;
 }

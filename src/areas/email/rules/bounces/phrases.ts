@@ -35,7 +35,7 @@ function stripAddresses(text: string): string {
 }
 
 export const full = any(
-  /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|voll\b|piena|llen[ao]|pleine|too large|almost)/,
+  /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te|caixa|speicherplatz)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|used up|voll\b|überschritten|pien[ao]|llen[ao]|plein[e]?\b|cheia|d[ée]pass[ée]|too large|almost)/,
   /over ?-?quota|quota (?:is )?(?:exceeded|violation|full|reached)|exceed[^.;]{0,50}(?:quota|storage|mailbox|disk)/,
   /out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)/,
   /no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)/,
@@ -54,13 +54,13 @@ export const tooLarge = any(
 );
 
 export const suspended = any(
-  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte)\b[^.;]{0,60}(?:disabled|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
+  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
   /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
   /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
   /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
   /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
   /has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv/,
-  /is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
+  /(?:аккаунт|ящик|учетная запись)[^.;]{0,30}(?:заблокирован|отключ)|is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
 );
 
 /** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
@@ -94,6 +94,7 @@ export const unauthenticated = any(
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
   /procmail: |could ?n(?:o|')t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
+  /but will deliver to|can ?not (?:open|write|append|lock) /,
 );
 
 /** It was tried until nobody wanted to try any more. */
@@ -122,7 +123,7 @@ export const tooQuick = any(
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
   /unrout(?:e)?able address|recipient address rejected: access denied|requested action not taken: mailbox unavailable/,
-  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user/,
+  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
@@ -190,17 +191,17 @@ export const policy = any(
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|usuario|cuenta|buz[oó]n|casella|utente|postfach|empfänger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
 
 /** There is no such mailbox. */
 export const unknownUser = any(
   /user ?-?unknown|unknown[ -]?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht gefunden|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt )*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
   /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
   /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
@@ -210,7 +211,7 @@ export const unknownUser = any(
   /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
   /(?:could ?n(?:o|')t|can ?n(?:o|')?t|cannot|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|at this)|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
+  /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
   /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_/,
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
@@ -218,7 +219,7 @@ export const unknownUser = any(
   /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)/,
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
   /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
-  /does not like recipient|there is no one at|spectator does not exist|can't accept user|rejected recipients/,
+  /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
   /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)/,
   /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(|$)/,
   /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
@@ -229,12 +230,12 @@ export const unknownUser = any(
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)/,
   /\bunknown (?:host|domain|mail system)|no such (?:domain|host)/,
   /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain/,
-  /could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known/,
+  /could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
   /no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown/,
-  /unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain/,
+  /unknown domain name|unknown recipient domain|unrout(?:e)?able (?:mail )?domain|all relevant mx records point to non-existent|bad domain/,
   /could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
 );
 
