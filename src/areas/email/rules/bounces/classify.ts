@@ -77,17 +77,19 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   const isUnknown = said.unknownUser.test(text);
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
-  if (said.moved.test(text)) return recipients('InvalidRecipient');
+  if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text)) return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
   if (code === 525) return later('InactiveMailbox');
+  // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
+  if (code === 524) return recipients('InvalidRecipient');
   if (said.tooQuick.test(text)) return later('RateLimited');
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
   if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b/.test(text) && !isPolicy(refusal))
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isPolicy(refusal))
     return recipients('InvalidRecipient');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
@@ -124,8 +126,6 @@ const byEnhanced: Record<string, Judgement> = {
   '2.1': later('InactiveMailbox'),
   '2.2': later('QuotaIssues'),
   '2.3': contents('MessageTooLarge'),
-  // OpenSMTPD says 524 5.2.4 of an address that it does not know.
-  '2.4': recipients('InvalidRecipient'),
   // No mail server was found for the domain.
   '4.4': recipients('BadDomain'),
   '3.4': contents('MessageTooLarge'),

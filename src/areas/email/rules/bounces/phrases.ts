@@ -74,7 +74,7 @@ export const plainlyUnknown = any(
 export const moved = any(
   /(?:user|recipient|mailbox|address|account)[^.;]{0,60}(?:has (?:been )?(?:moved|changed|replaced)|changed to|replaced by|no longer[^.;]{0,30}please use)/,
   /has moved|please use (?:the )?(?:new )?(?:address|email)?[^.;]{0,10}@|has been replaced by|is now (?:at )?@/,
-  /user not local; please try|new address:|address (?:has )?changed/,
+  /user not local|new address:|address (?:has )?changed/,
 );
 
 export const relaying = any(
@@ -137,7 +137,8 @@ export const blocked = any(
   /blocked (?:by|using|for|because|due|from)/,
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
   /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
-  /too many (?:bad|invalid|unknown) (?:commands|recipients)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
+  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
+  /too many (?:bad|invalid|unknown|wrong) \w|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
   /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
   /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
   /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
@@ -162,7 +163,8 @@ export const badSender = any(
   /your (?:email )?address (?:is|was|has been)? ?(?:not|rejected|blocked|denied)|rejected your message/,
   /refused (?:mail from|your)|from (?:domain|address|header|field)|only (?:members|subscribers|authenticated|registered)/,
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
-  /sender denied|\bbatv\b|backscatter/,
+  /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
+  /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
 );
 
 export const spam = any(
@@ -191,27 +193,27 @@ export const policy = any(
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
 
 /** There is no such mailbox. */
 export const unknownUser = any(
   /user ?-?unknown|unknown[ -]?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
   new RegExp(
     `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
-  /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
+  new RegExp(`${box} (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)`),
   /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
   /not (?:our|a) (?:customer|user|subscriber)/,
   /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by that name|by this name|\bhere\b|with that name|of that name|found|at this|available|registered)/,
   /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
-  /(?:could ?n(?:o|')t|can ?n(?:o|')?t|cannot|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  /(?:could ?n(?:o|')t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
+  /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
   /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_/,
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,

@@ -38,6 +38,9 @@ function hasHeader(lines: readonly string[], from: number, within: number, least
 /** A line that begins with an address speaks of it, and so do those that follow. */
 const begins =
   /^[ \t]*(?:[-*•][ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
+/** "Unknown user: bob@far.example": what is said stands before the address. */
+const ends =
+  /^[ \t]*(?:recipient address|[^:@]{0,60}\b(?:unknown|invalid|exceeds|undeliver\w*|deliver\w*|failed|full)\b[^:@]{0,60})(?::[ \t]*|[ \t]+)<?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])>?[.:]?[ \t]*$/i;
 const transcript = /^[ \t]*(?:>>>|<<<|(?:\.\.\. )?while talking to)/i;
 
 /** What is said of each recipient, and what is said of all of them before the first. */
@@ -45,15 +48,22 @@ export function readSections(text: string, sender: string | undefined): { common
   const sections = new Map<string, string[]>();
   const common: string[] = [];
   let current = common;
-  /** Of a session that is shown before its result: it belongs to the address that follows. */
+  /** Of a session that is shown before its result: it belongs to the address that follows, or else to whom it names. */
   let shown: string[] = [];
+  const assignShown = () => {
+    const named = addressIn(shown.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
+    const isAnybodys = sections.size > 1 && shown.some((line) => transcript.test(line));
+    const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAnybodys ? undefined : current);
+    owner?.push(...shown);
+  };
   for (const line of text.split('\n', 4_000)) {
     if (transcript.test(line)) {
       if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
       if (shown.length < mostLines) shown.push(line);
       continue;
     }
-    const address = addressIn(begins.exec(line.slice(0, 400))?.[1]);
+    const start = line.slice(0, 400);
+    const address = addressIn((begins.exec(start) ?? ends.exec(start))?.[1]);
     if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < mostSections)) {
       current = sections.get(address) ?? [];
       sections.set(address, current);
@@ -66,8 +76,17 @@ export function readSections(text: string, sender: string | undefined): { common
     }
     if (current.length < mostLines) current.push(line);
   }
-  current.push(...shown);
-  return { common: common.join('\n'), sections: [...sections].map(([address, lines]) => ({ address, text: lines.join('\n') })) };
+  assignShown();
+  return { common: common.join('\n'), sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))) };
+}
+
+/** Addresses that are named one below the other share what is said after the last of them. */
+function shareWords(sections: Section[]): Section[] {
+  for (let n = sections.length - 2; n >= 0; n--) {
+    const { address, text } = sections[n]!;
+    if (/^[\s<>:;,.]*$/.test(text.replaceAll(address, ''))) sections[n] = { address, text: sections[n + 1]!.text };
+  }
+  return sections;
 }
 
 const later =
