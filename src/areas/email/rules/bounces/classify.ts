@@ -97,7 +97,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.takesNoMail.test(text)) return recipients('BadDomain');
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
-  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
+  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text) || said.unsure.test(text));
   if (isNoMailHost(refusal)) return recipients('BadDomain');
   if (said.unknownHost.test(text)) return recipients('BadDomain');
   return undefined;
@@ -105,11 +105,12 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
 
 /**
  * "User unknown" is meant so at RCPT, with a code that says so, and by whoever says it of their own users, without a reply of another
- * server. After the message was seen, filters say it too; and of a reply of which nobody knows what it answered, nobody knows that either.
+ * server and without another cause beside it. After the message was seen, filters say it too; and of a reply of which nobody knows what it
+ * answered, nobody knows that either.
  */
-function judgeUnknown({ stage, code, enhanced }: Refusal, isReply: boolean): Judgement {
-  const isTheirOwn = code === undefined && stage === '' && !isReply;
-  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
+function judgeUnknown({ stage, code, enhanced }: Refusal, isDoubtful: boolean): Judgement {
+  const isTheirOwn = code === undefined && stage === '' && !isDoubtful;
+  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10|351)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
   return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
 }
 

@@ -47,7 +47,7 @@ export const full = any(
 );
 
 export const tooLarge = any(
-  /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big|long)|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
+  /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big)|(?<!queue )too long|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
   /(?:maximum|max|limit)[^.;]{0,30}(?:message|mail|data) size|message (?:size|length)[^.;]{0,40}(?:limit|exceed|maximum)/,
   /exceed[^.;]{0,40}(?:message size|size limit|maximum (?:allowable )?(?:message )?size|maximum allowed)|size limit/,
   /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|body too large|サイズ/,
@@ -65,6 +65,12 @@ export const suspended = any(
 
 /** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
 export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
+
+/** Notices for people that name several causes do not say which it was. */
+export const unsure = any(
+  /\b(?:may|might) (?:not (?:exist|be|have)|no longer|be (?:unknown|invalid|misspelled))|es posible que|puede que|pode n[aã]o|talvez|il se peut/,
+  /potrebbe|möglicherweise|mogelijk|być może|może nie|kanske|возможно|можливо|可能不|可能性があ|かもしれ/,
+);
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
@@ -122,7 +128,7 @@ export const tooQuick = any(
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
-  /unrout(?:e)?able address|recipient address rejected: access denied|requested action not taken: mailbox unavailable/,
+  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied|requested action not taken: mailbox unavailable/,
   /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
@@ -214,7 +220,7 @@ export const unknownUser = any(
   /(?:could ?n(?:o|')t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
   /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
-  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_/,
+  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_(?!ambiguous|reciplimit)/,
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
@@ -244,7 +250,7 @@ export const unknownHost = any(
 /** The host takes no mail at all. */
 export const takesNoMail = any(
   /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
-  /null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted/,
+  /null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
   /does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
   /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
