@@ -97,6 +97,8 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.takesNoMail.test(text)) return recipients('BadDomain');
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
+  // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
+  if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
   if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text) || said.unsure.test(text));
   if (isNoMailHost(refusal)) return recipients('BadDomain');
   if (said.unknownHost.test(text)) return recipients('BadDomain');

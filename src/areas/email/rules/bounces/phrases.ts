@@ -136,7 +136,7 @@ export const deniedRecipient = any(
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
   /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
-  /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host)|banned|unsolicited/,
+  /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host\b(?! name))|banned|unsolicited/,
   /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement/,
   /uceprotect|njabl|ordb/,
   /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)/,
@@ -238,13 +238,12 @@ export const unknownUser = any(
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)/,
-  /\bunknown (?:host|domain|mail system)|no such (?:domain|host)/,
-  /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain/,
-  /could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
-  /no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown/,
-  /unknown domain name|unknown recipient domain|unrout(?:e)?able (?:mail )?domain|all relevant mx records point to non-existent|bad domain/,
-  /could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
+  /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
+  /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host\b(?!,)|host name|(?:host\/)?domain(?: name)?\b[^.;]{0,20} (?:recipient|found)|recipient domain)/,
+  /could ?n(?:o|')t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
+  /no (?:mail (?:server|host|exchanger)s?|dns (?:entr(?:y|ies)|records?)|(?:a|mx|address)(?: (?:or|and) (?:a|mx|aaaa))? records?)[^.;]{0,20}(?:found|for)|domain must exist/,
+  /the domain is not reachable|(?:domain|domain name)[^.;:]{0,40} is unknown|all relevant mx records point to non-existent|bad domain/,
 );
 
 /** The host takes no mail at all. */

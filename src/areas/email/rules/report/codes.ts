@@ -15,14 +15,14 @@ const named = new RegExp(
     /\b(rcpt[ _]to|(?<=>>> ?|after |following |to |\[)rcpt|does not like recipient)\b|(\(state 1[34]\))/,
     /\b(mail[ _]from|does not like sender)\b/,
     /(?:>>> ?|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
-    /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)/,
+    /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
     /\b(initial (?:smtp )?greeting|connection greeting|greeting failed)\b/,
   ]
     .map(({ source }) => source)
     .join('|'),
   'gi',
 );
-const stageOf = ['', 'dot', 'rcpt', 'rcpt', 'mail', 'data', 'connect', 'connect'];
+const stageOf = ['', 'dot', 'rcpt', 'rcpt', 'mail', 'data', 'connect', 'connect', 'connect'];
 
 export function readCodes(text: string): Codes {
   const head = text.slice(0, 8_000);

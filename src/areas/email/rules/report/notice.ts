@@ -20,6 +20,8 @@ export function cutOriginal(text: string): string {
   const lines = text.split('\n', 4_000);
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!.slice(0, 200);
+    // The signature of whoever passed it on: what scanned it, and what its readers may not do.
+    if (line === '-- ' && at > 0) return lines.slice(0, at).join('\n');
     if (announced.test(line) && hasHeader(lines, at + 1, 6, 1)) return lines.slice(0, at).join('\n');
     if (/^(?:return-path|received|x-[\w-]+|arc-[\w-]+|dkim-signature):/i.test(line) && hasHeader(lines, at, 12, 3))
       return lines.slice(0, at).join('\n');
