@@ -77,12 +77,11 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   const isUnknown = said.unknownUser.test(text);
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
-  if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text)) return recipients('InvalidRecipient');
+  if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
+    return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
   if (code === 525) return later('InactiveMailbox');
-  // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
-  if (code === 524) return recipients('InvalidRecipient');
   if (said.tooQuick.test(text)) return later('RateLimited');
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
@@ -100,6 +99,8 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
   if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text) || said.unsure.test(text));
+  // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
+  if (code === 524) return recipients('InvalidRecipient');
   if (isNoMailHost(refusal)) return recipients('BadDomain');
   if (said.unknownHost.test(text)) return recipients('BadDomain');
   return undefined;

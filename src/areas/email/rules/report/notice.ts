@@ -79,7 +79,10 @@ export function readSections(text: string, sender: string | undefined): { common
     if (current.length < mostLines) current.push(line);
   }
   assignShown();
-  return { common: common.join('\n'), sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))) };
+  return {
+    common: common.join('\n'),
+    sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))),
+  };
 }
 
 /** Addresses that are named one below the other share what is said after the last of them. */
