@@ -77,9 +77,9 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   const isUnknown = said.unknownUser.test(text);
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
+  if (said.relaying.test(text)) return ours('RelayDenied');
   if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
     return recipients('InvalidRecipient');
-  if (said.relaying.test(text)) return ours('RelayDenied');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
   if (code === 525) return later('InactiveMailbox');
   if (said.tooQuick.test(text)) return later('RateLimited');
@@ -102,7 +102,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
   if (code === 524) return recipients('InvalidRecipient');
   if (isNoMailHost(refusal)) return recipients('BadDomain');
-  if (said.unknownHost.test(text)) return recipients('BadDomain');
+  if (said.unknownHost.test(text) && !isAtData(stage)) return recipients('BadDomain');
   return undefined;
 }
 

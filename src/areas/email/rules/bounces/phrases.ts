@@ -86,7 +86,7 @@ export const moved = any(
 export const relaying = any(
   /relay(?:ing)?(?: mail)?(?: access)?(?: is)?(?:(?: has been| was)? (?:denied|not permitted|not allowed|prohibited|rejected|refused|disabled|forbidden|attempt))/,
   /(?:unable|not permitted|not allowed|cannot|can't|refuse[sd]?|no permission|not authori[sz]ed) to relay|do(?:es)? not relay/,
-  /no relay|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
+  /no relay|(?:for|before) relay(?:ing)?\b|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
   /(?:this )?(?:mail )?server requires authentication when attempting to send to a non-local|not a gateway/,
   /not (?:a |an )?(?:open )?relay|insecure mail relay|mail server requires authentication/,
   /not local(?: host| domain)?[^.;]{0,30}not a gateway/,
@@ -203,10 +203,10 @@ const box =
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unknown|unknown[ -]?user/,
+  /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) /,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
   new RegExp(
     `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
@@ -224,12 +224,12 @@ export const unknownUser = any(
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
-  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)/,
+  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
   /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
   /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
   /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)/,
-  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(|$)/,
+  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
   /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
   /(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя/,
   /(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)/,
@@ -257,7 +257,7 @@ export const takesNoMail = any(
 /** Nobody was reached in time, or what is between us is broken. */
 export const unreached = any(
   /timed? ?-?out|time-?out|expired|too (?:old|long in)|in (?:the )?queue (?:too long|for)|retry (?:time(?:out)?|timeout)/,
-  /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up/,
+  /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up(?! on)/,
   /not (?:been )?(?:able to be )?delivered (?:for|in|after|within)/,
   /connection (?:refused|reset|lost|dropped|closed|failed|failure|error|problem|died|was (?:dropped|closed|reset|refused))/,
   /lost connection|(?:could ?n(?:o|')t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,

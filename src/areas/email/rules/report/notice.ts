@@ -52,12 +52,6 @@ export function readSections(text: string, sender: string | undefined): { common
   let current = common;
   /** Of a session that is shown before its result: it belongs to the address that follows, or else to whom it names. */
   let shown: string[] = [];
-  const assignShown = () => {
-    const named = addressIn(shown.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
-    const isAnybodys = sections.size > 1 && shown.some((line) => transcript.test(line));
-    const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAnybodys ? undefined : current);
-    owner?.push(...shown);
-  };
   for (const line of text.split('\n', 4_000)) {
     if (transcript.test(line)) {
       if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
@@ -65,7 +59,7 @@ export function readSections(text: string, sender: string | undefined): { common
       continue;
     }
     const start = line.slice(0, 400);
-    const address = addressIn((begins.exec(start) ?? ends.exec(start))?.[1]);
+    const address = start.includes('@') ? addressIn((begins.exec(start) ?? ends.exec(start))?.[1]) : undefined;
     if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < mostSections)) {
       current = sections.get(address) ?? [];
       sections.set(address, current);
@@ -78,7 +72,10 @@ export function readSections(text: string, sender: string | undefined): { common
     }
     if (current.length < mostLines) current.push(line);
   }
-  assignShown();
+  const named = addressIn(shown.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
+  const isAnybodys = sections.size > 1 && shown.some((line) => transcript.test(line));
+  const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAnybodys ? undefined : current);
+  owner?.push(...shown);
   return {
     common: common.join('\n'),
     sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))),
