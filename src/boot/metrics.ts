@@ -88,6 +88,25 @@ function measureShares(registry: Registry, { db, requests, bodies, watch, refusa
       for (const { org, bytes } of largest(bodies.figures().orgs, (f) => f.bytes)) this.set({ organization: org }, bytes);
     },
   });
+  new Gauge({
+    name: 'quarterdeck_share_loop_resting',
+    help: 'Pieces of work of an organization that rest, because it has had its half of the event loop while others want some of it',
+    labelNames: ['organization'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { org, waiting } of largest(watch.share.figures().resting, (f) => f.waiting)) this.set({ organization: org }, waiting);
+    },
+  });
+  new Counter({
+    name: 'quarterdeck_loop_rested_seconds_total',
+    help: 'For how long pieces of work have rested so',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(watch.share.figures().restedSeconds);
+    },
+  });
   new Counter({
     name: 'quarterdeck_loop_held_seconds_total',
     help: 'Time for which one piece of work held the event loop for 20 ms or more, by operation, plane, job or task',
