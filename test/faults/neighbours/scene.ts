@@ -169,7 +169,7 @@ async function beChecked(t: TestContext, by: ReturnType<typeof caller>): Promise
     await eventually(async () => (await by.post('/uptime/monitors', monitor)).status === 201);
   }
   // Until each has its place in the interval.
-  const settledAt = performance.now() + 0.1 * busy.intervalSeconds * 1000;
+  const settledAt = performance.now() + 2.5 * busy.intervalSeconds * 1000;
   while (performance.now() < settledAt) await sleep(1_000);
   return checked;
 }
