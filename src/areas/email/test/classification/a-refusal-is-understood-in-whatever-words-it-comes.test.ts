@@ -11,6 +11,7 @@ const gone = `
 550 user not in database
 550 Recipient not in our address book
 550 Recipient could not be located
+550 The recipient cannot be verified. Please check all recipients of this message to verify they are valid.
 550 user cannot be resolved
 550 this user no longer has an account here
 550 no account with this address
