@@ -6,10 +6,10 @@ import type { Crowd, HeldBytes, Turnstile } from '../../../../kernel/shares/inde
 import { Reply } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
+import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
 import type { Arriving, Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
-import { chainPieces, type Gathered, gatherMessage, unusable } from '../gather.ts';
 
 export interface Receiving {
   app: App;

@@ -4,6 +4,7 @@ import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Turnstile } from '../../../../kernel/shares/index.ts';
+import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
@@ -11,7 +12,6 @@ import { showMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 import { limits } from '../../rules/limits.ts';
-import { chainPieces, type Gathered, gatherMessage, unusable } from '../gather.ts';
 
 export interface Receiving {
   app: App;
