@@ -1,6 +1,7 @@
 /**
  * What email promises, measured beside postfix: the whole program in a process of its own, its PostgreSQL with fsync; one load generator and
- * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole webhooks inbound beside large bounces`. Needs Debian's postfix.
+ * one sink for both, in turns. `npm run bench -- email`, or some parts of it: `npm run bench -- email accept whole rsa idle stalled neighbours hooks
+ * webhooks inbound beside large bounces`. Needs Debian's postfix and opendkim.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
@@ -9,11 +10,13 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/harness/free-port.ts';
-import { measureBesideInbound, measureLarge } from './email/beside.ts';
+import { measureIdle, measureNeighbours, measureStalled } from './email/backlog.ts';
+import { measureBesideInbound, measureBesideWebhooks, measureLarge } from './email/beside.ts';
 import { measureBounces, withoutSisimai } from './email/bounces.ts';
 import { startOurs } from './email/ours.ts';
-import { startPostfix, startSink } from './email/peers.ts';
+import { startPostfix } from './email/peers.ts';
 import { measureWebhooks } from './email/webhooks.ts';
+import { measureRsaAlone, measureWhole, type WholeOptions } from './email/whole.ts';
 
 const run = promisify(execFile);
 const sessions = 20;
@@ -54,13 +57,16 @@ function tellCpu(what: string, { cpu }: Ours, before: ReturnType<Ours['cpu']>, c
 }
 
 /** Milliseconds until everything was taken in. */
-const load = async (port: number, logins: string[] = [], to = 'somebody@far.example') => {
+const load = async (port: number, logins: string[] = [], count = messages, to = 'somebody@far.example') => {
   const program = join(import.meta.dirname, 'email', 'load.ts');
-  const { stdout } = await run(process.execPath, [program, String(port), String(sessions), String(messages), String(bytes), ...logins], {
+  const atOnce = Math.min(sessions, count);
+  const { stdout } = await run(process.execPath, [program, String(port), String(atOnce), String(count), String(bytes), ...logins], {
     env: { ...process.env, QUARTERDECK_BENCH_TO: to },
   });
   return Number(stdout);
 };
+
+const options: WholeOptions = { context, ends, load, messages, rounds, sessions };
 
 async function measureAccept() {
   const [postfixPort, sinkPort] = [await freePort(), await freePort()];
@@ -99,7 +105,7 @@ async function measureInbound() {
     await postfix.empty();
     const before = await ours.told();
     const began = performance.now();
-    const taken = messages / ((await load(ours.inbound, [], 'somebody@example.com')) / 1000);
+    const taken = messages / ((await load(ours.inbound, [], messages, 'somebody@example.com')) / 1000);
     while ((await ours.told()) < before + messages) await sleep(200);
     const told = messages / ((performance.now() - began) / 1000);
     if (round === 0) continue;
@@ -111,38 +117,16 @@ async function measureInbound() {
   compare('received, authenticated, on disk, frozen', rates.told, rates.theirs, 0.4);
 }
 
-async function measureWhole() {
-  const [postfixPort, sinkPort] = [await freePort(), await freePort()];
-  const sink = await startSink(sinkPort);
-  ends.push(() => sink.stop());
-  const postfix = await startPostfix(postfixPort, sinkPort);
-  ends.push(() => postfix.stop());
-  const ours = await startOurs(context, { sinkPort, roles: 'api,worker,smtp', keys: sessions });
-  ends.push(() => ours.stop());
-  const whole = async (port: number, logins?: string[]) => {
-    const before = sink.taken();
-    const began = performance.now();
-    await load(port, logins);
-    for (let waited = 0; sink.taken() < before + messages; waited++) {
-      if (waited > 12_000) throw new Error(`${sink.taken() - before} of ${messages} messages arrived`);
-      await sleep(10);
-    }
-    return messages / ((performance.now() - began - startMs) / 1000);
-  };
-  // What starting the load generator takes is no part of it.
-  const startMs = 0;
-  const rates = { ours: [] as number[], theirs: [] as number[] };
-  let before = ours.cpu();
-  for (let round = 0; round <= rounds; round++) {
-    const theirs = await whole(postfixPort);
-    const own = await whole(ours.port, ours.logins);
-    if (round === 0) before = ours.cpu();
-    if (round === 0) continue;
-    rates.theirs.push(theirs);
-    rates.ours.push(own);
-  }
-  tellCpu('end to end', ours, before, rounds * messages);
+async function compareWhole() {
+  const { ours, before, count, rates } = await measureWhole(options);
+  tellCpu('end to end', ours, before, count);
   compare('end to end, RSA and ed25519 signed, recorded', rates.ours, rates.theirs, 1.3);
+}
+
+async function compareRsaAlone() {
+  const rates = await measureRsaAlone({ ...options, rounds: Math.min(rounds, 3) });
+  compare('end to end, RSA alone, recorded', rates.ours, rates.bare, 1.5);
+  compare('the same', rates.ours, rates.signing, 5, 'postfix with opendkim');
 }
 
 /** What is handed in while mail arrives, and what large messages take of memory. */
@@ -161,12 +145,17 @@ function compareBounces() {
 }
 
 try {
-  if (isWanted('accept') || isWanted('whole')) execFileSync('which', ['smtp-sink', 'postfix']);
+  if (['accept', 'whole', 'rsa', 'inbound'].some(isWanted)) execFileSync('which', ['smtp-sink', 'postfix']);
   console.log(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
   );
   if (isWanted('accept')) await measureAccept();
-  if (isWanted('whole')) await measureWhole();
+  if (isWanted('whole')) await compareWhole();
+  if (isWanted('rsa')) await compareRsaAlone();
+  if (isWanted('idle')) await measureIdle(options, tellFigure);
+  if (isWanted('stalled')) await measureStalled(options, tellFigure);
+  if (isWanted('neighbours')) await measureNeighbours(options, tellFigure);
+  if (isWanted('hooks')) await measureBesideWebhooks(options, tellFigure);
   if (isWanted('webhooks')) await measureWebhooks(tellFigure);
   if (isWanted('inbound')) await measureInbound();
   if (isWanted('beside') || isWanted('large')) await measureSubmission();

@@ -1,4 +1,4 @@
-/** What one thing costs another: submission beside mail that arrives, and memory beside large submissions. */
+/** What one thing costs another: submission beside mail that arrives, sending beside webhooks, and memory beside large submissions. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,13 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { startOurs } from './ours.ts';
+import pg from 'pg';
+import { connectRunning } from '../../src/kernel/postgres/connection.ts';
+import { freePort } from '../../test/harness/free-port.ts';
+import { startOurs } from './ours.ts';
+import { startSink } from './peers.ts';
+import { addEndpoint, startEndpoint } from './webhooks.ts';
+import { makeWhole, type WholeOptions } from './whole.ts';
 
 type Ours = Awaited<ReturnType<typeof startOurs>>;
 type Figure = (what: string, value: string, isMet: boolean) => void;
@@ -43,6 +49,55 @@ export async function measureBesideInbound(ours: Ours, messages: number, rounds:
   const kept = middle(rates.beside) / middle(rates.alone);
   const told = `${Math.round(middle(rates.beside))} of ${Math.round(middle(rates.alone))}/s, ${kept.toFixed(2)} of it, asked 0.8`;
   figure('submission beside 100/s that arrive', told, kept >= 0.8);
+}
+
+const webhooksPerSecond = 500;
+const webhookSeconds = 60;
+
+/** Mail that is sent by itself, and while an endpoint hears of 500 events a second. */
+export async function measureBesideWebhooks(
+  { context, ends, load: hand, messages, sessions }: WholeOptions,
+  figure: Figure,
+): Promise<void> {
+  const sinkPort = await freePort();
+  const sink = await startSink(sinkPort);
+  ends.push(() => sink.stop());
+  const endpoint = await startEndpoint();
+  ends.push(() => endpoint.stop());
+  const ours = await startOurs(context, { sinkPort, roles: 'api,worker,smtp', keys: sessions });
+  ends.push(() => ours.stop());
+  const whole = makeWhole(sink, hand);
+  const count = Math.ceil(messages / 2);
+  await whole(ours.port, ours.logins, count);
+  const alone = [await whole(ours.port, ours.logins, count), await whole(ours.port, ours.logins, count)];
+  await addDeliveries(ours, await addEndpoint(await ours.owner(), `${endpoint.url}/quick`, 'email.failed'));
+  await sleep(1_000);
+  const [heardBefore, began] = [endpoint.count(), performance.now()];
+  const beside = [await whole(ours.port, ours.logins, count), await whole(ours.port, ours.logins, count)];
+  const heard = (endpoint.count() - heardBefore) / ((performance.now() - began) / 1_000);
+  const kept = Math.max(...beside) / Math.max(...alone);
+  const told = `${Math.round(Math.max(...beside))} of ${Math.round(Math.max(...alone))}/s, ${kept.toFixed(2)} of it, asked 0.7; ${Math.round(heard)} webhooks/s`;
+  figure(`sent beside ${webhooksPerSecond} webhooks/s`, told, kept >= 0.7 && heard >= 0.9 * webhooksPerSecond);
+}
+
+/** Due one after the other, written where they stand. */
+async function addDeliveries({ dataDir }: Ours, endpointId: string): Promise<void> {
+  const client = new pg.Client(await connectRunning(dataDir));
+  await client.connect();
+  await client.query(
+    `with endpoint as (select org_id, id from email.webhook where id = $1),
+     event as (insert into email.webhook_event (org_id, id, type, payload, created_at)
+       select org_id, 'evt_bench', 'email.failed', '{"type":"email.failed","timestamp":"2026-11-16T00:00:00.000Z","data":{}}', kernel.now() from endpoint returning id),
+     delivery as (insert into email.delivery (org_id, endpoint_id, event_id, event_type, state, created_at)
+       select endpoint.org_id, endpoint.id, event.id, 'email.failed', 'pending', kernel.now()
+         from endpoint, event, generate_series(1, ${webhooksPerSecond * webhookSeconds}) returning id, org_id)
+     insert into kernel.job (lane, kind, key, payload, org_id, run_at, created_at)
+     select 'webhook', 'email.deliver-webhook', id::text, jsonb_build_object('id', id, 'endpointId', $1::text), org_id,
+            kernel.now() + make_interval(secs => row_number() over (order by id) / ${webhooksPerSecond}::float8), kernel.now()
+       from delivery`,
+    [endpointId],
+  );
+  await client.end();
 }
 
 /** Fifty messages of 20 MB at once by SMTP: what the program takes more at its highest. */

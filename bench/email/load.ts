@@ -4,7 +4,6 @@
  * message to the last 250.
  */
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 const [port, sessions, messages, bytes, ...logins] = process.argv.slice(2);
 const to = process.env.QUARTERDECK_BENCH_TO ?? 'somebody@far.example';
@@ -15,54 +14,78 @@ const header =
   'From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: load\r\nMessage-ID: <load@example.com>\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\r\n';
 const body = `${header}${line.repeat(Math.ceil((Number(bytes) - header.length) / line.length))}.\r\n`;
 
+/** Bytes that are made once, and the first digit of the reply: this program shares the machine with whom it measures. */
+const steps = (
+  [
+    ['MAIL FROM:<load@example.com>\r\n', '2'],
+    [`RCPT TO:<${to}>\r\n`, '2'],
+    ['DATA\r\n', '3'],
+    [body, '2'],
+  ] as const
+).map(([text, digit]) => ({ bytes: Buffer.from(text, 'latin1'), expected: digit.charCodeAt(0) }));
+
+type Told = (digit: number, reply: Buffer) => void;
+
 interface Session {
   socket: Socket;
-  ask(text: string, expected: string): Promise<string>;
+  told: Told;
 }
 
-function open(): Promise<Session> {
+/** Tells of each reply once its last line is there: three digits and a space. */
+function open(): Session {
   const socket = connect(Number(port), '127.0.0.1').setNoDelay(true);
-  let buffered = '';
-  let waiting: ((reply: string) => void) | undefined;
-  socket.setEncoding('latin1').on('data', (text: string) => {
-    buffered += text;
-    const reply = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(buffered)?.[0];
-    if (!reply) return;
-    buffered = buffered.slice(reply.length);
-    waiting?.(reply);
+  const session: Session = { socket, told: () => {} };
+  let rest: Buffer | undefined;
+  socket.on('data', (chunk: Buffer) => {
+    const reply = rest ? Buffer.concat([rest, chunk]) : chunk;
+    const last = reply.lastIndexOf(0x0a, reply.length - 2) + 1;
+    rest = reply[reply.length - 1] === 0x0a && reply[last + 3] === 0x20 ? undefined : reply;
+    if (!rest) session.told(reply[last]!, reply);
   });
-  const reply = () => new Promise<string>((resolve) => (waiting = resolve));
-  const ask = async (text: string, expected: string) => {
-    const answered = reply();
-    if (text) socket.write(text);
-    const said = await answered;
-    if (!said.startsWith(expected)) throw new Error(`"${text.slice(0, 60)}" was answered: ${said}`);
-    return said;
-  };
-  return ask('', '220').then(() => ({ socket, ask }));
+  return session;
 }
+
+const ask = (session: Session, text: string, expected: string) =>
+  new Promise<void>((resolve, reject) => {
+    session.told = (_, reply) => {
+      if (reply.toString('latin1').startsWith(expected)) resolve();
+      else reject(new Error(`"${text.slice(0, 60)}" was answered: ${reply}`));
+    };
+    if (text) session.socket.write(text);
+  });
 
 let left = Number(messages);
 const opened: Session[] = [];
 for (let i = 0; i < Number(sessions); i++) {
-  const session = await open();
-  await session.ask('EHLO load.example.com\r\n', '250');
+  const session = open();
+  await ask(session, '', '220');
+  await ask(session, 'EHLO load.example.com\r\n', '250');
   const [user, password] = logins.length ? logins.slice((2 * i) % logins.length) : [];
-  if (user) await session.ask(`AUTH PLAIN ${Buffer.from(`\0${user}\0${password}`).toString('base64')}\r\n`, '235');
+  if (user) await ask(session, `AUTH PLAIN ${Buffer.from(`\0${user}\0${password}`).toString('base64')}\r\n`, '235');
   opened.push(session);
 }
+
 const began = performance.now();
-await Promise.all(
-  opened.map(async ({ ask }) => {
-    while (left-- > 0) {
+
+/** One message after the other, until there are no more. */
+const work = (session: Session) =>
+  new Promise<void>((resolve, reject) => {
+    let at = 0;
+    const begin = () => {
+      if (left-- <= 0) return resolve();
       const wait = began + ((Number(messages) - left - 1) * 1_000) / perSecond - performance.now();
-      if (wait > 0) await sleep(wait);
-      await ask('MAIL FROM:<load@example.com>\r\n', '250');
-      await ask(`RCPT TO:<${to}>\r\n`, '250');
-      await ask('DATA\r\n', '354');
-      await ask(body, '250');
-    }
-  }),
-);
+      if (wait > 0) setTimeout(() => session.socket.write(steps[0]!.bytes), wait);
+      else session.socket.write(steps[0]!.bytes);
+    };
+    session.told = (digit, reply) => {
+      if (digit !== steps[at]!.expected) return reject(new Error(`step ${at} was answered: ${reply}`));
+      at = (at + 1) % steps.length;
+      if (at === 0) begin();
+      else session.socket.write(steps[at]!.bytes);
+    };
+    begin();
+  });
+
+await Promise.all(opened.map(work));
 console.log(performance.now() - began);
 for (const { socket } of opened) socket.destroy();

@@ -17,10 +17,16 @@ interface Wanted {
   nodeFlags?: string[];
   /** Everything that arrives at the domain goes to an endpoint. */
   receives?: boolean;
+  env?: Record<string, string>;
+  /** Started anew once it is set up, also in the same roles. */
+  isFresh?: boolean;
 }
 
 /** The whole program, with a verified domain and as many send keys as there are sessions; `roles` is what runs while it is measured. */
-export async function startOurs(context: TestContext, { sinkPort, roles, keys, nodeFlags = [], receives = false }: Wanted) {
+export async function startOurs(
+  context: TestContext,
+  { sinkPort, roles, keys, nodeFlags = [], receives = false, env: more = {}, isFresh = false }: Wanted,
+) {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-bench-')));
   await chmod(dir, 0o755);
   const dns = await fakeDns(context, {
@@ -41,6 +47,7 @@ export async function startOurs(context: TestContext, { sinkPort, roles, keys, n
     QUARTERDECK_EMAIL_DAILY_QUOTA: '100000000',
     QUARTERDECK_SMTP_RATE: '100000',
     QUARTERDECK_LOG_LEVEL: 'error',
+    ...more,
   };
   const begin = (which: string) => startServer({ dir, nodeFlags, env: { ...env, QUARTERDECK_ROLES: which } });
   let { server, end } = begin('api,worker,smtp');
@@ -67,7 +74,7 @@ export async function startOurs(context: TestContext, { sinkPort, roles, keys, n
     await owner.post('/email/routes', { domainId: domain.id, pattern: '*', endpointId: body.webhook.id });
     Object.assign(dns.manner, { ttl: 300, absentTtl: 300 }); // as the world has it: what was asked for once is remembered
   }
-  if (roles !== 'api,worker,smtp') {
+  if (isFresh || roles !== 'api,worker,smtp') {
     await end();
     ({ server, end } = begin(roles));
     await server.ready;
@@ -81,6 +88,12 @@ export async function startOurs(context: TestContext, { sinkPort, roles, keys, n
       return Number(/^quarterdeck_email_arrivals_total\{outcome="told"\} (\d+)/m.exec(await answer.text())?.[1] ?? 0);
     },
     pid: () => server.pid,
+    /** Its directory, in which its PostgreSQL is found too. */
+    dataDir: join(dir, 'data'),
+    zone: dns.zone,
+    domainId: domain.id as string,
+    owner: () => server.owner(),
+    url: () => server.ready,
     /** CPU seconds of the program and of its PostgreSQL so far. */
     cpu: () => readCpu(server.pid!, join(dir, 'data')),
     logins,

@@ -19,16 +19,18 @@ const perSecond = 20;
 const seconds = 15;
 
 /** An endpoint in a process of its own: tells the time at which it heard of each address. */
-async function startEndpoint() {
+export async function startEndpoint() {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'endpoint.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
   const heard = new Map<string, number>();
+  let count = 0;
   const { promise: port, resolve } = Promise.withResolvers<number>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     const [what, at] = line.split(' ') as [string, string];
+    count++;
     if (what === 'port') resolve(Number(at));
     else if (!heard.has(what)) heard.set(what, Number(at));
   });
-  return { url: `http://127.0.0.1:${await port}`, heard, stop: () => void child.kill() };
+  return { url: `http://127.0.0.1:${await port}`, heard, count: () => count, stop: () => void child.kill() };
 }
 
 const now = () => performance.timeOrigin + performance.now();
@@ -64,7 +66,7 @@ async function measureDelays(owner: Caller, heard: Map<string, number>, name: st
   return [...answered].map(([address, time]) => Math.max(0, heard.get(address)! - time)).sort((a, b) => a - b);
 }
 
-async function addEndpoint(owner: Caller, url: string, type: string): Promise<string> {
+export async function addEndpoint(owner: Caller, url: string, type: string): Promise<string> {
   const { status, body } = await owner.post('/email/webhooks', { url, eventTypes: [type] });
   if (status !== 201) throw new Error(JSON.stringify(body));
   return body.webhook.id;

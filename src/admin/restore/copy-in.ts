@@ -17,11 +17,27 @@ export async function copyIn(client: pg.Client, schemas: readonly string[], mani
 
   await client.query('set constraints all deferred');
   await client.query(`truncate ${tables.map(quoted).join(', ')}`); // rows that migrations made are in the backup too
-  for (const table of tables) await fill(client, table, files.get(fullName(table))!, directory);
+  await withoutTriggers(client, schemas, async () => {
+    for (const table of tables) await fill(client, table, files.get(fullName(table))!, directory);
+  });
   for (const { schema, name, last } of manifest.sequences) {
     if (last !== null) await client.query('select setval($1::regclass, $2::bigint)', [quoted({ schema, name }), last]);
   }
   await releaseLeases(client, tables);
+}
+
+/** What triggers write beside the rows is in the backup too. */
+async function withoutTriggers(client: pg.Client, schemas: readonly string[], act: () => Promise<void>): Promise<void> {
+  const { rows } = await client.query<{ schema: string; name: string }>(
+    `select distinct n.nspname as schema, c.relname as name
+       from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+      where not t.tgisinternal and t.tgparentid = 0 and n.nspname = any($1)`,
+    [schemas],
+  );
+  for (const table of rows) await client.query(`alter table ${quoted(table)} disable trigger user`);
+  await act();
+  await client.query('set constraints all immediate'); // a table with checks that wait cannot be altered
+  for (const table of rows) await client.query(`alter table ${quoted(table)} enable trigger user`);
 }
 
 /** Schemas of other programs that the backup holds, empty. A name that no area vouches for is left to be found unknown. */

@@ -1,5 +1,6 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
+import { addUpFigures } from './engine/figures.ts';
 import { removeOld, sweepOrphans } from './engine/retention.ts';
 
 /** Looks whether domains have their records. Safe to run twice: a check counts only for a domain that is as it was when it was read. */
@@ -17,4 +18,9 @@ export const sweepMail = task('email.sweep', { everySeconds: 86_400, deadlineSec
   sweepOrphans(app, signal),
 );
 
-export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail];
+/** Adds up how much is under way. Safe to run twice: what is added is gone from the changes in the same transaction. */
+export const addUpQueue = task('email.add-up-queue', { everySeconds: 30, deadlineSeconds: 60 }, ({ app, signal }) =>
+  addUpFigures(app, signal),
+);
+
+export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue];

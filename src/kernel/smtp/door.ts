@@ -31,6 +31,7 @@ export const cutAfter = (connection: CountedConnection, ms: number, why: string)
 
 /** A refused message is read to its end, so that its client hears why; one that does not end is cut off. */
 export function drainRest(connection: CountedConnection, stream: SMTPServerDataStream, mostBytes: number): void {
+  if (stream.readableEnded) return;
   let left = mostBytes;
   stream.on('data', (piece: Buffer) => {
     left -= piece.length;

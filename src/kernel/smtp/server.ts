@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
 import type { Crowd } from '../shares/index.ts';
 
 // What every SMTP door changes of the library: connections are counted before anything is done for them, and answers bring their own codes.
@@ -14,6 +15,19 @@ export class CountedConnection extends SMTPConnection {
   /** Gives its place among the connections back. */
   leave: () => void = () => {};
 
+  /** Where all of a message came at once, its end is searched for; the library would look at each of its bytes. */
+  override _createParser(): SMTPStream {
+    const parser = super._createParser();
+    const feed = parser._feedDataStream.bind(parser);
+    parser._feedDataStream = (chunk, done) => {
+      const end = parser._atDataStart && !parser._lastBytes ? findOnlyEnd(chunk) : -1;
+      if (end < 0) return feed(chunk, done);
+      parser._countDataBytes(end);
+      parser._endDataMode(chunk.subarray(0, end), chunk.subarray(end + 3), done);
+    };
+    return parser;
+  }
+
   override _onClose(): void {
     this.leave();
     super._onClose();
@@ -23,6 +37,12 @@ export class CountedConnection extends SMTPConnection {
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     super.send(code, data, typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? false : context);
   }
+}
+
+/** Where the dot is that ends a message in which no other line begins with one; -1: the library knows what to do. */
+function findOnlyEnd(chunk: Buffer): number {
+  const lineFeed = chunk[0] === 0x2e ? -1 : chunk.indexOf('\n.');
+  return lineFeed >= 1 && chunk.indexOf('\r\n.\r\n', lineFeed - 1) === lineFeed - 1 ? lineFeed + 1 : -1;
 }
 
 type MakeConnection<C extends CountedConnection> = new (server: SMTPServer, socket: Socket, options?: SMTPConnectionOptions | null) => C;

@@ -9,6 +9,9 @@ const space = 0x20;
 const tab = 0x09;
 const bufferBytes = 16_384;
 
+/** What `relaxed` changes within a text: spaces that follow each other or end a line, and tabs. */
+const changes = /\t| (?: |\r\n)/;
+
 /** Only while one call runs: what is written into it goes into the hash before the call ends. */
 const scratch = Buffer.allocUnsafeSlow(bufferBytes);
 
@@ -22,7 +25,19 @@ export class BodyHash {
   #isEmpty = true;
   #at = 0;
 
-  update(chunk: Uint8Array) {
+  update(chunk: Buffer) {
+    let begin = 0;
+    let end = chunk.length;
+    while (begin < end && chunk[begin]! <= space) begin++;
+    while (end > begin && chunk[end - 1]! <= space) end--;
+    if (changes.test(chunk.toString('latin1', begin, end))) return this.#canonicalize(chunk);
+    // Up to its first character and after its last one there may be something that changes; all that is between them stays.
+    this.#canonicalize(chunk.subarray(0, begin + 1));
+    if (end > begin + 1) this.#hash.update(chunk.subarray(begin + 1, end));
+    this.#canonicalize(chunk.subarray(Math.max(begin + 1, end)));
+  }
+
+  #canonicalize(chunk: Buffer) {
     const { length } = chunk;
     // Ordinary bytes after ordinary bytes are nearly all there are; they touch nothing but these two.
     let at = 0;
@@ -182,7 +197,11 @@ function signText(text: string, key: KeyObject): Promise<string> {
   });
 }
 
-const fold = (text: string) => text.replace(/.{72}(?=.)/g, '$&\r\n ');
+function fold(text: string): string {
+  let lines = text.slice(0, 72);
+  for (let at = 72; at < text.length; at += 72) lines += `\r\n ${text.slice(at, at + 72)}`;
+  return lines;
+}
 
 /** `h=` in lines below 78 characters; folded after a colon. */
 function foldNames(names: readonly string[]): string {

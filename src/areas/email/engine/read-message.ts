@@ -102,6 +102,8 @@ const beginning = /^(?:[^,;:<]*[,;:<]){0,200}[^,;:<]*/;
 /** Addresses of To or Cc for the log, which is not where the message goes: what cannot be read is shown as it came. */
 function readList(value: string | undefined): string[] {
   if (!value) return [];
+  const only = readMailbox(value);
+  if (!(only instanceof Unusable)) return [showable(showMailbox({ ...only, name: decodeWords(only.name) }), limits.line)];
   return addressparser(beginning.exec(value.slice(0, 16_384))![0], { flatten: true })
     .slice(0, limits.recipients)
     .map(({ name, address }) => {

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { App } from '../../../kernel/app.ts';
 import { findReturnPathKey } from '../store/return-path-key.ts';
 
@@ -13,7 +13,7 @@ const place = 'email.return_path_key.sealed.true';
 
 export async function openReturnPaths(app: App): Promise<ReturnPaths> {
   const sealed = await app.db.write((tx) => findReturnPathKey(tx, () => app.secrets.seal(randomBytes(32).toString('base64'), place)));
-  const key = Buffer.from(app.secrets.unseal(sealed, place), 'base64');
+  const key = createSecretKey(Buffer.from(app.secrets.unseal(sealed, place), 'base64'));
   const mark = (id: string) => createHmac('sha256', key).update(id).digest().subarray(0, 10);
   return {
     make(recipient, domain) {

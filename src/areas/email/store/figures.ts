@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 const QueuedRow = Type.Object({
   org_id: Type.String(),
@@ -10,9 +10,33 @@ const QueuedRow = Type.Object({
 });
 export type QueuedRow = Static<typeof QueuedRow>;
 
-/** Mail that is under way, by organization and state, with how long the oldest has been due. */
+/** Mail that is under way, by organization and state, with how long the oldest that waits has been due. Costs what it returns, however much waits. */
 export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow)`
-  select org_id, state, count(*)::int as recipients,
-         greatest(0, extract(epoch from kernel.now() - min(run_at)))::float8 as oldest_seconds,
-         (array_agg(last_error order by state_at desc) filter (where last_error is not null))[1] as last_error
-    from email.recipient where done_at is null group by org_id, state order by org_id, state`;
+  with kept as materialized (
+    select org_id, state, sum(recipients)::bigint as recipients
+      from (select org_id, state, recipients from email.queue_figure union all select org_id, state, recipients from email.queue_change) k
+     group by org_id, state having sum(recipients) > 0)
+  select k.org_id, k.state, k.recipients,
+         greatest(0, extract(epoch from kernel.now() - coalesce(
+           (select r.run_at from email.recipient r
+             where r.org_id = k.org_id and r.state = k.state and r.done_at is null and r.state in ('queued', 'deferred') order by r.run_at limit 1),
+           kernel.now())))::float8 as oldest_seconds,
+         (select r.last_error from email.recipient r
+           where r.org_id = k.org_id and r.state = k.state and r.done_at is null and r.last_error is not null order by r.state_at desc limit 1) as last_error
+    from kept k order by k.org_id, k.state`;
+
+const CountRow = Type.Object({ changes: Type.Integer() });
+
+/** Adds the oldest changes up, so that whoever reads has few to add. How many there were. */
+export const addUpChanges = async (tx: Tx, limit: number): Promise<number> =>
+  (await row(tx, CountRow)`
+    with gone as (
+      delete from email.queue_change where id in (select id from email.queue_change order by id limit ${limit}) returning org_id, state, recipients),
+    kept as (
+      insert into email.queue_figure as f (org_id, state, recipients)
+      select org_id, state, sum(recipients) from gone group by org_id, state order by org_id, state
+          on conflict (org_id, state) do update set recipients = f.recipients + excluded.recipients)
+    select count(*)::int as changes from gone`)!.changes;
+
+/** Whoever has nothing under way any more. */
+export const dropEmptyFigures = (tx: Tx): Promise<number> => run(tx)`delete from email.queue_figure where recipients = 0`;

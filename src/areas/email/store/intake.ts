@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
-// Everything that a batch of accepted messages asks and writes. Statements that need nothing of each other are given together.
+// Everything that a batch of accepted messages asks and writes.
 
 const StampRow = Type.Object({ now: Type.String(), midnight_in: Type.Integer() });
 /** The time of the batch. */
@@ -14,20 +14,51 @@ const AccountRow = Type.Object({
   org_id: Type.String(),
   accepted: Type.Integer(),
   daily_quota: Type.Union([Type.Integer(), Type.Null()]),
-  paused_at: Type.Union([Type.String(), Type.Null()]),
+  is_paused: Type.Boolean(),
   pause_reason: Type.Union([Type.String(), Type.Null()]),
 });
-export type AccountRow = Static<typeof AccountRow>;
 
-/** What these organizations have sent today, locked until the end of the transaction, and whether they may send at all. */
-export const lockAccounts = (tx: Tx, orgs: readonly string[]): Promise<AccountRow[]> => rows(tx, AccountRow)`
-  with locked as (
-    insert into email.usage as u (org_id, day, accepted)
-    select org, (kernel.now() at time zone 'UTC')::date, 0 from unnest(${[...orgs].sort()}::text[]) org
-        on conflict (org_id, day) do update set accepted = u.accepted
-    returning org_id, accepted)
-  select l.org_id, l.accepted, p.daily_quota, p.paused_at, p.pause_reason
-    from locked l left join email.posture p on p.org_id = l.org_id`;
+const FoundRow = Type.Object({
+  now: Type.String(),
+  midnight_in: Type.Integer(),
+  /** What these organizations have sent today, locked until the end of the transaction, and whether they may send at all. */
+  accounts: Type.Array(AccountRow),
+  /** Which of these addresses get no mail of their organization. */
+  suppressed: Type.Array(Type.Object({ org_id: Type.String(), address: Type.String() })),
+  /** Which of these domains still send, locked against being deleted before these messages are there. */
+  domains: Type.Array(Type.String()),
+});
+
+export interface Asked {
+  orgs: readonly string[];
+  domains: readonly string[];
+  addresses: readonly { org: string; folded: string }[];
+}
+
+/** Everything that a batch is judged by, in one statement: as several they cost more than all that they do. */
+export const askForBatch = async (tx: Tx, { orgs, domains, addresses }: Asked): Promise<Static<typeof FoundRow>> =>
+  (await row(tx, FoundRow)`
+    with clock as materialized (select kernel.now() as now),
+         locked as (
+           insert into email.usage as u (org_id, day, accepted)
+           select org, (clock.now at time zone 'UTC')::date, 0 from clock, unnest(${[...orgs].sort()}::text[]) org
+               on conflict (org_id, day) do update set accepted = u.accepted
+           returning org_id, accepted),
+         account as (
+           select l.org_id, l.accepted, p.daily_quota, p.paused_at is not null as is_paused, p.pause_reason
+             from locked l left join email.posture p on p.org_id = l.org_id),
+         suppressed as (
+           select s.org_id, s.address from email.suppression s
+             join unnest(${addresses.map((a) => a.org)}::text[], ${addresses.map((a) => a.folded)}::text[]) as a(org, folded)
+               on s.org_id = a.org and s.address = a.folded),
+         sending as (
+           select id from email.domain where id = any(${[...domains].sort()}::text[]) and send_state = 'verified' order by id for key share)
+    select clock.now,
+           ceil(extract(epoch from date_trunc('day', clock.now at time zone 'UTC') + interval '1 day' - (clock.now at time zone 'UTC')))::int as midnight_in,
+           (select coalesce(json_agg(account), '[]') from account) as accounts,
+           (select coalesce(json_agg(suppressed), '[]') from suppressed) as suppressed,
+           (select coalesce(json_agg(id), '[]') from sending) as domains
+      from clock`)!;
 
 const KeyRow = Type.Object({ org_id: Type.String(), key: Type.String() });
 
@@ -58,26 +89,14 @@ export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]):
     from email.submission s
     join unnest(${keys.map((k) => k.org)}::text[], ${keys.map((k) => k.key)}::text[]) as k(org, key) on s.org_id = k.org and s.key = k.key`;
 
-const SuppressedRow = Type.Object({ org_id: Type.String(), address: Type.String() });
-
-/** Which of these addresses get no mail of their organization. */
-export const findSuppressed = (tx: Tx, asked: readonly { org: string; folded: string }[]) => rows(tx, SuppressedRow)`
-  select s.org_id, s.address from email.suppression s
-    join unnest(${asked.map((a) => a.org)}::text[], ${asked.map((a) => a.folded)}::text[]) as a(org, folded)
-      on s.org_id = a.org and s.address = a.folded`;
-
-const DomainRow = Type.Object({ id: Type.String() });
-
-/** Which of these domains still send, locked against being deleted before these messages are there. */
-export const lockSendingDomains = (tx: Tx, domains: readonly string[]) => rows(tx, DomainRow)`
-  select id from email.domain where id = any(${[...domains].sort()}::text[]) and send_state = 'verified' order by id for key share`;
-
 const SegmentRow = Type.Object({ key: Type.String() });
+
+export const addSegment = (tx: Tx, key: string, node: string): Promise<number> => run(tx)`
+  insert into email.segment (key, node, created_at) values (${key}, ${node}, kernel.now()) on conflict do nothing`;
 
 /** Registers a segment; false: it was sealed meanwhile, and what was just added to it does not count. */
 export const useSegment = async (tx: Tx, key: string, node: string, isKnown: boolean): Promise<boolean> => {
-  if (!isKnown)
-    await run(tx)`insert into email.segment (key, node, created_at) values (${key}, ${node}, kernel.now()) on conflict do nothing`;
+  if (!isKnown) await addSegment(tx, key, node);
   return Boolean(await row(tx, SegmentRow)`select key from email.segment where key = ${key} and sealed_at is null for share`);
 };
 
@@ -103,15 +122,6 @@ export interface NewMessage {
   body_hash: string;
 }
 
-export const insertMessages = (tx: Tx, at: string, messages: readonly NewMessage[]): Promise<number> => run(tx)`
-  insert into email.message (org_id, id, direction, state, state_at, created_at, scheduled_at, door, domain_id, send_key_id, sender, recipients, copies,
-                             subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, body_hash)
-  select org_id, id, 'send', state, ${at}::timestamptz, ${at}::timestamptz, scheduled_at, door, domain_id, send_key_id, sender, recipients, copies,
-         subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, decode(body_hash, 'hex')
-    from json_to_recordset(${JSON.stringify(messages)}::json) as m(
-         org_id text, id text, state text, scheduled_at timestamptz, door text, domain_id text, send_key_id text, sender text, recipients text[],
-         copies text[], subject text, message_id text, tags jsonb, body_key text, body_offset bigint, body_bytes bigint, header_bytes int, body_hash text)`;
-
 export interface NewRecipient {
   org_id: string;
   message_id: string;
@@ -123,22 +133,45 @@ export interface NewRecipient {
   lease: string | null;
 }
 
-const BornRow = Type.Object({ id: Type.Integer(), message_id: Type.String(), address: Type.String() });
+const BornRow = Type.Object({ id: Type.Integer(), message_id: Type.String(), address: Type.String(), is_open: Type.Boolean() });
 
-/** Those with a lease are born under it: whoever holds it goes on with them at once. */
-export const insertRecipients = (tx: Tx, at: string, leaseSeconds: number, recipients: readonly NewRecipient[]) => rows(tx, BornRow)`
-  insert into email.recipient (org_id, message_id, address, folded, state, state_at, node, run_at, attempts, lease, lease_until, done_at)
-  select org_id, message_id, address, folded, state, ${at}::timestamptz, node, run_at, case when lease is null then 0 else 1 end, lease,
-         case when lease is not null then ${at}::timestamptz + make_interval(secs => ${leaseSeconds}) end,
-         case when state = 'suppressed' then ${at}::timestamptz end
-    from json_to_recordset(${JSON.stringify(recipients)}::json) as r(
-         org_id text, message_id text, address text, folded text, state text, node text, run_at timestamptz, lease uuid)
-  returning id, message_id, address`;
+export interface NewBatch {
+  messages: readonly NewMessage[];
+  recipients: readonly NewRecipient[];
+  leaseSeconds: number;
+  /** The segment that bytes of it are in, if any. */
+  segment: string | undefined;
+}
 
-export const countAccepted = (tx: Tx, at: string, accepted: ReadonlyMap<string, number>): Promise<number> => run(tx)`
-  update email.usage u set accepted = u.accepted + a.n
-    from unnest(${[...accepted.keys()]}::text[], ${[...accepted.values()]}::int[]) as a(org, n)
-   where u.org_id = a.org and u.day = (${at}::timestamptz at time zone 'UTC')::date`;
+/**
+ * The rows of a batch, in one statement. Recipients with a lease are born under it: whoever holds it goes on with them at once. `is_open` is false if
+ * the segment was sealed meanwhile: then what was just added to it does not count.
+ */
+export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSeconds, segment = '' }: NewBatch) {
+  const accepted = new Map<string, number>();
+  for (const { org_id } of recipients) accepted.set(org_id, (accepted.get(org_id) ?? 0) + 1);
+  return rows(tx, BornRow)`
+    with message as (
+           insert into email.message (org_id, id, direction, state, state_at, created_at, scheduled_at, door, domain_id, send_key_id, sender, recipients,
+                                      copies, subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, body_hash)
+           select org_id, id, 'send', state, ${at}::timestamptz, ${at}::timestamptz, scheduled_at, door, domain_id, send_key_id, sender, recipients,
+                  copies, subject, message_id, tags, body_key, body_offset, body_bytes, header_bytes, decode(body_hash, 'hex')
+             from json_to_recordset(${JSON.stringify(messages)}::json) as m(
+                  org_id text, id text, state text, scheduled_at timestamptz, door text, domain_id text, send_key_id text, sender text, recipients text[],
+                  copies text[], subject text, message_id text, tags jsonb, body_key text, body_offset bigint, body_bytes bigint, header_bytes int, body_hash text)),
+         counted as (
+           update email.usage u set accepted = u.accepted + a.n
+             from unnest(${[...accepted.keys()]}::text[], ${[...accepted.values()]}::int[]) as a(org, n)
+            where u.org_id = a.org and u.day = (${at}::timestamptz at time zone 'UTC')::date),
+         open as (select key from email.segment where key = ${segment} and sealed_at is null for share)
+    insert into email.recipient (org_id, message_id, address, folded, state, state_at, node, run_at, attempts, lease, lease_until, done_at)
+    select org_id, message_id, address, folded, state, ${at}::timestamptz, node, run_at, case when lease is null then 0 else 1 end, lease,
+           case when lease is not null then ${at}::timestamptz + make_interval(secs => ${leaseSeconds}) end,
+           case when state = 'suppressed' then ${at}::timestamptz end
+      from json_to_recordset(${JSON.stringify(recipients)}::json) as r(
+           org_id text, message_id text, address text, folded text, state text, node text, run_at timestamptz, lease uuid)
+    returning id, message_id, address, (${segment} = '' or exists (select from open)) as is_open`;
+}
 
 /** What keys made; those that made nothing are free again. */
 export const keepMade = (tx: Tx, made: readonly { org: string; key: string; ids: readonly string[] }[]): Promise<number> => run(tx)`

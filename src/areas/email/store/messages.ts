@@ -37,29 +37,60 @@ export interface MessageFilters {
   since?: string;
 }
 
-/** Newest first, from the one before `before` on. */
-export const listMessageRows = (
-  tx: Tx,
-  org: string,
-  visible: Visible,
-  { direction, state, domainId, to, since }: MessageFilters,
-  { before, limit }: { before: string | null; limit: number },
-): Promise<MessageRow[]> => rows(tx, MessageRow)`
-  select ${columns} from email.message m
-   where m.org_id = ${org} and ${isVisible(visible, sql`m.domain_id`)} and ${isLogged}
-     and ${before === null ? all : sql`m.id < ${before}`}
-     and ${direction === undefined ? all : sql`m.direction = ${direction}`}
-     and ${state === undefined ? all : sql`m.state = ${state}`}
-     and ${domainId === undefined ? all : sql`m.domain_id = ${domainId}`}
-     and ${to === undefined ? all : sql`m.id in (${idsTo(org, to)})`}
-     and ${since === undefined ? all : sql`m.created_at >= ${since}::timestamptz and m.id >= ${idAt(since)}`}
-   order by m.id desc limit ${limit}`;
+interface Slice {
+  before: string | null;
+  limit: number;
+}
+
+/** Newest first, from the one before `before` on. Rows that a filter leaves out are not looked at; with `to`, those to that address are. */
+export const listMessageRows = (tx: Tx, org: string, visible: Visible, filters: MessageFilters, slice: Slice): Promise<MessageRow[]> => {
+  const { direction, state, domainId, to, since } = filters;
+  return rows(tx, MessageRow)`
+    select ${columns}
+      from (${to === undefined ? idsByFilters(org, visible, filters, slice) : idsByAddress(org, visible, { ...filters, to }, slice)}) i
+      join email.message m on m.id = i.id
+     where m.org_id = ${org} and ${isVisible(visible, sql`m.domain_id`)} and ${isLogged}
+       and ${direction === undefined ? all : sql`m.direction = ${direction}`}
+       and ${state === undefined ? all : sql`m.state = ${state}`}
+       and ${domainId === undefined ? all : sql`m.domain_id = ${domainId}`}
+       and ${since === undefined ? all : sql`m.created_at >= ${since}::timestamptz`}
+     order by m.id desc limit ${slice.limit}`;
+};
 const all: Sql = sql`true`;
 
-const idsTo = (org: string, to: string): Sql => sql`select r.message_id from email.recipient r where r.org_id = ${org} and r.folded = ${to}
-   union all select a.message_id from email.received_address a where a.org_id = ${org} and a.folded = ${to}`;
+const everyState = ['queued', 'sending', 'deferred', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'received'];
+const everyDirection = ['send', 'receive'];
 
-/** The smallest id of a little before this time: ids begin with the time, so that an index finds where to begin. */
+/** The newest of each state and direction (and domain, if some are named) that the filters let through: one walk of an index each, which ends at the limit. */
+function idsByFilters(org: string, visible: Visible, { direction, state, domainId, since }: MessageFilters, { before, limit }: Slice): Sql {
+  const domains = domainId !== undefined ? [domainId] : visible === '*' ? undefined : [...visible];
+  const ofDomains = domains === undefined ? sql`` : sql`cross join unnest(${domains}::text[]) o(domain_id)`;
+  return sql`
+    select newest.id
+      from unnest(${state === undefined ? everyState : [state]}::text[]) s(state)
+     cross join unnest(${direction === undefined ? everyDirection : [direction]}::text[]) d(direction) ${ofDomains}
+     cross join lateral (
+           select e.id from email.message e
+            where e.org_id = ${org} and e.state = s.state and e.direction = d.direction and ${domains === undefined ? all : sql`e.domain_id = o.domain_id`}
+              and ${isInSlice(sql`e.id`, since, before)}
+            order by e.id desc limit ${limit}) newest
+     order by newest.id desc limit ${limit}`;
+}
+
+/** Those to an address. If another filter narrows them, all of them are looked at. */
+function idsByAddress(org: string, visible: Visible, f: MessageFilters & { to: string }, { before, limit }: Slice): Sql {
+  const isNarrowed = visible !== '*' || f.domainId !== undefined || f.state !== undefined || f.direction !== undefined;
+  const newest = (table: Sql) => sql`
+    (select a.message_id as id from ${table} a where a.org_id = ${org} and a.folded = ${f.to} and ${isInSlice(sql`a.message_id`, f.since, before)}
+      order by a.message_id desc limit ${isNarrowed ? null : limit}::bigint)`;
+  return sql`${newest(sql`email.recipient`)} union ${newest(sql`email.received_address`)}`;
+}
+
+/** By the id, which begins with the time: an index finds where to begin and where to end. */
+const isInSlice = (id: Sql, since: string | undefined, before: string | null): Sql =>
+  sql`${since === undefined ? all : sql`${id} >= ${idAt(since)}`} and ${before === null ? all : sql`${id} < ${before}`}`;
+
+/** The smallest id of a little before this time. */
 const idAt = (since: string): string => `msg_${idTime(Date.parse(since) - 60_000)}`;
 
 export const findMessage = (tx: Tx, org: string, id: string): Promise<MessageRow | undefined> =>

@@ -172,8 +172,9 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
 
 /** The state of a message follows from its recipients: while one is unfinished, how far it is; then the worst of their fates. */
 export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> => run(tx)`
+  with clock as materialized (select kernel.now() as now) -- once: it costs more than a row does
   update email.message m
-     set state = s.state, state_at = case when m.state = s.state then m.state_at else kernel.now() end,
+     set state = s.state, state_at = case when m.state = s.state then m.state_at else clock.now end,
          sent_at = coalesce(m.sent_at, (select min(occurred_at) from email.event e where e.message_id = m.id and e.kind = 'sent')),
          last_error = s.last_error
     from (select message_id,
@@ -183,5 +184,5 @@ export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> 
                       when bool_or(state = 'failed') then 'failed' when bool_or(state = 'suppressed') then 'suppressed'
                       when bool_or(state = 'sent') then 'sent' else 'delivered' end as state,
                  (array_agg(last_error order by state_at desc) filter (where last_error is not null))[1] as last_error
-            from email.recipient where message_id = any(${messages}::text[]) group by message_id) s
+            from email.recipient where message_id = any(${messages}::text[]) group by message_id) s, clock
    where m.id = s.message_id`;

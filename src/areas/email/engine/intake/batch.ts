@@ -61,11 +61,11 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
       const verdicts = judge(batch, found, app.config.email_daily_quota);
       const { placeOf, segment, written } = append(options, batch, verdicts);
       const rows = makeRows({ ...options, queue }, batch, verdicts, found.stamp, placeOf, reserved);
-      const [isOpen, born] = await Promise.all([
-        segment === undefined || store.useSegment(tx, segment, options.node, knownSegments.has(segment)),
-        insert(tx, found.stamp.now, batch, verdicts, rows),
+      const [, born] = await Promise.all([
+        segment === undefined || knownSegments.has(segment) || store.addSegment(tx, segment, options.node),
+        insert(tx, found.stamp.now, { batch, verdicts, rows, segment }),
       ]);
-      if (!isOpen) throw new SegmentSealed(segment!);
+      if (born.some(({ is_open }) => !is_open)) throw new SegmentSealed(segment!);
       await written;
       return { verdicts, born: rows.borns(born), segment };
     });
@@ -116,21 +116,23 @@ async function ask(tx: Tx, batch: Entry[]) {
     }) => (idempotency ? [{ org: first!.org, ...idempotency }] : []),
   );
   const addresses = submissions.flatMap(({ org, envelope }) => envelope.map((address) => ({ org, folded: foldAddress(address) })));
-  const [stamp, accounts, claimed, made, suppressed, domains] = await Promise.all([
-    store.stampBatch(tx),
-    store.lockAccounts(tx, [...new Set(submissions.map(({ org }) => org))]),
+  const asked = {
+    orgs: [...new Set(submissions.map(({ org }) => org))],
+    domains: [...new Set(submissions.map(({ domainId }) => domainId))],
+    addresses,
+  };
+  const [{ now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
+    store.askForBatch(tx, asked),
     keys.length ? store.claimKeys(tx, keys) : [],
     keys.length ? store.findMade(tx, keys) : [],
-    store.findSuppressed(tx, addresses),
-    store.lockSendingDomains(tx, [...new Set(submissions.map(({ domainId }) => domainId))]),
   ]);
   return {
-    stamp: { ...stamp, ids: makeIds('msg', stamp.now, submissions.length) },
+    stamp: { now, midnight_in, ids: makeIds('msg', now, submissions.length) },
     accounts: new Map(accounts.map((a) => [a.org_id, a])),
     claimed: new Set(claimed.map((c) => `${c.org_id} ${c.key}`)),
     made: new Map(made.map((m) => [`${m.org_id} ${m.key}`, m])),
     suppressed: new Set(suppressed.map((s) => `${s.org_id} ${s.address}`)),
-    domains: new Set(domains.map((d) => d.id)),
+    domains: new Set(domains),
   };
 }
 export type Found = Awaited<ReturnType<typeof ask>>;
@@ -253,9 +255,14 @@ const messageRow = (
   body_hash: bodyHash.toString('hex'),
 });
 
-async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], { messages, recipients }: Rows) {
-  const accepted = new Map<string, number>();
-  for (const { org_id } of recipients) accepted.set(org_id, (accepted.get(org_id) ?? 0) + 1);
+interface Judged {
+  batch: Entry[];
+  verdicts: Verdict[];
+  rows: Rows;
+  segment: string | undefined;
+}
+
+async function insert(tx: Tx, at: string, { batch, verdicts, rows: { messages, recipients }, segment }: Judged) {
   const made = batch.flatMap(
     (
       {
@@ -275,9 +282,7 @@ async function insert(tx: Tx, at: string, batch: Entry[], verdicts: Verdict[], {
   );
   if (recipients.some(({ state, lease }) => state === 'queued' && lease === null)) wake(tx, queueChannel);
   const [born] = await Promise.all([
-    recipients.length ? store.insertRecipients(tx, at, leaseSeconds, recipients) : [],
-    messages.length ? store.insertMessages(tx, at, messages) : 0,
-    accepted.size ? store.countAccepted(tx, at, accepted) : 0,
+    recipients.length ? store.insertBatch(tx, at, { messages, recipients, leaseSeconds, segment }) : [],
     made.length ? store.keepMade(tx, made) : 0,
   ]);
   await tellEndpoints(tx, recipients.filter(({ state }) => state === 'suppressed').map(tellSuppressed));

@@ -46,7 +46,7 @@ function replay(made: { fingerprint: Buffer; message_ids: string[]; header_ids: 
 function refusalOf(found: Found, org: string, submissions: readonly { domainId: string }[], wanted: number, defaultQuota: number) {
   const account = found.accounts.get(org)!;
   const quota = account.daily_quota ?? defaultQuota;
-  if (account.paused_at)
+  if (account.is_paused)
     return new Refusal(
       403,
       'sending_paused',

@@ -65,6 +65,8 @@ export interface Turn {
   afterOrg: string;
   /** Whose sending was paused at the last look. */
   paused: ReadonlySet<string>;
+  /** Rows may wait for room here: whenever there is some, it is worth a look. */
+  isBehind: boolean;
 }
 
 /** Takes what is due of organizations in turn; those whose sending is paused wait. */
@@ -100,6 +102,7 @@ export async function claimMore({ app, node }: QueueOptions, held: Holdings, tur
   });
   const messageOf = new Map(messages.map((m) => [m.id, m]));
   const found = claimed.map((c) => asHeld(c, messageOf.get(c.message_id)!));
+  turn.isBehind = found.length > 0 || turn.afterOrg !== '' || [...held.byOrg.values()].some((count) => count >= held.perOrg);
   return { found, mayBeMore: claimed.length === limit || turn.afterOrg !== '' };
 }
 

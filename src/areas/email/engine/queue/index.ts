@@ -7,7 +7,7 @@ import type { Fate } from '../../store/queue.ts';
 import type { Sender } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
-import { claimMore, makeClaims } from './claim.ts';
+import { claimMore, makeClaims, type Turn } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
 import { type Fated, fail, fateOf, putBack } from './fate.ts';
 import { makeHeir } from './heir.ts';
@@ -82,6 +82,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   await inherit.now();
   const held = makeHoldings(options.mostHeld ?? 2_000);
   const contents = makeContents(options);
+  const turn: Turn = { afterOrg: '', paused: new Set(), isBehind: false };
   let lost = 0;
 
   const settler = makeSettler(app, ({ item, fate, settled }, isLost) => {
@@ -89,7 +90,8 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     options.counted?.(isLost ? 'lost' : fate.state);
     settled?.();
     held.remove(item);
-    claims.nudge();
+    // Room is no reason to look if nothing waited for it.
+    if (turn.isBehind || !isFinal(fate.state)) claims.nudge();
   });
   const settle = (fated: Fated) => {
     // In the turn in which the other side's answer was read.
@@ -111,9 +113,11 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     }
   };
 
-  const turn = { afterOrg: '', paused: new Set<string>() };
   const claims = makeClaims(options, async () => {
-    if (held.room === 0) return 'full';
+    if (held.room === 0) {
+      turn.isBehind = true;
+      return 'full';
+    }
     await inherit.beforeClaim();
     const { found, mayBeMore } = await claimMore(options, held, turn);
     for (const { org } of found) held.take(org);

@@ -6,9 +6,9 @@ import type { Crowd, HeldBytes, Turnstile } from '../../../../kernel/shares/inde
 import { Reply } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
+import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
 import type { Arriving, Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
-import { watchLineEnds } from '../../rules/line-ends.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
 
 export interface Receiving {
@@ -24,9 +24,6 @@ export interface Receiving {
 /** Larger ones are handed on while they come in. */
 const gatheredBytes = 262_144;
 
-const unusable = (why: string) => new Reply(554, '5.6.0', why);
-const tooLarge = (most: number) => new Reply(552, '5.3.4', `the message is larger than ${most} bytes`);
-
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
   receiving: Receiving,
@@ -37,23 +34,24 @@ export async function receiveMessage(
   const { reception, mailHost, large, largeOf } = receiving;
   const isReport = to.some(({ destination }) => destination.kind === 'report');
   const most = isReport ? arrivalLimits.reportBytes : arrivalLimits.bytes;
-  const pieces = checkPieces(stream, most);
+  let rest: Gathered['rest'];
   let object: string | undefined;
   let isTaken = false;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
-    const gathered = await gather(pieces, held, isReport ? most : gatheredBytes);
-    checkHeader(Buffer.concat(gathered.pieces), gathered.isAll, mailHost);
+    const gathered = await gatherMessage(stream, { mostBytes: most, gatheredBytes: isReport ? most : gatheredBytes, held });
+    rest = gathered.rest;
     let content: Arriving['content'] = Buffer.concat([trace, ...gathered.pieces]);
-    if (!gathered.isAll) {
-      const rest = Readable.from(chain([content], pieces), { objectMode: false, highWaterMark: 65_536 });
+    checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
+    if (rest) {
+      const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 65_536 });
       const leave = largeOf.enter(place);
       if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
       const stored = await large
-        .pass(to[0]!.destination.org, () => reception.store(rest))
+        .pass(to[0]!.destination.org, () => reception.store(whole))
         .finally(() => {
           leave();
-          rest.destroy();
+          whole.destroy();
         });
       object = stored.key;
       content = stored;
@@ -65,7 +63,7 @@ export async function receiveMessage(
     throw asReply(error);
   } finally {
     if (object !== undefined && !isTaken) reception.discard(object);
-    await pieces.return(undefined);
+    await rest?.return(undefined);
   }
 }
 
@@ -75,45 +73,10 @@ function asReply(error: unknown): unknown {
   return error instanceof Refusal && error.code === 'inbound_quota' ? new Reply(452, '4.2.2', error.message) : error;
 }
 
-/** The message as it comes, each piece looked at before it is used. What goes wrong here goes wrong for whoever reads on. */
-async function* checkPieces(stream: SMTPServerDataStream, most: number): AsyncGenerator<Buffer, undefined, undefined> {
-  const lines = watchLineEnds();
-  let bytes = 0;
-  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > most) throw tooLarge(most);
-    const why = lines.look(piece);
-    if (why) throw unusable(why);
-    yield piece;
-  }
-  const why = lines.end();
-  if (why) throw unusable(why);
-}
-
-/** All of a small message, or the beginning of a large one. */
-async function gather(pieces: AsyncGenerator<Buffer>, held: HeldBytes, most: number): Promise<{ pieces: Buffer[]; isAll: boolean }> {
-  const gathered: Buffer[] = [];
-  for (let bytes = 0; bytes <= most; ) {
-    const { value, done } = await pieces.next();
-    if (done) return { pieces: gathered, isAll: true };
-    if (!held.take(value.length))
-      throw new Reply(451, '4.3.1', 'too many bytes are on their way here at once; send this again in a moment');
-    gathered.push(value);
-    bytes += value.length;
-  }
-  return { pieces: gathered, isAll: false };
-}
-
 function checkHeader(bytes: Buffer, isAll: boolean, mailHost: string): void {
   const end = endOfHeader(bytes);
   if ((end < 0 ? bytes.length : end) > arrivalLimits.headerBytes || (end < 0 && !isAll))
     throw unusable(`the header is larger than ${arrivalLimits.headerBytes} bytes`);
   const why = findLoop(bytes.subarray(0, end < 0 ? bytes.length : end), mailHost);
   if (why) throw new Reply(554, '5.4.6', `this mail goes in circles: ${why}`);
-}
-
-/** What was gathered is let go of as it is handed on: the rest may take minutes. */
-async function* chain(first: Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  for (let piece = first.shift(); piece; piece = first.shift()) yield piece;
-  yield* rest;
 }

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import type { HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
-import { Reply } from '../../../../kernel/smtp/index.ts';
+import type { Turnstile } from '../../../../kernel/shares/index.ts';
+import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
@@ -12,7 +12,6 @@ import { showMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
 import { limits } from '../../rules/limits.ts';
-import { watchLineEnds } from '../../rules/line-ends.ts';
 
 export interface Receiving {
   app: App;
@@ -39,15 +38,19 @@ export async function receiveMessage(
 ): Promise<string> {
   used(principal.id);
   const held = app.bodies.open({ org: principal.org.id, credential: principal.id });
-  const pieces = checkPieces(stream);
+  let rest: Gathered['rest'];
   let content: Content | undefined;
   try {
-    const first = await readUntilHeaderEnds(pieces, held);
-    const message = readMessage(first.header);
+    const gathered = await gatherMessage(stream, { mostBytes: limits.bytes, gatheredBytes, held });
+    rest = gathered.rest;
+    const { header, body } = cutHeader(gathered.pieces);
+    const message = readMessage(header);
     if (message instanceof Malformed) throw unusable(message.why);
     const domain = await requireDomain(domains, principal, message.from.domain);
     for (const other of message.alsoFrom) if (other !== message.from.domain) await requireDomain(domains, principal, other);
-    content = await gather(message.header, first.body, pieces, held);
+    content = rest
+      ? { stream: Readable.from(chainPieces([message.header, body], rest), { objectMode: false, highWaterMark: 65_536 }) }
+      : Buffer.concat([message.header, body]);
     const submission = describe(principal, domain.id, envelope, message, content);
     const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
     const { messages } = Buffer.isBuffer(content) ? await take() : await large.pass(submission.org, take);
@@ -55,62 +58,17 @@ export async function receiveMessage(
   } finally {
     held.end();
     if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // whoever did not read it to its end will not come back
-    await pieces.return(undefined);
+    await rest?.return(undefined);
   }
 }
 
-const unusable = (why: string) => new Reply(554, '5.6.0', why);
-
-/** The message as it comes, each piece looked at before it is used. What goes wrong here goes wrong for whoever reads on. */
-async function* checkPieces(stream: SMTPServerDataStream): AsyncGenerator<Buffer, undefined, undefined> {
-  const lines = watchLineEnds();
-  let bytes = 0;
-  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > limits.bytes) throw new Reply(552, '5.3.4', `the message is larger than ${limits.bytes} bytes`);
-    const why = lines.look(piece);
-    if (why) throw unusable(why);
-    yield piece;
-  }
-  const why = lines.end();
-  if (why) throw unusable(why);
-}
-
-const keep = (held: HeldBytes, piece: Buffer): Buffer => {
-  if (held.take(piece.length)) return piece;
-  throw new Reply(451, '4.3.1', 'too many bytes of yours are on their way here at once; send this again in a moment');
-};
-
-/** The header, and what came behind it already. */
-async function readUntilHeaderEnds(pieces: AsyncGenerator<Buffer>, held: HeldBytes): Promise<{ header: Buffer; body: Buffer }> {
-  let bytes: Buffer = Buffer.alloc(0);
-  for (;;) {
-    const { value, done } = await pieces.next();
-    const looked = bytes.length;
-    if (!done) bytes = Buffer.concat([bytes, keep(held, value)]);
-    const end = endOfHeader(bytes, looked);
-    if (end < 0 && done) return { header: bytes, body: Buffer.alloc(0) };
-    if ((end < 0 ? bytes.length : end) > headerLimits.bytes) throw unusable(`the header is larger than ${headerLimits.bytes} bytes`);
-    if (end >= 0) return { header: bytes.subarray(0, end), body: bytes.subarray(end) };
-  }
-}
-
-async function gather(header: Buffer, body: Buffer, pieces: AsyncGenerator<Buffer>, held: HeldBytes): Promise<Content> {
-  const gathered = [header, body];
-  let bytes = header.length + body.length;
-  while (bytes <= gatheredBytes) {
-    const { value, done } = await pieces.next();
-    if (done) return Buffer.concat(gathered);
-    gathered.push(keep(held, value));
-    bytes += value.length;
-  }
-  return { stream: Readable.from(chain(gathered, pieces), { objectMode: false, highWaterMark: 65_536 }) };
-}
-
-/** What was gathered is let go of as it is handed on: the rest may take minutes. */
-async function* chain(first: Buffer[], rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  for (let piece = first.shift(); piece; piece = first.shift()) yield piece;
-  yield* rest;
+/** The header is in what was gathered, or too large. */
+function cutHeader(pieces: readonly Buffer[]): { header: Buffer; body: Buffer } {
+  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  const end = endOfHeader(bytes);
+  const header = end < 0 ? bytes : bytes.subarray(0, end);
+  if (header.length > headerLimits.bytes) throw unusable(`the header is larger than ${headerLimits.bytes} bytes`);
+  return { header, body: bytes.subarray(header.length) };
 }
 
 const describe = (principal: Principal, domainId: string, envelope: string[], message: ReadMessage, content: Content): Submission => ({

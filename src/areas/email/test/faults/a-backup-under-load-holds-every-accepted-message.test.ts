@@ -3,10 +3,13 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { fakeS3 } from '../../../../../test/fakes/s3.ts';
 import { caller, quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { adminHere, emptyDatabase, quarterdeckCli, scratch } from '../../../../admin/test/support.ts';
+import { type Connection, txOn, types } from '../../../../kernel/db/index.ts';
+import { queueFigures } from '../../store/figures.ts';
 import { speakSmtp } from '../doors.ts';
 import { ownSmtpPort } from '../hand-in.ts';
 import { type MailScene, mailScene, untilState } from '../mail-scene.ts';
@@ -72,6 +75,7 @@ async function backUpAndRestore(t: TestContext, storage: Record<string, string>)
     QUARTERDECK_DATA: dataDir,
   });
   assert.equal(restored.code, 0, restored.err);
+  assert.deepEqual(...(await queueFiguresOf(connection)));
 
   sink.behave({});
   const again = await quarterdeck(t, { connection, dataDir, env });
@@ -86,6 +90,17 @@ async function backUpAndRestore(t: TestContext, storage: Record<string, string>)
   for (const id of before.values()) await untilState(again, id, 'delivered');
   const taken = new Set(sink.messages.flatMap(({ to }) => to));
   for (const subject of before.keys()) assert.ok(taken.has(`${subject}@far.example`) || taken.has(`later-${subject}@far.example`), subject);
+}
+
+/** How much is under way: as it is kept, and as it is. */
+async function queueFiguresOf(connection: Connection) {
+  const client = new pg.Client({ ...connection, types });
+  await client.connect();
+  const kept = (await queueFigures(txOn(client))).map(({ state, recipients }) => ({ state, recipients }));
+  const counted = `select state, count(*)::int as recipients from email.recipient where done_at is null group by org_id, state order by org_id, state`;
+  const { rows } = await client.query(counted);
+  await client.end();
+  return [kept, rows] as const;
 }
 
 test('a backup under load holds every accepted message, and what was not sent yet is sent where it is restored', (t) =>
