@@ -39,10 +39,11 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   ];
   await inPortions(heard, (some) => alerts.hearAgain(tx, org, some));
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
+  const entries = await linesOf(tx, org, from, delivery, result, target);
+  if (target?.begun) await target.begun.write(entries);
   const [inserted] = await Promise.all([
     target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
-    target?.begun?.writeRest(),
-    tell(tx, org, from, delivery, result, target),
+    target?.begun ? undefined : noteAll(tx, org, entries, from.now),
   ]);
   // One that opens with this delivery was counted when it was made.
   const changes = await inSlices(countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id));
@@ -118,7 +119,14 @@ const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id:
 /** A storm is one line: a timeline is for people. */
 const mostLines = 20;
 
-async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, result: Attachment, target: Goal | undefined) {
+async function linesOf(
+  tx: Tx,
+  org: string,
+  from: Receiving,
+  delivery: Delivery,
+  result: Attachment,
+  target: Goal | undefined,
+): Promise<(Entry & { incidentId: string })[]> {
   const firing = [
     ...result.fresh.map(({ alert }) => ({ alert, incidentId: target!.id })),
     ...result.refired.map(({ alert, known }) => ({ alert, incidentId: known.incidentId })),
@@ -126,7 +134,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
   const ended = result.ended.flatMap(({ alert, known }) => (known.closed ? [] : [{ alert, incidentId: known.incidentId }]));
   const because = from.endedBecause ? `: ${from.endedBecause}` : '';
   const entries = [
-    ...(target?.begun?.entries ?? []).map((entry) => ({ ...entry, incidentId: target!.id })),
+    ...(target?.begun?.entries ?? []),
     ...lines(
       from,
       'alert_firing',
@@ -143,7 +151,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
     ),
   ];
   const leftOut = await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
-  await noteAll(tx, org, [...entries, ...leftOut], from.now);
+  return [...entries, ...leftOut];
 }
 
 /** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */

@@ -37,7 +37,8 @@ export const countResponse = (
   select ${org}, ${service_id}, (o.at at time zone 'UTC')::date,
          (${deed} = 'opened')::int, (${deed} = 'acknowledged')::int, case when ${deed} = 'acknowledged' then o.took else 0 end,
          (${deed} = 'resolved')::int, case when ${deed} = 'resolved' then o.took else 0 end
-    from (select ${opened_at}::timestamptz as at, extract(epoch from kernel.now() - ${opened_at}::timestamptz)::float8 as took) o
+    from (select ${opened_at}::timestamptz as at,
+                 case when ${deed} <> 'opened' then extract(epoch from kernel.now() - ${opened_at}::timestamptz)::float8 end as took) o
   on conflict (org_id, service_id, day) do update
      set incidents = d.incidents + excluded.incidents, acknowledged = d.acknowledged + excluded.acknowledged,
          seconds_to_acknowledge = d.seconds_to_acknowledge + excluded.seconds_to_acknowledge, resolved = d.resolved + excluded.resolved,

@@ -19,7 +19,7 @@ export const note = (tx: Tx, org: string, incidentId: string, ...entries: Entry[
     entries.map((entry) => ({ ...entry, incidentId })),
   );
 
-/** `now`: a time that the transaction has read, for the ids of the lines; without one, the database makes them, which takes it longer. */
+/** `now`: a time that the transaction has read, for the lines and their ids; without one, the database looks, which takes it longer. */
 export async function noteAll(tx: Tx, org: string, entries: readonly (Entry & { incidentId: string })[], now?: string): Promise<void> {
   if (!entries.length) return;
   const ids = now ? makeIds('evt', now, entries.length) : [];
@@ -28,7 +28,7 @@ export async function noteAll(tx: Tx, org: string, entries: readonly (Entry & { 
     select ${org}, e."incidentId", coalesce(e.id, kernel.new_id('evt')), c.now, e.kind, e.message, e.actor, e.data
       from jsonb_to_recordset(${JSON.stringify(entries.map((entry, i) => ({ ...entry, id: ids[i] })))}::jsonb)
              as e(id text, "incidentId" text, kind text, message text, actor jsonb, data jsonb),
-           (select kernel.now() as now offset 0) c`;
+           (select coalesce(${now ?? null}::timestamptz, kernel.now()) as now offset 0) c`;
 }
 
 /** Whether the newest lines have one of this kind that is not older than so many seconds. */
