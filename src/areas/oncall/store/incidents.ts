@@ -142,7 +142,7 @@ export const incidentToOpen = (made: NewIncident): IncidentRow => ({
   step_user: null,
 });
 
-export const insertIncident = (tx: Tx, org: string, i: IncidentRow) => run(tx)`
+export const insertingIncident = (org: string, i: IncidentRow) => sql`
   insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
                                pass, step, next_pass, next_step, next_at, pass_waited, step_given_up, step_user, alert_count, firing_alerts)
   values (${org}, ${i.id}, ${i.service_id}, ${i.service_name}, ${i.title}, ${i.description}, ${i.origin}, ${i.status}, ${i.opened_at},

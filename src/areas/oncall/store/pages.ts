@@ -56,9 +56,7 @@ export function datePages(firedAt: string, pages: readonly NewPage[]): PageToMak
   return pages.map((page, i) => ({ ...page, id: ids[i]!, dueAt: new Date(Date.parse(firedAt) + page.delaySeconds * 1000).toISOString() }));
 }
 
-/** Those that were new. */
-export const insertTogether = (tx: Tx, org: string, incidentId: string, pages: readonly PageToMake[]) =>
-  rows(tx, Type.Object({ id: Type.String() }))`
+export const insertingPages = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
   insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
   select ${org}, p.id, ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
          p.code, 'queued', p."dueAt", p."heldBack"
@@ -67,6 +65,8 @@ export const insertTogether = (tx: Tx, org: string, incidentId: string, pages: r
                 "dueAt" timestamptz, code text, "heldBack" int)
   on conflict do nothing
   returning id`;
+
+const MadeRow = Type.Object({ id: Type.String() });
 
 export interface Inserted {
   made: PageToMake[];
@@ -81,7 +81,7 @@ export interface Inserted {
 export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, wanted: readonly NewPage[]): Promise<Inserted> {
   const pages = datePages(firedAt, wanted);
   const attempt = async (some: readonly PageToMake[]) => {
-    const [, made] = await Promise.all([setSavepoint(tx), insertTogether(tx, org, incidentId, some)]);
+    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertingPages(org, incidentId, some)}`]);
     return some.filter(({ id }) => made.some((m) => m.id === id));
   };
   const inserted: Inserted = { made: [], unwritten: [] };

@@ -5,7 +5,7 @@ import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rule
 import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
 import type { Rule } from '../../rules/wishes.ts';
 import * as limits from '../../store/page-limits.ts';
-import { datePages, type Inserted, insertPages, insertTogether, type NewPage, type PageToMake, takenCodes } from '../../store/pages.ts';
+import { datePages, type Inserted, insertPages, type NewPage, type PageToMake, takenCodes } from '../../store/pages.ts';
 import type { Entry } from '../../store/timeline.ts';
 import { pageJob } from '../page.ts';
 import type { Responder } from './responder.ts';
@@ -44,22 +44,24 @@ const ledgerOf = (tx: Tx, org: string, { incidentId, now }: Occasion): Ledger =>
   addHeldBack: (userId, pages) => limits.addHeldBack(tx, org, { incidentId, userId }, pages),
 });
 
-/** The ledger of an incident that is not on record itself yet: kept until `write`, which fails if the database refuses one of the pages. */
-export function keptLedger(tx: Tx, org: string, incidentId: string, now: string): Ledger & { write(): Promise<unknown> } {
+/** The ledger of an incident that is not on record itself yet: what is put into it is written with the incident. */
+export interface KeptLedger extends Ledger {
+  pages: PageToMake[];
+  heldBack: { userId: string; pages: number }[];
+}
+
+export function keepLedger(now: string): KeptLedger {
   const pages: PageToMake[] = [];
-  const heldBack: { userId: string; pages: number }[] = [];
+  const heldBack: KeptLedger['heldBack'] = [];
   return {
+    pages,
+    heldBack,
     insert: async (wanted) => {
       const made = datePages(now, wanted);
       pages.push(...made);
       return { made, unwritten: [] };
     },
     addHeldBack: async (userId, count) => heldBack.push({ userId, pages: count }),
-    write: () =>
-      Promise.all([
-        pages.length && insertTogether(tx, org, incidentId, pages),
-        ...heldBack.map((held) => limits.addHeldBack(tx, org, { incidentId, userId: held.userId }, held.pages)),
-      ]),
   };
 }
 
