@@ -66,7 +66,8 @@ const takeSlot = (tx: Tx, { job, org, runAt, delaySeconds = 0 }: WantedJob): Slo
 /** Once it has committed. */
 function beginLater(tx: Tx, { key, payload, requestId }: WantedJob, slot: Slot, made: { id: number; run_at: string } | undefined): void {
   if (made) {
-    tx.afterCommit(() => slot.begin({ id: made.id, key, payload, requestId, runAt: made.run_at }));
+    const stored = json(payload);
+    tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
     tx.afterFailure(slot.giveBack);
   } else slot.giveBack();
 }
