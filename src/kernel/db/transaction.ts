@@ -81,7 +81,7 @@ function onClient(client: pg.ClientBase, { after, failed, marked, checksRows, wa
     slots,
     query: async (piece) => {
       const result = await client.query(statement(piece));
-      watch?.resume(currentBehalf().act);
+      watch?.resume(currentBehalf());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => after.push(act),
