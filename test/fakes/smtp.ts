@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** What the server does with the next session. */
+/** What the server does with the next command, of a session under way too. */
 export type Manner =
   | 'accept'
   /** Lets go of the connection in the middle of the message. */
@@ -35,7 +35,7 @@ export async function fakeSmtp(t: TestContext): Promise<FakeSmtp> {
   const server = createServer((socket) => {
     open.add(socket);
     socket.on('close', () => open.delete(socket)).on('error', () => {});
-    if (manner !== 'silent') session(socket, manner, received);
+    session(socket, () => manner, received);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,14 +47,15 @@ export async function fakeSmtp(t: TestContext): Promise<FakeSmtp> {
   return { url: `smtp://127.0.0.1:${port}`, port, received, behave: (next) => (manner = next) };
 }
 
-function session(socket: Socket, manner: Exclude<Manner, 'silent'>, received: Received[]) {
-  const special = typeof manner === 'object' ? manner : {};
-  const say = (line: string) => socket.write(`${line}\r\n`);
+function session(socket: Socket, mannerNow: () => Manner, received: Received[]) {
+  const say = (line: string) => mannerNow() !== 'silent' && socket.write(`${line}\r\n`);
   let message: Received = { from: '', to: [], data: '' };
   let inData = false;
   let buffered = '';
 
   const command = (line: string) => {
+    const manner = mannerNow();
+    const special = specialOf(manner);
     const verb = line.slice(0, 4).toUpperCase() as keyof typeof special;
     if (special[verb]) return say(special[verb]);
     switch (verb as string) {
@@ -92,6 +93,7 @@ function session(socket: Socket, manner: Exclude<Manner, 'silent'>, received: Re
       return;
     }
     inData = false;
+    const special = specialOf(mannerNow());
     if (special.END) return say(special.END);
     received.push(message);
     say(`250 2.0.0 queued as ${received.length}`);
@@ -107,5 +109,7 @@ function session(socket: Socket, manner: Exclude<Manner, 'silent'>, received: Re
     }
   });
 }
+
+const specialOf = (manner: Manner) => (typeof manner === 'object' ? manner : {});
 
 const address = (line: string) => /<([^>]*)>/.exec(line)?.[1] ?? '';

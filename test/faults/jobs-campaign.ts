@@ -66,6 +66,15 @@ const again = job('again', { ...patient, lane: 'page' }, async ({ app, key }) =>
   await app.db.read(began(key));
   await sleep(randomInt(200, 1_500));
 });
+/** Made by another job, in its transaction: it begins in the process that made it, or wherever it is found after that one was killed. */
+const born = job('born', { ...patient, beginsHere: true }, async ({ key, finishWith }) => {
+  await finishWith((tx) => Promise.all([began(key)(tx), effect(key)(tx)]));
+});
+const parent = job('parent', { ...patient, lane: 'mail' }, async ({ app, key, finishWith }) => {
+  await app.db.read(began(key));
+  await finishWith((tx) => Promise.all([effect(key)(tx), enqueue(tx, born, { key: childOf(key) })]));
+});
+const childOf = (key: string) => key.replace('parent', 'born');
 const jobs: Job[] = [plain, exact, slow, flaky, again] as Job[];
 
 if (isWorker) await work(JSON.parse(process.argv[3]!));
@@ -79,7 +88,7 @@ async function work(connection: Connection) {
   const app = { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: false } as unknown as App;
   const worker = startWorker({
     app,
-    jobs,
+    jobs: [...jobs, parent as Job, born as Job],
     renewEveryMs: 1_000,
     events: { ended: ({ id, attempt, outcome }) => process.connected && process.send!({ id, attempt, outcome }) },
   });
@@ -169,6 +178,10 @@ async function campaign(t: { diagnostic(message: string): void }) {
         .write((tx) => enqueue(tx, kind, { key, delaySeconds: kind === (again as Job) ? 0 : (n % 4) / 2 }))
         .catch(() => undefined);
       made.set(key, inserted ? 'certain' : 'perhaps');
+      if (n % 3 === 0) {
+        const inserts = await db.write((tx) => enqueue(tx, parent, { key: `parent-${n}` })).catch(() => undefined);
+        made.set(`parent-${n}`, inserts ? 'certain' : 'perhaps');
+      }
       if (n % 50 === 0) await db.write((tx) => quit(tx, exact, `exact-${n + 1 - 25}`)).catch(() => {});
       const running = `again-${n - 21}`;
       if (n % 5 === 0 && (await db.write((tx) => insist(tx, running)).catch(() => false))) insisted.add(running);
@@ -265,6 +278,7 @@ const watching = `
     $$ begin insert into public.claimed (id, lease, attempts) values (new.id, new.lease, new.attempts); return null; end $$;
   create trigger claimed after update of lease on kernel.job for each row
     when (new.lease is not null and new.lease is distinct from old.lease) execute function public.on_claim();
+  create trigger born after insert on kernel.job for each row when (new.lease is not null) execute function public.on_claim();
   create function public.on_gone() returns trigger language plpgsql as
     $$ begin insert into public.gone values (old.id, old.kind, old.key, old.lease, old.attempts, current_setting('application_name')); return null; end $$;
   create trigger gone after delete on kernel.job for each row execute function public.on_gone();`;
@@ -296,8 +310,9 @@ async function judge(db: Db, made: Map<string, string>, insisted: Set<string>, d
   const cancelled = new Set(gone.filter((g) => g['by_name'] === 'canceller').map((g) => g['key']));
 
   for (const [key, is] of made) {
+    if (/^parent/.test(key) && is === 'certain') made.set(childOf(key), 'certain');
     if (is === 'certain' && !cancelled.has(key as never)) assert.ok(runs.has(key as never), `${key} was accepted and never ran`);
-    if (!/^(exact|slow)/.test(key) || is !== 'certain') continue;
+    if (!/^(exact|slow|parent|born)/.test(key) || is !== 'certain') continue;
     assert.equal(
       effects.get(key as never) ?? 0,
       cancelled.has(key as never) ? 0 : 1,

@@ -1,6 +1,6 @@
-export { codeOf, DatabaseAway, DatabaseBusy, DatabaseFull, isAboutData, isAway, isUniqueViolation } from './errors.ts';
+export { DatabaseAway, DatabaseBusy, DatabaseFull, isAboutData, isAway, isUniqueViolation } from './errors.ts';
 export { eachHost, hostOf } from './hosts.ts';
 export { type Connection, type Db, type DbOptions, openDb } from './pool.ts';
 export { row, rows, run } from './rows.ts';
-export { type Tx, txOn } from './transaction.ts';
+export { type Slot, type Slots, type Tx, txOn } from './transaction.ts';
 export { types } from './types.ts';

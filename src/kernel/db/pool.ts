@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
 import { asAway, codeOf, DatabaseBusy, DatabaseFull, worthAnotherTry } from './errors.ts';
 import { gatheringSocket } from './socket.ts';
-import { makeNotes, type Notes, type Tx, workOn } from './transaction.ts';
+import { makeNotes, type Notes, type Slots, type Tx, workOn } from './transaction.ts';
 import { types } from './types.ts';
 
 export type Connection = Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl' | 'connectionString'>;
@@ -14,6 +14,8 @@ export interface Db {
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Told of every channel that a transaction marked, once it has committed. */
   onWake(act: (channel: string) => void): void;
+  /** What transactions make may begin in these from now on. Returns how to take them back. */
+  lend(slots: Slots): () => void;
   /** Free, idle and waiting, for the metrics. */
   pool: pg.Pool;
   /** Milliseconds since a statement failed because the database's disk was full; infinite: none has. */
@@ -57,22 +59,24 @@ export function openDb(options: DbOptions): Db {
   const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
+  let slots: Slots | undefined;
   let fullAt = Number.NEGATIVE_INFINITY;
 
   /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
-  const tellCommitted = ({ after, marked }: Notes) => {
-    const tell = [...after, ...[...marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))];
-    for (const act of tell) {
+  const tellAll = (acts: readonly (() => void)[]) => {
+    for (const act of acts) {
       try {
         act();
       } catch (error) {
-        options.onError?.(new Error('somebody who was to hear of a committed transaction failed', { cause: error }));
+        options.onError?.(new Error('somebody who was to hear of the end of a transaction failed', { cause: error }));
       }
     }
   };
+  const tellCommitted = ({ after, marked }: Notes) =>
+    tellAll([...after, ...[...marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
 
   /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
-  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner): Promise<T> => {
+  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, lent?: Slots): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentBehalf() !== house)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const behalf = currentBehalf();
@@ -85,7 +89,7 @@ export function openDb(options: DbOptions): Db {
       turns.leave(org);
       throw error;
     });
-    const noted = makeNotes(checksRows, watch);
+    const noted = makeNotes(checksRows, watch, lent);
     let broken: Error | undefined;
     let result: T;
     try {
@@ -94,7 +98,9 @@ export function openDb(options: DbOptions): Db {
       broken = asAway(error);
       if (broken instanceof DatabaseFull) fullAt = performance.now();
       const reason = broken ?? error;
+      const isKnown = broken === undefined;
       broken ??= await undo(client);
+      tellAll(noted.failed.map((act) => () => act(isKnown)));
       throw reason;
     } finally {
       client.release(broken);
@@ -106,8 +112,14 @@ export function openDb(options: DbOptions): Db {
 
   return {
     read: (work) => perform(work, plainly),
-    write: (work) => tryAgain(() => perform(work, inTransaction)),
+    write: (work) => tryAgain(() => perform(work, inTransaction, slots)),
     onWake: (act) => wakers.push(act),
+    lend: (given) => {
+      slots = given;
+      return () => {
+        if (slots === given) slots = undefined;
+      };
+    },
     pool,
     sinceFull: () => performance.now() - fullAt,
     turns,

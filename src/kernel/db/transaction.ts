@@ -11,18 +11,45 @@ export interface Tx {
   readonly checksRows: boolean;
   /** Runs once COMMIT has been answered, in order; never when it rolls back. */
   afterCommit(act: () => void): void;
+  /** Runs when it has failed instead. `isKnown` is false if COMMIT may have happened all the same: its answer never came. */
+  afterFailure(act: (isKnown: boolean) => void): void;
+  /** Slots of this process's workers, for work that this transaction makes; undefined where nobody works, and outside a transaction. */
+  readonly slots: Slots | undefined;
   /** Marks a channel; who hears it, in whatever process, is told once COMMIT has been answered. A hint: see jobs/wake.ts. */
   wake(channel: string): void;
+}
+
+/** Where work may begin in this process as soon as the transaction that makes it has committed: docs/areas/kernel.md, “birth under a lease”. */
+export interface Slots {
+  /** Undefined: none is free for it. Whoever took one begins in it or gives it back. */
+  take(work: { lane: string; kind: string; org: string | undefined }): Slot | undefined;
+}
+
+/** A slot that is taken for one job, and the lease under which the job is inserted. */
+export interface Slot {
+  lease: string;
+  leaseSeconds: number;
+  begin(job: { id: number; key: string; payload: unknown; requestId: string | undefined; runAt: string }): void;
+  giveBack(isKnown?: boolean): void;
 }
 
 /** What hangs on a transaction's COMMIT. */
 export interface Notes {
   after: (() => void)[];
+  failed: ((isKnown: boolean) => void)[];
   marked: Set<string>;
   checksRows: boolean;
   watch: LoopWatch | undefined;
+  slots: Slots | undefined;
 }
-export const makeNotes = (checksRows: boolean, watch?: LoopWatch): Notes => ({ after: [], marked: new Set(), checksRows, watch });
+export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): Notes => ({
+  after: [],
+  failed: [],
+  marked: new Set(),
+  checksRows,
+  watch,
+  slots,
+});
 
 /** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
 export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -48,15 +75,17 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
   }
 }
 
-function onClient(client: pg.ClientBase, { after, marked, checksRows, watch }: Notes): Tx {
+function onClient(client: pg.ClientBase, { after, failed, marked, checksRows, watch, slots }: Notes): Tx {
   return {
     checksRows,
+    slots,
     query: async (piece) => {
       const result = await client.query(statement(piece));
       watch?.resume(currentBehalf());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => after.push(act),
+    afterFailure: (act) => failed.push(act),
     wake: (channel) => marked.add(channel),
   };
 }

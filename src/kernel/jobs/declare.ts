@@ -2,6 +2,7 @@ import type { Static, TSchema, TUndefined } from 'typebox';
 import type { App } from '../app.ts';
 import type { Db, Tx } from '../db/index.ts';
 import type { Logger } from '../log.ts';
+import type { Sql } from '../sql.ts';
 
 export const lanes = ['page', 'mail', 'webhook', 'default'] as const;
 export type Lane = (typeof lanes)[number];
@@ -23,6 +24,13 @@ export interface JobRun<P> {
   log: Logger;
   /** Ends the job in the transaction of its effects: both happen or neither, and neither when somebody else holds the job now. */
   finishWith<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * The same where the effects are one statement: `ended` is a query of it that ends the job, and has a row if it did. False: the statement
+   * touched nothing, for the job was asked to run again or is not ours, or it failed; `finishWith` then says which.
+   */
+  finishBy(write: (tx: Tx, ended: Sql) => Promise<number>): Promise<boolean>;
+  /** For effects before the end that are one statement: a query that has a row, and holds it, while the job is ours. */
+  fenced: Sql;
   /** For effects before the end: throws when the job is not ours, and nobody can take it until this transaction ends. */
   fence(tx: Tx): Promise<void>;
 }
@@ -34,6 +42,11 @@ export interface JobOptions {
   /** Seconds until the next attempt after this one failed; undefined: dead. Default: 5 s · 2ⁿ up to 1 h, ± 20 %. */
   retry?: (attempt: number) => number | undefined;
   maxAttempts?: number;
+  /**
+   * One that is due at once may be inserted under a lease of the process that causes it, and begins there after COMMIT. Only for handlers
+   * whose first word to the database asks whether the job is theirs.
+   */
+  beginsHere?: boolean;
   /** Then its signal is aborted and the attempt has failed, whether or not the handler ever ends: no slot hangs with it. */
   deadlineSeconds?: number;
 }
@@ -46,13 +59,14 @@ export interface Job<P = unknown, Own = never> {
   retry: JobOptions['retry'];
   maxAttempts: number;
   deadlineSeconds: number;
+  beginsHere: boolean;
   payload: TSchema | undefined;
   // A method, so that a list may hold jobs of any payload.
   run(run: JobRun<P>, own: Own): Promise<unknown>;
 }
 
 /** A job by its name alone, for an area that causes work which another area, one that leans on it, declares and does. */
-export type NamedJob = Pick<Job, 'kind' | 'lane'>;
+export type NamedJob = Pick<Job, 'kind' | 'lane'> & { beginsHere?: boolean };
 
 /** Declares a kind of job. Say beside it what happens when it runs twice. */
 export function job<S extends TSchema = TUndefined, Own = unknown>(
@@ -60,10 +74,10 @@ export function job<S extends TSchema = TUndefined, Own = unknown>(
   options: JobOptions & { payload?: S },
   run: (run: JobRun<Static<S>>, own: Own) => Promise<unknown>,
 ): Job<Static<S>, Own> {
-  const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, deadlineSeconds = 300, payload } = options;
+  const { lane = 'default', leaseSeconds = 30, retry, maxAttempts = 20, deadlineSeconds = 300, beginsHere = false, payload } = options;
   // Below, one late renewal would lose the job; above, a crash would delay it beyond what housekeeping takes for a broken clock.
   if (leaseSeconds < 20 || leaseSeconds > 600) throw new RangeError(`the lease of ${kind} must be 20 to 600 seconds, not ${leaseSeconds}`);
-  return { kind, lane, leaseSeconds, retry, maxAttempts, deadlineSeconds, payload, run };
+  return { kind, lane, leaseSeconds, retry, maxAttempts, deadlineSeconds, beginsHere, payload, run };
 }
 
 export interface TaskRun {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { row, rows, run, type Tx } from '../db/index.ts';
-import { type Sql, sql } from '../sql.ts';
+import { row, rows, run, type Slot, type Tx } from '../db/index.ts';
+import { sql } from '../sql.ts';
 import type { Job, NamedJob } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
@@ -13,8 +13,13 @@ export type NewJob<P> = {
   requestId?: string;
 } & (undefined extends P ? { payload?: P } : { payload: P });
 
-const SoonRow = Type.Object({ soon: Type.Boolean() });
-const InsertedRow = Type.Object({ lane: Type.String(), soon: Type.Boolean() });
+const InsertedRow = Type.Object({
+  id: Type.Integer(),
+  lane: Type.String(),
+  run_at: Type.String(),
+  lease: Type.Union([Type.String(), Type.Null()]),
+  soon: Type.Boolean(),
+});
 const KeyRow = Type.Object({ key: Type.String() });
 const RunningRow = Type.Object({ running: Type.Boolean() });
 
@@ -22,48 +27,78 @@ const RunningRow = Type.Object({ running: Type.Boolean() });
 const soonSeconds = 1.1;
 const soon = sql`run_at <= created_at + make_interval(secs => ${soonSeconds}) as soon`;
 
+/** A job of whatever kind that is wanted. */
+export type WantedJob = { job: Job | NamedJob } & NewJob<unknown>;
+
 /**
  * Inserts a job in the transaction that causes it. False when (kind, key) is unfinished already, waiting or running: the key names
  * the unit of work, not an occasion to look again. For the latter, `reschedule` reaches a running job as well.
  */
-export async function enqueue<P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Promise<boolean> {
-  const { key, payload, org, requestId, runAt, delaySeconds = 0 } = given;
-  const insert = (at: Sql) => sql`
-    insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
-    select ${job.lane}, ${job.kind}, ${key}, ${json(payload)}::jsonb, ${org ?? null}, ${requestId ?? null}, ${at}, c.now
-      from (select kernel.now() as now offset 0) c
-    on conflict (kind, key) where dead_at is null do nothing`;
-  if (runAt !== undefined) {
-    const inserted = await row(tx, SoonRow)`${insert(sql`greatest(${runAt}::timestamptz, c.now)`)} returning ${soon}`;
-    if (inserted?.soon) tx.wake(laneChannel(job.lane));
-    return inserted !== undefined;
-  }
-  const inserted = await run(tx)`${insert(sql`c.now + make_interval(secs => ${Math.max(0, delaySeconds)})`)}`;
-  if (inserted && delaySeconds <= soonSeconds) tx.wake(laneChannel(job.lane));
-  return inserted > 0;
-}
+export const enqueue = async <P>(tx: Tx, job: Job<P> | NamedJob, given: NewJob<P>): Promise<boolean> =>
+  (await enqueueAll(tx, [{ ...given, job }])) > 0;
 
-/** A job of whatever kind that is wanted. */
-export type WantedJob = { job: Job | NamedJob } & NewJob<unknown>;
-
-/** Many in one statement, of whatever kinds: how many were new. */
+/** Many in one statement, of whatever kinds: how many were new. Those that find a slot here are inserted under its lease. */
 export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<number> {
   if (wanted.length === 0) return 0;
-  const column = <T>(pick: (w: WantedJob) => T | undefined) => wanted.map((w) => pick(w) ?? null);
+  const births = wanted.map((w) => takeSlot(tx, w));
+  try {
+    const inserted = await insertJobs(tx, wanted, births);
+    for (const { lane } of inserted.filter((i) => i.soon && i.lease === null)) tx.wake(laneChannel(lane));
+    for (const [i, slot] of births.entries())
+      if (slot)
+        beginLater(
+          tx,
+          wanted[i]!,
+          slot,
+          inserted.find((made) => made.lease === slot.lease),
+        );
+    return inserted.length;
+  } catch (error) {
+    for (const slot of births) slot?.giveBack();
+    throw error;
+  }
+}
+
+/** For what is due at once, in this process. */
+const takeSlot = (tx: Tx, { job, org, runAt, delaySeconds = 0 }: WantedJob): Slot | undefined =>
+  job.beginsHere && runAt === undefined && delaySeconds <= 0 ? tx.slots?.take({ lane: job.lane, kind: job.kind, org }) : undefined;
+
+/** Once it has committed. */
+function beginLater(tx: Tx, { key, payload, requestId }: WantedJob, slot: Slot, made: { id: number; run_at: string } | undefined): void {
+  if (made) {
+    const stored = json(payload);
+    tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
+    tx.afterFailure(slot.giveBack);
+  } else slot.giveBack();
+}
+
+/** As JSON: of lists PostgreSQL would look at the lengths, and plan anew for every statement. */
+function insertJobs(tx: Tx, wanted: readonly WantedJob[], births: readonly (Slot | undefined)[]) {
+  const made = wanted.map(({ job: { lane, kind }, key, payload, org, requestId, runAt, delaySeconds }, i) => ({
+    lane,
+    kind,
+    key,
+    payload,
+    org,
+    requestId,
+    runAt,
+    delaySeconds,
+    lease: births[i]?.lease,
+    leaseSeconds: births[i]?.leaseSeconds,
+  }));
   // In the order of the keys: two transactions that insert the same ones then wait for each other instead of deadlocking.
-  const inserted = await rows(tx, InsertedRow)`
-    insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at)
-    select w.lane, w.kind, w.key, w.payload::jsonb, w.org, w.request, greatest(coalesce(w.at, c.now + make_interval(secs => w.delay)), c.now), c.now
-      from unnest(${column((w) => w.job.lane)}::text[], ${column((w) => w.job.kind)}::text[], ${column((w) => w.key)}::text[],
-                  ${column((w) => json(w.payload))}::text[], ${column((w) => w.org)}::text[], ${column((w) => w.requestId)}::text[],
-                  ${column((w) => w.runAt)}::timestamptz[], ${column((w) => w.delaySeconds)}::float8[])
-             as w(lane, kind, key, payload, org, request, at, delay),
+  return rows(tx, InsertedRow)`
+    insert into kernel.job (lane, kind, key, payload, org_id, request_id, run_at, created_at, lease, lease_until, attempts)
+    select w.lane, w.kind, w.key, w.payload, w.org, w."requestId",
+           greatest(coalesce(w."runAt", c.now + make_interval(secs => w."delaySeconds")), c.now), c.now,
+           w.lease, c.now + make_interval(secs => w."leaseSeconds"), (w.lease is not null)::int
+      from jsonb_to_recordset(${JSON.stringify(made)}::jsonb)
+             as w(lane text, kind text, key text, payload jsonb, org text, "requestId" text, "runAt" timestamptz, "delaySeconds" float8,
+                  lease uuid, "leaseSeconds" int),
            (select kernel.now() as now offset 0) c
      order by w.kind, w.key
     on conflict (kind, key) where dead_at is null do nothing
-    returning lane, ${soon}`;
-  for (const { lane } of inserted.filter((i) => i.soon)) tx.wake(laneChannel(lane));
-  return inserted.length;
+    returning id, lane, run_at, lease, ${soon}`;
 }
 
 /** Many of one kind. */

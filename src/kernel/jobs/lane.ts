@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { Db } from '../db/index.ts';
+import type { Db, Slot } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { mostOrgs } from './lease.ts';
 import { makeNudge, type Nudge } from './nudge.ts';
@@ -26,6 +27,8 @@ export interface LaneLoop {
   readonly running: number;
   /** Of each organization. */
   readonly runningOf: ReadonlyMap<string, number>;
+  /** A slot for a job that a transaction of this process is about to insert. Undefined: there is none for it, or somebody waits already. */
+  takeSlot(kind: string, org: string | undefined): Slot | undefined;
   wake(): void;
   /** The clock has moved: anything may be due. */
   lookAtAll(): void;
@@ -67,17 +70,23 @@ interface LaneState extends LaneOptions {
   sharing: NodeJS.Timeout | undefined;
   /** The last claim took all it might, so there may be more: until it does not, organizations are served in turn. */
   behind: boolean;
+  /** How many slots the claim under way may fill: until it has, they are not for what is born meanwhile. */
+  asked: number;
+  /** After the last look no slot was free, or none for somebody, or more was due: whoever comes now waits behind those who may wait. */
+  crowded: boolean;
   /** Where the next turn begins: after this organization; '' for the first. */
   afterOrg: string;
   /** This walk through the organizations began with the first and has left nobody out so far. */
   asksAll: boolean;
-  /** Claims whose answer never came: what they took is under a lease that only we know. */
+  /** Claims and births whose answer never came: what they took is under a lease that only we know. */
   unanswered: { lease: string; since: number }[];
   sawAllAt: number;
   /** The last job of each organization in a batch that is far behind: the next claim goes on after it. */
   sawUpTo: Map<string, ClaimedJob>;
   /** The same for a claim that asks everybody at once; undefined near the present. */
   goOn: ClaimFrom | undefined;
+  /** Does something apart from whoever asks for it: what a request inserts is not its own to run. */
+  apart: <T>(act: () => T) => T;
 }
 
 /** Claims what is due for its free slots, sleeps until the next one is due, and never waits for another lane. */
@@ -98,12 +107,15 @@ export function startLane(options: LaneOptions): LaneLoop {
     lookedAt: -Infinity,
     sharing: undefined,
     behind: false,
+    asked: 0,
+    crowded: true,
     afterOrg: '',
     asksAll: true,
     unanswered: [],
     sawAllAt: -Infinity,
     sawUpTo: new Map(),
     goOn: undefined,
+    apart: AsyncLocalStorage.snapshot(),
   };
   const ended = lookUntilStopped(lane);
   return {
@@ -111,6 +123,7 @@ export function startLane(options: LaneOptions): LaneLoop {
       return lane.running.size;
     },
     runningOf: lane.runningOf,
+    takeSlot: (kind, org) => takeSlot(lane, kind, org),
     wake: () => hearWake(lane),
     lookAtAll: () => {
       lane.sawAllAt = -Infinity;
@@ -141,6 +154,7 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
       lane.away = true;
     }
     lane.looking = false;
+    lane.asked = 0;
     lane.lookedAt = performance.now();
     if (lane.woken) hearWake(lane);
     lane.woken = false;
@@ -168,9 +182,12 @@ function answerWakes(lane: LaneState): void {
 async function claimAndBegin(lane: LaneState): Promise<number> {
   const { free, room } = roomIn(lane);
   lane.full = true; // whatever ends while we ask is worth another look
-  if (free === 0) return lookEveryMs;
+  if (free === 0) {
+    lane.crowded = true;
+    return lookEveryMs;
+  }
   const isFair = lane.behind || room <= 0;
-  const limit = isFair ? free : Math.min(free, room);
+  const limit = isFair ? free : Math.min(free, Math.ceil(room / 2)); // what is born while we ask needs slots too
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, isFair);
   const isFull = claimed.length === limit;
@@ -179,6 +196,7 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   else for (const job of claimed) beginJob(lane, job, claimedAt);
   const left = roomIn(lane);
   lane.full = left.free === 0 || left.room <= 0;
+  lane.crowded = lane.full || lane.behind;
   return lane.stopping || lane.behind ? 0 : nextMs;
 }
 
@@ -206,6 +224,7 @@ async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promis
   const since = performance.now();
   const looksAtAll = since - lane.sawAllAt >= lookEveryMs;
   lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
+  lane.asked = limit;
   try {
     const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
@@ -267,15 +286,47 @@ function replaceNow(lane: LaneState): void {
   lane.rest.nudge();
 }
 
-function beginJob(lane: LaneState, job: ClaimedJob, claimedAt: number): void {
-  const org = orgKeyOf(job);
+/** So many that were lost with their connection are asked for by name; what is beyond waits until its lease lapses. */
+const mostUnanswered = 500;
+
+function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot | undefined {
+  const leaseSeconds = lane.kinds.get(kind);
+  const whose = orgKeyOf({ org_id: org ?? null });
+  const has = lane.runningOf.get(whose) ?? 0;
+  const isFree = roomIn(lane).free > lane.asked && has + lane.asked < lane.perOrg;
+  if (leaseSeconds === undefined || lane.stopping || lane.crowded || !isFree) return undefined;
+  const lease = randomUUID();
+  const takenAt = performance.now();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  useSlot(lane, whose, promise);
+  return {
+    lease,
+    leaseSeconds,
+    begin: ({ id, key, payload, requestId, runAt }) => {
+      const born = { id, kind, key, payload, org_id: org ?? null, request_id: requestId ?? null, attempts: 1, lease, late_ms: 0, place: 0 };
+      const job = { ...born, run_at: runAt };
+      if (!lane.stopping) return resolve(lane.apart(() => lane.begin(job, takenAt)));
+      lane.giveBack([job], takenAt);
+      resolve();
+    },
+    giveBack: (isKnown = true) => {
+      if (!isKnown && lane.unanswered.length < mostUnanswered) lane.unanswered.push({ lease, since: takenAt });
+      resolve();
+    },
+  };
+}
+
+const beginJob = (lane: LaneState, job: ClaimedJob, claimedAt: number): void => useSlot(lane, orgKeyOf(job), lane.begin(job, claimedAt));
+
+/** Until it has ended. */
+function useSlot(lane: LaneState, org: string, use: Promise<void>): void {
   lane.runningOf.set(org, (lane.runningOf.get(org) ?? 0) + 1);
-  const run = lane.begin(job, claimedAt).finally(() => {
-    lane.running.delete(run);
+  const used = use.finally(() => {
+    lane.running.delete(used);
     const left = lane.runningOf.get(org)! - 1;
     if (left > 0) lane.runningOf.set(org, left);
     else lane.runningOf.delete(org);
     if (lane.full) replaceSoon(lane);
   });
-  lane.running.add(run);
+  lane.running.add(used);
 }

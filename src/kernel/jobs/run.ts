@@ -7,7 +7,7 @@ import { house, onBehalf } from '../shares/index.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { fenceOne, finishOne } from './store.ts';
+import { endingOne, fencedOne, fenceOne, finishOne } from './store.ts';
 import { laneChannel } from './wake.ts';
 
 /** Runs a handler once and says what becomes of its job; undefined when the handler itself has put that on record. */
@@ -42,6 +42,12 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
       finished = true;
       return result;
     },
+    finishBy: async (write) => {
+      // A failure need not be told: whoever then asks `finishWith` hears of it, or finds that it did happen.
+      if (!finished) finished = (await db.read((tx) => write(tx, endingOne(job))).catch(() => 0)) > 0;
+      return finished;
+    },
+    fenced: fencedOne(job),
     fence: (tx) => fenceOne(tx, job),
   };
 

@@ -128,9 +128,13 @@ export function putBackJobs(tx: Tx, leased: readonly (Leased & { outcome: Exclud
   );
 }
 
+/** The end of a job as a part of another statement. */
+export const endingOne = ({ id, lease }: Leased): Sql =>
+  sql`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null returning id`;
+
 /** In a transaction of the handler's: waits for the row if it must, and is certain. */
 export async function finishOne(tx: Tx, { id, lease }: Leased): Promise<'settled' | 'again'> {
-  if (await run(tx)`delete from kernel.job where id = ${id} and lease = ${lease} and again_at is null`) return 'settled';
+  if (await run(tx)`${endingOne({ id, lease })}`) return 'settled';
   const repeated = await run(tx)`
     update kernel.job set run_at = greatest(again_at, kernel.now()), again_at = null, attempts = 0, lease = null, lease_until = null, last_error = null
      where id = ${id} and lease = ${lease}`;
@@ -138,8 +142,11 @@ export async function finishOne(tx: Tx, { id, lease }: Leased): Promise<'settled
   return 'again';
 }
 
-export async function fenceOne(tx: Tx, { id, lease }: Leased): Promise<void> {
-  if (!(await run(tx)`select from kernel.job where id = ${id} and lease = ${lease} for update`)) throw new LeaseLost();
+/** A row while the job is ours, and nobody can take it until the statement's transaction ends. */
+export const fencedOne = ({ id, lease }: Leased): Sql => sql`select id from kernel.job where id = ${id} and lease = ${lease} for update`;
+
+export async function fenceOne(tx: Tx, leased: Leased): Promise<void> {
+  if (!(await run(tx)`${fencedOne(leased)}`)) throw new LeaseLost();
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
+import type { Slots } from '../db/index.ts';
 import { type Lane, lanes as laneNames, type ReadyJob, type ReadyTask, Stopping } from './declare.ts';
 import { housekeeping } from './housekeeping.ts';
 import { type LaneLoop, startLane } from './lane.ts';
@@ -61,10 +62,13 @@ export function startWorker(options: WorkerOptions): Worker {
   const worker = makeState(options, renewEveryMs);
   for (const lane of laneNames) if (worker.slots[lane] !== 0) worker.loops.set(lane, startLaneOf(worker, lane));
   const stopHearing = hearWakes(worker);
+  const slots: Slots = { take: ({ lane, kind, org }) => worker.loops.get(lane as Lane)?.takeSlot(kind, org) };
+  const stopLending = [app.db, worker.connections.paging].map((db) => db.lend(slots));
   const taskLoop = startTasks({ app, db: worker.connections.claims, tasks: [...housekeeping, ...tasks], renewEveryMs });
 
   const stop = async (graceMs: number) => {
     stopHearing();
+    for (const takeBack of stopLending) takeBack();
     await Promise.all([stopJobs(worker, graceMs), taskLoop.stop(graceMs)]);
     worker.leased.stop();
     worker.recorder.stop();

@@ -5,7 +5,7 @@ import { type Attachment, attach, type CountChange, countChanges, type Known, mo
 import * as alerts from '../store/alerts.ts';
 import * as incidents from '../store/incidents.ts';
 import { policyOf } from '../store/policies.ts';
-import { type Entry, isToldLately, note, noteAll } from '../store/timeline.ts';
+import { isToldLately, type Line, note, noteAll } from '../store/timeline.ts';
 import { type Begun, begin } from './open-incident.ts';
 import { resolve } from './settle.ts';
 import { hearNewAlerts } from './walk/again.ts';
@@ -39,13 +39,13 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
   ];
   await inPortions(heard, (some) => alerts.hearAgain(tx, org, some));
   const target = result.fresh.length ? await targetOf(tx, org, from, delivery, result) : undefined;
-  const [inserted] = await Promise.all([
-    target && inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)),
-    target?.begun?.writeRest(),
-    tell(tx, org, from, delivery, result, target),
-  ]);
-  // One that opens with this delivery was counted when it was made.
-  const changes = await inSlices(countChanges(known, result, target?.begun ? [] : (inserted ?? []), target?.id));
+  const told = await linesOf(tx, org, from, delivery, result, target);
+  const insertFresh = async () => (target ? inPortions(result.fresh, (some) => alerts.insertAlerts(tx, org, target.id, from, some)) : []);
+  let inserted: Awaited<ReturnType<typeof insertFresh>> = [];
+  if (target?.begun)
+    await target.begun.write(told, insertFresh); // an incident that opens is made with its counts
+  else [inserted] = await Promise.all([insertFresh(), noteAll(tx, org, told, from.now)]);
+  const changes = await inSlices(countChanges(known, result, inserted, target?.id));
   await react(tx, org, changes, result, target);
   const over = [...new Set(result.ended.map(({ alert }) => alert.fingerprint))];
   await inPortions(over, (some) => alerts.forgetOldOccurrences(tx, org, from, some, mostOccurrences));
@@ -118,7 +118,14 @@ const sourceActor = (from: Receiving): incidents.Actor => ({ kind: 'source', id:
 /** A storm is one line: a timeline is for people. */
 const mostLines = 20;
 
-async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, result: Attachment, target: Goal | undefined) {
+async function linesOf(
+  tx: Tx,
+  org: string,
+  from: Receiving,
+  delivery: Delivery,
+  result: Attachment,
+  target: Goal | undefined,
+): Promise<Line[]> {
   const firing = [
     ...result.fresh.map(({ alert }) => ({ alert, incidentId: target!.id })),
     ...result.refired.map(({ alert, known }) => ({ alert, incidentId: known.incidentId })),
@@ -126,7 +133,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
   const ended = result.ended.flatMap(({ alert, known }) => (known.closed ? [] : [{ alert, incidentId: known.incidentId }]));
   const because = from.endedBecause ? `: ${from.endedBecause}` : '';
   const entries = [
-    ...(target?.begun?.entries ?? []).map((entry) => ({ ...entry, incidentId: target!.id })),
+    ...(target?.begun?.entries ?? []),
     ...lines(
       from,
       'alert_firing',
@@ -143,7 +150,7 @@ async function tell(tx: Tx, org: string, from: Receiving, delivery: Delivery, re
     ),
   ];
   const leftOut = await tellLeftOut(tx, org, from, delivery, result, target?.id ?? entries[0]?.incidentId);
-  await noteAll(tx, org, [...entries, ...leftOut], from.now);
+  return [...entries, ...leftOut];
 }
 
 /** A delivery that changes nothing comes again and again: what it lacks is told once an hour. */
@@ -157,13 +164,13 @@ async function tellLeftOut(
   delivery: Delivery,
   { touched }: Attachment,
   changed: string | undefined,
-): Promise<(Entry & { incidentId: string })[]> {
+): Promise<Line[]> {
   const repeated = touched.flatMap(({ known }) => (known.closed ? [] : [known.incidentId])).toSorted();
   const incidentId = changed ?? repeated.at(-1); // ids sort by time
   if (!incidentId) return [];
   const { truncated, rejected } = delivery;
   const common = { incidentId, actor: sourceActor(from) };
-  const told: (Entry & { incidentId: string })[] = [];
+  const told: Line[] = [];
   if (truncated)
     told.push({
       ...common,
@@ -189,7 +196,7 @@ function lines(
   changes: readonly { alert: Delivered; incidentId: string }[],
   one: (alert: Delivered) => string,
   many: (n: number) => string,
-): (Entry & { incidentId: string })[] {
+): Line[] {
   const actor = sourceActor(from);
   if (changes.length <= mostLines)
     return changes.map(({ alert, incidentId }) => ({

@@ -17,13 +17,10 @@ import { wakeWalk } from './step.ts';
  */
 export const pageJob: Job<unknown, { channels: Channels }> = job(
   'oncall.page',
-  { lane: 'page', maxAttempts: 1_000_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
+  { lane: 'page', beginsHere: true, maxAttempts: 1_000_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
   async (run, { channels }: { channels: Channels }) => {
     const org = run.org!;
-    const page = await run.db.write(async (tx) => {
-      const [, begun] = await Promise.all([run.fence(tx), pages.beginSending(tx, org, run.key)]);
-      return begun;
-    });
+    const page = await run.db.read((tx) => pages.beginSending(tx, org, run.key, run.fenced));
     if (!page) return;
 
     const sender = { app: run.app, db: run.db, channels };
@@ -39,18 +36,17 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
       if (run.signal.aborted) throw error;
       return endAttempt(run, org, page, error);
     }
-    await run.finishWith((tx) =>
-      Promise.all([
-        pages.recordSent(tx, org, page.id, sent),
-        note(tx, org, page.incident_id, {
-          kind: 'page_sent',
-          message: `${pageAsSubject(page.channel)} to ${page.label} went out`,
-          data: { pageId: page.id, channel: page.channel, userId: page.user_id },
-        }),
-      ]),
-    );
+    const line = tellSent(page);
+    if (await run.finishBy((tx, ended) => pages.endSent(tx, org, page, sent, line, ended))) return;
+    await run.finishWith((tx) => Promise.all([pages.recordSent(tx, org, page.id, sent), note(tx, org, page.incident_id, line)]));
   },
 );
+
+const tellSent = (page: pages.SendingRow): Entry => ({
+  kind: 'page_sent',
+  message: `${pageAsSubject(page.channel)} to ${page.label} went out`,
+  data: { pageId: page.id, channel: page.channel, userId: page.user_id },
+});
 
 /** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */
 const isNeeded = async (tx: Tx, org: string, page: { incident_id: string; notice: number }): Promise<boolean> =>

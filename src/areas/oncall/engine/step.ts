@@ -10,7 +10,7 @@ export type WalkOn = (tx: Tx, org: string, incidentId: string, requestId: string
  */
 export const stepJob: Job<unknown, { walkOn: WalkOn }> = job(
   'oncall.step',
-  { lane: 'page', maxAttempts: 10_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
+  { lane: 'page', beginsHere: true, maxAttempts: 10_000, retry: (attempt) => Math.min(2 ** attempt, 15) },
   (run, { walkOn }: { walkOn: WalkOn }) => run.finishWith((tx) => walkOn(tx, run.org!, run.key, run.requestId)),
 );
 

@@ -57,7 +57,7 @@ export const knownAlerts = (tx: Tx, org: string, { serviceId, sourceId }: Origin
 
 const InsertedRow = Type.Object({ fingerprint: Type.String() });
 
-/** Those that are new to the incident. `now`: a time that the transaction has read, for their ids. */
+/** Those that are new to the incident. `now`: a time that the transaction has read. */
 export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Origin & { now: string }, fresh: readonly Fresh[]) => {
   const ids = makeIds('alr', from.now, fresh.length);
   const made = fresh.map(({ alert, startsAt }, i) => ({ ...alert, startsAt, id: ids[i] }));
@@ -65,10 +65,9 @@ export const insertAlerts = (tx: Tx, org: string, incidentId: string, from: Orig
   insert into oncall.alert (org_id, id, incident_id, service_id, source_id, source_name, fingerprint, status, title, labels, annotations,
                             generator_url, starts_at, lease_until, first_at, last_at)
   select ${org}, a.id, ${incidentId}, ${from.serviceId}, ${from.sourceId}, ${from.sourceName}, a.fingerprint, 'firing', a.title,
-         a.labels, a.annotations, a."generatorUrl", a."startsAt", a."leaseUntil", c.now, c.now
+         a.labels, a.annotations, a."generatorUrl", a."startsAt", a."leaseUntil", ${from.now}::timestamptz, ${from.now}::timestamptz
     from jsonb_to_recordset(${JSON.stringify(made)}::jsonb)
-           as a(id text, fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz),
-         (select kernel.now() as now offset 0) c
+           as a(id text, fingerprint text, title text, labels jsonb, annotations jsonb, "generatorUrl" text, "startsAt" timestamptz, "leaseUntil" timestamptz)
   on conflict do nothing
   returning fingerprint`;
 };

@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { sql } from '../../../kernel/sql.ts';
+import type { IncidentRow } from './incidents.ts';
 
 const LagRow = Type.Object({ escalation: Type.Number(), page: Type.Number() });
 export type Lag = Static<typeof LagRow>;
@@ -25,19 +27,20 @@ export const responseTimes = (tx: Tx) => rows(tx, ResponseRow)`
          (sum(seconds_to_resolve) / nullif(sum(resolved), 0))::float8 as mttr
     from oncall.response_day where day > ((select kernel.now()) at time zone 'UTC')::date - 30 group by service_id`;
 
+type Deed = 'opened' | 'acknowledged' | 'resolved';
+type Dated = Pick<IncidentRow, 'service_id' | 'opened_at'>;
+
 /** What an incident adds to the day on which it opened. */
-export const countResponse = (
-  tx: Tx,
-  org: string,
-  { service_id, opened_at }: { service_id: string; opened_at: string },
-  deed: 'opened' | 'acknowledged' | 'resolved',
-) => run(tx)`
+export const countResponse = (tx: Tx, org: string, incident: Dated, deed: Deed) => run(tx)`${countingResponse(org, incident, deed)}`;
+
+export const countingResponse = (org: string, { service_id, opened_at }: Dated, deed: Deed) => sql`
   insert into oncall.response_day as d
     (org_id, service_id, day, incidents, acknowledged, seconds_to_acknowledge, resolved, seconds_to_resolve)
   select ${org}, ${service_id}, (o.at at time zone 'UTC')::date,
          (${deed} = 'opened')::int, (${deed} = 'acknowledged')::int, case when ${deed} = 'acknowledged' then o.took else 0 end,
          (${deed} = 'resolved')::int, case when ${deed} = 'resolved' then o.took else 0 end
-    from (select ${opened_at}::timestamptz as at, extract(epoch from kernel.now() - ${opened_at}::timestamptz)::float8 as took) o
+    from (select ${opened_at}::timestamptz as at,
+                 case when ${deed} <> 'opened' then extract(epoch from kernel.now() - ${opened_at}::timestamptz)::float8 end as took) o
   on conflict (org_id, service_id, day) do update
      set incidents = d.incidents + excluded.incidents, acknowledged = d.acknowledged + excluded.acknowledged,
          seconds_to_acknowledge = d.seconds_to_acknowledge + excluded.seconds_to_acknowledge, resolved = d.resolved + excluded.resolved,

@@ -108,20 +108,46 @@ export interface NewIncident {
   policy: Policy | undefined;
   /** How many it opens with, all of them firing. */
   alerts?: number;
-  /** A time that the transaction has read, for its id; without one, the database makes it. */
-  now?: string;
+  /** A time that the transaction has read. */
+  now: string;
 }
 
-export const insertIncident = async (tx: Tx, org: string, made: NewIncident): Promise<IncidentRow> =>
-  (await row(tx, IncidentRow)`
-    insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
-                                 next_pass, next_step, next_at, alert_count, firing_alerts)
-    select ${org}, coalesce(${made.now ? makeIds('inc', made.now, 1)[0] : null}, kernel.new_id('inc')), ${made.serviceId}, ${made.serviceName}, ${made.title}, ${made.description ?? null}, ${made.origin},
-           'open', c.now, ${made.policy ? JSON.stringify(made.policy) : null}::jsonb, ${made.policy ? 'walking' : 'none'},
-           ${made.policy ? 0 : null}::int, ${made.policy ? 0 : null}::int, case when ${made.policy !== undefined} then c.now end,
-           ${made.alerts ?? 0}::int, ${made.alerts ?? 0}::int
-      from (select kernel.now() as now offset 0) c
-    returning ${columns}`)!;
+/** An incident as it opens: with a policy, its first step is due. */
+export const incidentToOpen = (made: NewIncident): IncidentRow => ({
+  id: makeIds('inc', made.now, 1)[0]!,
+  service_id: made.serviceId,
+  service_name: made.serviceName,
+  title: made.title,
+  description: made.description ?? null,
+  origin: made.origin,
+  status: 'open',
+  opened_at: made.now,
+  acknowledged_at: null,
+  acknowledged_by: null,
+  resolved_at: null,
+  resolved_by: null,
+  firing_alerts: made.alerts ?? 0,
+  alert_count: made.alerts ?? 0,
+  policy: made.policy ?? null,
+  walk_state: made.policy ? 'walking' : 'none',
+  pass: 0,
+  step: 0,
+  next_pass: made.policy ? 0 : null,
+  next_step: made.policy ? 0 : null,
+  next_at: made.policy ? made.now : null,
+  pass_waited: 0,
+  round: 0,
+  notices: 0,
+  step_given_up: false,
+  step_user: null,
+});
+
+export const insertingIncident = (org: string, i: IncidentRow) => sql`
+  insert into oncall.incident (org_id, id, service_id, service_name, title, description, origin, status, opened_at, policy, walk_state,
+                               pass, step, next_pass, next_step, next_at, pass_waited, step_given_up, step_user, alert_count, firing_alerts)
+  values (${org}, ${i.id}, ${i.service_id}, ${i.service_name}, ${i.title}, ${i.description}, ${i.origin}, ${i.status}, ${i.opened_at},
+          ${i.policy && JSON.stringify(i.policy)}, ${i.walk_state}, ${i.pass}, ${i.step}, ${i.next_pass}, ${i.next_step}, ${i.next_at},
+          ${i.pass_waited}, ${i.step_given_up}, ${i.step_user}, ${i.alert_count}, ${i.firing_alerts})`;
 
 /** By the copy of the policy; null without a policy, or when it asks for none. */
 const nextReminder = sql`kernel.now() + make_interval(secs => nullif((policy->>'remindAfterSeconds')::float8, 0))`;
@@ -156,12 +182,23 @@ export interface Fired {
 }
 
 /** Where the walk stands after a step: which one fired last, which one is next. */
-export const saveWalk = (tx: Tx, org: string, id: string, fired: Fired, walk: Walk | undefined) =>
+export const walkedTo = (fired: Fired, walk: Walk | undefined) => ({
+  pass: fired.pass,
+  step: fired.step,
+  next_pass: walk?.next?.pass ?? null,
+  next_step: walk?.next?.step ?? null,
+  next_at: walk ? new Date(walk.at).toISOString() : null,
+  pass_waited: walk?.waited ?? 0,
+  walk_state: walk ? ('walking' as const) : ('exhausted' as const),
+  step_given_up: fired.givenUp,
+  step_user: fired.userId,
+});
+
+export const saveWalk = (tx: Tx, org: string, id: string, to: ReturnType<typeof walkedTo>) =>
   run(tx)`
     update oncall.incident
-       set pass = ${fired.pass}, step = ${fired.step}, next_pass = ${walk?.next?.pass ?? null}, next_step = ${walk?.next?.step ?? null},
-           next_at = ${walk ? iso(walk.at) : null}::timestamptz, pass_waited = ${walk?.waited ?? 0},
-           walk_state = ${walk ? 'walking' : 'exhausted'}, step_given_up = ${fired.givenUp}, step_user = ${fired.userId}
+       set pass = ${to.pass}, step = ${to.step}, next_pass = ${to.next_pass}, next_step = ${to.next_step}, next_at = ${to.next_at},
+           pass_waited = ${to.pass_waited}, walk_state = ${to.walk_state}, step_given_up = ${to.step_given_up}, step_user = ${to.step_user}
      where org_id = ${org} and id = ${id}`;
 
 /** From the first step, in a round of its own; whoever acknowledged does so no more. Without a policy there is nothing to walk. */
@@ -197,11 +234,9 @@ export const countNotice = async (tx: Tx, org: string, id: string): Promise<numb
   (await row(tx, Type.Object({ notices: Type.Integer() }))`
     update oncall.incident set notices = notices + 1 where org_id = ${org} and id = ${id} returning notices`)!.notices;
 
-const iso = (ms: number) => new Date(ms).toISOString();
-
 /** The newest incident of a service that still takes alerts; nobody can resolve it before they are attached. */
-export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(tx, IncidentRow)`
-  select ${columns} from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'
+export const lockLiveIncident = (tx: Tx, org: string, serviceId: string) => row(tx, Type.Object({ id: Type.String() }))`
+  select id from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'
    order by id desc limit 1 for no key update`;
 
 /** Adds to the numbers of incidents; never counts their alerts, of which there may be very many. */

@@ -1,6 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { codeOf, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { isAboutData, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
+import { makeIds } from '../../../kernel/time.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
+import { setSavepoint, undoToSavepoint } from './savepoint.ts';
+import type { Entry } from './timeline.ts';
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const channel = Type.Unsafe<ChannelName>({ type: 'string', enum: [...channelNames] });
@@ -40,20 +44,32 @@ export const takenCodes = async (tx: Tx, org: string, userId: string, codes: rea
     ).map((p) => p.code),
   );
 
-const MadeRow = Type.Object({ id: Type.String(), due_at: Type.String(), channel });
+/** One that is due at `dueAt` and has its id. */
+export interface PageToMake extends NewPage {
+  id: string;
+  dueAt: string;
+}
 
-const insertTogether = (tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]) => rows(tx, MadeRow)`
+/** `firedAt`: a time that the transaction has read. */
+export function datePages(firedAt: string, pages: readonly NewPage[]): PageToMake[] {
+  const ids = makeIds('page', firedAt, pages.length);
+  return pages.map((page, i) => ({ ...page, id: ids[i]!, dueAt: new Date(Date.parse(firedAt) + page.delaySeconds * 1000).toISOString() }));
+}
+
+export const insertingPages = (org: string, incidentId: string, pages: readonly PageToMake[]) => sql`
   insert into oncall.page (org_id, id, incident_id, round, pass, step, notice, about, user_id, label, channel, rule_index, address, code, state, due_at, held_back)
-  select ${org}, kernel.new_id('page'), ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
-         p.code,
-         'queued', ${firedAt}::timestamptz + make_interval(secs => p."delaySeconds"), p."heldBack"
+  select ${org}, p.id, ${incidentId}, p.round, p.pass, p.step, p.notice, p.about, p."userId", p.label, p.channel, p."ruleIndex", p.address,
+         p.code, 'queued', p."dueAt", p."heldBack"
     from jsonb_to_recordset(${JSON.stringify(pages)}::jsonb)
-           as p(round int, pass int, step int, notice int, about text, "userId" text, label text, channel text, "ruleIndex" int, address text, "delaySeconds" int, code text, "heldBack" int)
+           as p(id text, round int, pass int, step int, notice int, about text, "userId" text, label text, channel text, "ruleIndex" int, address text,
+                "dueAt" timestamptz, code text, "heldBack" int)
   on conflict do nothing
-  returning id, due_at, channel`;
+  returning id`;
+
+const MadeRow = Type.Object({ id: Type.String() });
 
 export interface Inserted {
-  made: Static<typeof MadeRow>[];
+  made: PageToMake[];
   /** What the database would not take, and its reason. */
   unwritten: { page: NewPage; why: string }[];
 }
@@ -62,10 +78,11 @@ export interface Inserted {
  * One for each rule of the responder; what a step that ran before has made already is left as it is. One that the database refuses,
  * such as a channel that it does not know yet, never takes the others along.
  */
-export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, pages: readonly NewPage[]): Promise<Inserted> {
-  const attempt = async (some: readonly NewPage[]) => {
-    const [, made] = await Promise.all([run(tx)`savepoint pages`, insertTogether(tx, org, incidentId, firedAt, some)]);
-    return made;
+export async function insertPages(tx: Tx, org: string, incidentId: string, firedAt: string, wanted: readonly NewPage[]): Promise<Inserted> {
+  const pages = datePages(firedAt, wanted);
+  const attempt = async (some: readonly PageToMake[]) => {
+    const [, made] = await Promise.all([setSavepoint(tx), rows(tx, MadeRow)`${insertingPages(org, incidentId, some)}`]);
+    return some.filter(({ id }) => made.some((m) => m.id === id));
   };
   const inserted: Inserted = { made: [], unwritten: [] };
   try {
@@ -85,8 +102,8 @@ export async function insertPages(tx: Tx, org: string, incidentId: string, fired
 
 /** Back to before the statement, when the database refused its data; whatever else went wrong is the whole transaction's. */
 async function undoRefused(tx: Tx, error: unknown): Promise<void> {
-  if (!/^2[23]/.test(codeOf(error))) throw error;
-  await run(tx)`rollback to savepoint pages`;
+  if (!isAboutData(error)) throw error;
+  await undoToSavepoint(tx);
 }
 
 const SendingRow = Type.Object({
@@ -102,6 +119,7 @@ const SendingRow = Type.Object({
   about: nullable(Type.String()),
   attempts: Type.Integer(),
   sending_at: Type.String(),
+  now: Type.String(),
   was: pageState,
   title: Type.String(),
   service_name: Type.String(),
@@ -109,14 +127,15 @@ const SendingRow = Type.Object({
 });
 export type SendingRow = Static<typeof SendingRow>;
 
-/** Commits us to it before the provider is called. Undefined: it was canceled, or has ended. */
-export const beginSending = (tx: Tx, org: string, id: string) => row(tx, SendingRow)`
-  with was as materialized (select state, sending_at from oncall.page where org_id = ${org} and id = ${id} for update)
-  update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, kernel.now())
-    from was, oncall.incident i
+/** Commits us to it before the provider is called, while `fenced` has a row: its job is ours. Undefined: it was canceled, or has ended. */
+export const beginSending = (tx: Tx, org: string, id: string, fenced: Sql) => row(tx, SendingRow)`
+  with job as materialized (${fenced}),
+       was as materialized (select state, sending_at from oncall.page where org_id = ${org} and id = ${id} and exists (select from job) for update)
+  update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, c.now)
+    from was, oncall.incident i, (select kernel.now() as now offset 0) c
    where p.org_id = ${org} and p.id = ${id} and was.state in ('queued', 'sending') and i.org_id = p.org_id and i.id = p.incident_id
-  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.held_back, p.notice, p.about, p.attempts, p.sending_at, was.state as was,
-            i.title, i.service_name, i.description`;
+  returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.held_back, p.notice, p.about, p.attempts, p.sending_at, c.now,
+            was.state as was, i.title, i.service_name, i.description`;
 
 const PageRow = Type.Object({
   id: Type.String(),
@@ -146,11 +165,26 @@ export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
   select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
     from oncall.page where org_id = ${org} and id = ${id}`;
 
+interface SentPage {
+  providerId?: string;
+  state: string;
+}
+
 /** The provider may have told of its delivery before its first answer was on record: then that stays. */
-export const recordSent = (tx: Tx, org: string, id: string, sent: { providerId?: string; state: string }) => run(tx)`
-  update oncall.page set state = case when state = 'sending' then ${sent.state} else state end, error = null,
-         provider_id = coalesce(${sent.providerId ?? null}, provider_id), sent_at = kernel.now(), ended_at = kernel.now()
-   where org_id = ${org} and id = ${id} and state in ('sending', 'sent', 'delivered', 'confirmed')`;
+const recordingSent = (org: string, id: string, sent: SentPage) => sql`
+  update oncall.page p set state = case when p.state = 'sending' then ${sent.state} else p.state end, error = null,
+         provider_id = coalesce(${sent.providerId ?? null}, p.provider_id), sent_at = c.now, ended_at = c.now
+    from (select kernel.now() as now offset 0) c
+   where p.org_id = ${org} and p.id = ${id} and p.state in ('sending', 'sent', 'delivered', 'confirmed')`;
+
+export const recordSent = (tx: Tx, org: string, id: string, sent: SentPage) => run(tx)`${recordingSent(org, id, sent)}`;
+
+/** The same in one statement with the end of its job and its line in the timeline. 0: `ended` has no row, so nothing happened. */
+export const endSent = (tx: Tx, org: string, page: SendingRow, sent: SentPage, line: Entry, ended: Sql) => run(tx)`
+  with job as (${ended}), sent as (${recordingSent(org, page.id, sent)} and exists (select from job))
+  insert into oncall.timeline (org_id, incident_id, id, at, kind, message, data)
+  select ${org}, ${page.incident_id}, ${makeIds('evt', page.now, 1)[0]}, kernel.now(), ${line.kind}, ${line.message}, ${JSON.stringify(line.data)}::jsonb
+    from job`;
 
 /** Further along its way, never back. False: it was there already, or has ended otherwise. */
 export const promote = async (tx: Tx, org: string, id: string, to: 'delivered' | 'confirmed'): Promise<boolean> =>

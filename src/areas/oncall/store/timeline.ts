@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type Actor, ActorJson } from './incidents.ts';
 
@@ -19,16 +20,21 @@ export const note = (tx: Tx, org: string, incidentId: string, ...entries: Entry[
     entries.map((entry) => ({ ...entry, incidentId })),
   );
 
-/** `now`: a time that the transaction has read, for the ids of the lines; without one, the database makes them, which takes it longer. */
-export async function noteAll(tx: Tx, org: string, entries: readonly (Entry & { incidentId: string })[], now?: string): Promise<void> {
-  if (!entries.length) return;
-  const ids = now ? makeIds('evt', now, entries.length) : [];
-  await run(tx)`
+export type Line = Entry & { incidentId: string };
+
+/** `now`: a time that the transaction has read, for the lines and their ids; without one, the database looks, which takes it longer. */
+export async function noteAll(tx: Tx, org: string, lines: readonly Line[], now?: string): Promise<void> {
+  if (lines.length) await run(tx)`${notingAll(org, lines, now)}`;
+}
+
+export function notingAll(org: string, lines: readonly Line[], now: string | undefined): Sql {
+  const ids = now ? makeIds('evt', now, lines.length) : [];
+  return sql`
     insert into oncall.timeline (org_id, incident_id, id, at, kind, message, actor, data)
     select ${org}, e."incidentId", coalesce(e.id, kernel.new_id('evt')), c.now, e.kind, e.message, e.actor, e.data
-      from jsonb_to_recordset(${JSON.stringify(entries.map((entry, i) => ({ ...entry, id: ids[i] })))}::jsonb)
+      from jsonb_to_recordset(${JSON.stringify(lines.map((line, i) => ({ ...line, id: ids[i] })))}::jsonb)
              as e(id text, "incidentId" text, kind text, message text, actor jsonb, data jsonb),
-           (select kernel.now() as now offset 0) c`;
+           (select coalesce(${now ?? null}::timestamptz, kernel.now()) as now offset 0) c`;
 }
 
 /** Whether the newest lines have one of this kind that is not older than so many seconds. */

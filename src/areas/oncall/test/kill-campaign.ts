@@ -15,6 +15,8 @@ import { alert, covered, eventually, group, made, overdue, source, user } from '
 
 const PageRow = Type.Object({ title: Type.String(), state: Type.String(), channel: Type.String(), attempts: Type.Integer() });
 
+const HeldRow = Type.Object({ title: Type.String(), pages: Type.Integer() });
+
 export interface Campaign {
   qd: PhoneWard;
   /** As many incidents as named, each by an alert of a service of its own, delivered until it is taken. */
@@ -26,6 +28,8 @@ export interface Campaign {
   /** What the provider was given for an incident, by its title. */
   given(title: string, kind: 'message' | 'call'): number;
   ledger(): Promise<{ title: string; state: string; channel: string; attempts: number }[]>;
+  /** Pages that the limits held back, as the timelines of incidents tell it, by title. */
+  heldBack(): Promise<ReadonlyMap<string, number>>;
 }
 
 export async function campaign(t: TestContext, rules: { channel: string; delaySeconds: number }[]): Promise<Campaign> {
@@ -96,12 +100,21 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
           select i.title, p.state, p.channel, p.attempts from oncall.page p join oncall.incident i on i.org_id = p.org_id and i.id = p.incident_id
            order by i.id, p.rule_index`,
       ),
+    heldBack: async () => {
+      const told = await qd.app.db.read(
+        (tx) => rows(tx, HeldRow)`
+          select i.title, sum((t.data ->> 'count')::int)::int as pages
+            from oncall.timeline t join oncall.incident i on i.org_id = t.org_id and i.id = t.incident_id
+           where t.kind = 'page_held_back' group by i.title`,
+      );
+      return new Map(told.map(({ title, pages }) => [title, pages]));
+    },
   };
 }
 
 /** Rounds of alerts with a kill at a random moment of each; then the ledger and the provider must agree. */
 export async function randomKills(t: TestContext, rounds: number, each: number): Promise<void> {
-  const { qd, fire, kill, revive, calm, given, ledger } = await campaign(t, [
+  const { qd, fire, kill, revive, calm, given, ledger, heldBack } = await campaign(t, [
     { channel: 'sms', delaySeconds: 0 },
     { channel: 'voice', delaySeconds: 600 },
   ]);
@@ -131,10 +144,12 @@ export async function randomKills(t: TestContext, rounds: number, each: number):
   await calm();
 
   const book = await ledger();
+  // Rounds that follow each other within a minute bring one person more calls than anybody gets in a minute: those are told, not lost.
+  const held = await heldBack();
   for (const title of titles) {
     const pages = book.filter((p) => p.title === title);
     const story = `${title}: ${JSON.stringify(pages)}, messages ${given(title, 'message')}, calls ${given(title, 'call')}`;
-    if (!acknowledged.has(title)) assert.equal(pages.length, 2, `lost: ${story}`);
+    if (!acknowledged.has(title)) assert.equal(pages.length + (held.get(title) ?? 0), 2, `lost: ${story}`);
     for (const { channel, state } of pages) {
       const sent = given(title, channel === 'sms' ? 'message' : 'call');
       assert.ok(['sent', 'delivered', 'canceled'].includes(state), `not ended: ${story}`);
@@ -143,5 +158,7 @@ export async function randomKills(t: TestContext, rounds: number, each: number):
       if (acknowledged.has(title) && channel === 'voice') assert.equal(state, 'canceled', story);
     }
   }
-  t.diagnostic(`${titles.length} incidents, ${acknowledged.size} acknowledged, ${qd.twilio.sent.length} pages with the provider`);
+  t.diagnostic(
+    `${titles.length} incidents, ${acknowledged.size} acknowledged, ${qd.twilio.sent.length} pages with the provider, ${held.size} held back`,
+  );
 }

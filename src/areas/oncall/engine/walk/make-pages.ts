@@ -5,7 +5,7 @@ import { addressOf, type ChannelName, channels, pageAsSubject } from '../../rule
 import { type HeldBecause, heldReasons, limitPages } from '../../rules/page-limits.ts';
 import type { Rule } from '../../rules/wishes.ts';
 import * as limits from '../../store/page-limits.ts';
-import { insertPages, takenCodes } from '../../store/pages.ts';
+import { datePages, type Inserted, insertPages, type NewPage, type PageToMake, takenCodes } from '../../store/pages.ts';
 import type { Entry } from '../../store/timeline.ts';
 import { pageJob } from '../page.ts';
 import type { Responder } from './responder.ts';
@@ -33,6 +33,38 @@ export interface Held {
   pages: number;
 }
 
+/** Where pages are put on record, and how many were held back. */
+export interface Ledger {
+  insert(pages: readonly NewPage[]): Promise<Inserted>;
+  addHeldBack(userId: string, pages: number): Promise<unknown>;
+}
+
+const ledgerOf = (tx: Tx, org: string, { incidentId, now }: Occasion): Ledger => ({
+  insert: (pages) => insertPages(tx, org, incidentId, now, pages),
+  addHeldBack: (userId, pages) => limits.addHeldBack(tx, org, { incidentId, userId }, pages),
+});
+
+/** The ledger of an incident that is not on record itself yet: what is put into it is written with the incident. */
+export interface KeptLedger extends Ledger {
+  pages: PageToMake[];
+  heldBack: { userId: string; pages: number }[];
+}
+
+export function keepLedger(now: string): KeptLedger {
+  const pages: PageToMake[] = [];
+  const heldBack: KeptLedger['heldBack'] = [];
+  return {
+    pages,
+    heldBack,
+    insert: async (wanted) => {
+      const made = datePages(now, wanted);
+      pages.push(...made);
+      return { made, unwritten: [] };
+    },
+    addHeldBack: async (userId, count) => heldBack.push({ userId, pages: count }),
+  };
+}
+
 /**
  * The pages that somebody's rules ask for, as far as the limits allow. Their jobs and the lines for the timeline are the caller's to
  * write, together with what else it has.
@@ -42,6 +74,7 @@ export async function makePages(
   org: string,
   occasion: Occasion,
   { member, label, phone, rules, broken }: Responder & { rules: (Rule & { ruleIndex?: number })[] },
+  ledger: Ledger = ledgerOf(tx, org, occasion),
 ): Promise<{ jobs: WantedJob[]; lines: Entry[]; held: Held[] }> {
   const { incidentId, round, pass, step, notice, now, requestId } = occasion;
   const whose = { incidentId, userId: member.id };
@@ -52,12 +85,8 @@ export async function makePages(
   ]);
   const told = made.length && !occasion.isFirst ? await limits.takeHeldBack(tx, org, whose) : 0;
   const back = [...held.values()].reduce((sum, n) => sum + n, 0);
-  if (back) await limits.addHeldBack(tx, org, whose, back);
-  const { made: inserted, unwritten } = await insertPages(
-    tx,
-    org,
-    incidentId,
-    now,
+  if (back) await ledger.addHeldBack(member.id, back);
+  const { made: inserted, unwritten } = await ledger.insert(
     made.map(({ channel, delaySeconds, ruleIndex }, i) => ({
       round,
       pass,
@@ -75,14 +104,20 @@ export async function makePages(
     })),
   );
   return {
-    jobs: inserted.map(({ id, due_at }) => ({ job: pageJob, key: id, org, runAt: due_at, ...(requestId ? { requestId } : {}) })),
+    jobs: inserted.map(({ id, dueAt }) => ({
+      job: pageJob,
+      key: id,
+      org,
+      ...(dueAt > now ? { runAt: dueAt } : {}),
+      ...(requestId ? { requestId } : {}),
+    })),
     lines: [
       ...inserted
-        .filter(({ due_at }) => due_at > now)
-        .map(({ id, channel, due_at }) => ({
+        .filter(({ dueAt }) => dueAt > now)
+        .map(({ id, channel, dueAt }) => ({
           kind: 'page_queued',
-          message: `${label} gets ${channels[channel].page} at ${due_at} unless somebody acknowledges`,
-          data: { pageId: id, channel, dueAt: due_at },
+          message: `${label} gets ${channels[channel].page} at ${dueAt} unless somebody acknowledges`,
+          data: { pageId: id, channel, dueAt },
         })),
       ...unwritten.map(({ page: { channel }, why }) => ({
         kind: 'page_failed',

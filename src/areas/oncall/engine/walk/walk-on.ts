@@ -7,10 +7,10 @@ import { type Entry, noteAll } from '../../store/timeline.ts';
 import { stepJob, type WalkOn } from '../step.ts';
 import { tellAcknowledger, walkAgain } from './again.ts';
 import { findUnreached, followNextRule } from './hand-on.ts';
-import { type Held, makePages, type Occasion, tellHeld } from './make-pages.ts';
+import { type Held, type Ledger, makePages, type Occasion, tellHeld } from './make-pages.ts';
 import { responderOf } from './responder.ts';
 
-type WalkRow = incidents.IncidentRow & { now: string; has_pages: boolean };
+export type WalkRow = incidents.IncidentRow & { now: string; has_pages: boolean };
 
 /** Fires what is due of one incident's walk, hands on what reached nobody, and says when it goes on. */
 export const walkOn: WalkOn = async (tx, org, id, requestId) => {
@@ -25,34 +25,55 @@ export const walkOn: WalkOn = async (tx, org, id, requestId) => {
 
 /** From where the walk stands on, as far as it is due. */
 async function goWalk(tx: Tx, org: string, incident: WalkRow, from: Walk, requestId: string | undefined): Promise<void> {
+  const { fired, walk, jobs, lines } = await fireDue(tx, org, incident, from, { requestId });
+  const entries = lines.map((line) => ({ ...line, incidentId: incident.id }));
+  await Promise.all([
+    incidents.saveWalk(tx, org, incident.id, incidents.walkedTo(fired, walk)),
+    enqueueAll(tx, jobs),
+    noteAll(tx, org, entries, incident.now),
+  ]);
+}
+
+/** What the steps that were due have come to. */
+export interface Walked {
+  fired: incidents.Fired;
+  /** How it goes on; undefined: it is over. */
+  walk: Walk | undefined;
+  jobs: WantedJob[];
+  lines: Entry[];
+}
+
+/** With a ledger of the caller's own, only as far as the first step that pages somebody: those after it look at its pages. */
+export async function fireDue(
+  tx: Tx,
+  org: string,
+  incident: WalkRow,
+  from: Walk,
+  { requestId, ledger }: { requestId: string | undefined; ledger?: Ledger },
+): Promise<Walked> {
   const { id, now } = incident;
   const policy = incident.policy!;
   const at = Date.parse(now);
   let fired: incidents.Fired = { pass: incident.pass, step: incident.step, givenUp: incident.step_given_up, userId: incident.step_user };
   let walk = from;
-  const todo: Todo = { jobs: [], lines: [], held: [] };
+  const { jobs, lines, held }: Todo = { jobs: [], lines: [], held: [] };
   let isFirst = !incident.has_pages;
   const moveOn = stepByStep(policy);
-  while (walk.next && walk.at <= at) {
+  while (walk.next && walk.at <= at && (isFirst || !ledger)) {
     moveOn(walk);
-    const { userId, then } = await fire(tx, org, incident, policy, walk, { now, requestId, ...(isFirst ? { isFirst } : {}) }, todo);
+    const occasion = { now, requestId, ledger, ...(isFirst ? { isFirst } : {}) };
+    const { userId, then } = await fire(tx, org, incident, policy, walk, occasion, { jobs, lines, held });
     isFirst &&= userId === null;
     fired = { ...walk.next, givenUp: userId === null, userId };
     walk = then;
   }
-  const { jobs, lines, held } = todo;
   lines.push(...tellHeld(held));
   const isOver = !walk.next && walk.at <= at;
   if (isOver) {
     const { words, data } = tellLate(walk, at);
     lines.push({ kind: 'escalation_exhausted', message: `${exhausted(policy)}${words}`, data: { passes: policy.repeat + 1, ...data } });
   } else jobs.push({ job: stepJob, key: id, org, runAt: new Date(walk.at).toISOString(), ...(requestId ? { requestId } : {}) });
-  const entries = lines.map((line) => ({ ...line, incidentId: id }));
-  await Promise.all([
-    incidents.saveWalk(tx, org, id, fired, isOver ? undefined : walk),
-    enqueueAll(tx, jobs),
-    noteAll(tx, org, entries, now),
-  ]);
+  return { fired, walk: isOver ? undefined : walk, jobs, lines };
 }
 
 /** What the steps of a walk leave to be written: together, at its end. */
@@ -86,7 +107,7 @@ async function standingAgain(tx: Tx, org: string, { id, round, pass, step, polic
   return { next: { pass, step }, at: Date.parse(now), waited };
 }
 
-const standing = (incident: incidents.IncidentRow): Walk => ({
+export const standing = (incident: incidents.IncidentRow): Walk => ({
   next: incident.next_pass === null ? undefined : { pass: incident.next_pass, step: incident.next_step! },
   at: Date.parse(incident.next_at!),
   waited: incident.pass_waited,
@@ -123,7 +144,7 @@ async function fire(
   incident: incidents.IncidentRow,
   policy: Policy,
   walk: Walk,
-  { now, requestId, isFirst }: Pick<Occasion, 'now' | 'requestId' | 'isFirst'>,
+  { now, requestId, isFirst, ledger }: Pick<Occasion, 'now' | 'requestId' | 'isFirst'> & { ledger: Ledger | undefined },
   todo: Todo,
 ): Promise<{ userId: string | null; then: Walk }> {
   const { pass, step } = walk.next!;
@@ -145,7 +166,7 @@ async function fire(
     }
     const { member, label, because } = reached;
     const occasion = { incidentId: incident.id, round: incident.round, pass, step, now, requestId, ...(isFirst ? { isFirst } : {}) };
-    const { jobs, lines, held } = await makePages(tx, org, occasion, reached);
+    const { jobs, lines, held } = await makePages(tx, org, occasion, reached, ledger);
     const isPaged = jobs.length > 0 || held.length > 0;
     const { then, words, data } = goOn(true);
     const message = `Step ${step + 1} of ${policy.name} pages ${label}${because ? `, for ${because}` : ''}${late}${words}`;

@@ -40,7 +40,7 @@ test('what one organization has overdue does not hide what another has', async (
       if (org !== qd.owner.orgId)
         await run(
           tx,
-        )`insert into oncall.incident select (i).* from (select jsonb_populate_record(i, jsonb_build_object('org_id', ${org}::text)) as i from oncall.incident i where i.id = ${id}) x`;
+        )`insert into oncall.incident select (i).* from (select jsonb_populate_record(i, jsonb_build_object('org_id', ${org}::text, 'next_at', i.opened_at)) as i from oncall.incident i where i.id = ${id}) x`;
       await run(tx)`
         insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, code, state, due_at)
         select ${org}, 'page_' || n, ${id}, n, 7, 'u', 'u', 'email', 0, '0000', 'queued', kernel.now() - make_interval(mins => ${minutes})
