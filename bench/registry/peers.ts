@@ -12,7 +12,8 @@ const { memoryFlags } = (await import('../../bin/hand-over.mjs' as string)) as {
 export interface Peer {
   name: string;
   url: string;
-  pid: number;
+  /** Its processes; PostgreSQL is not one of them. */
+  pids: number[];
   headers: string[];
   repository: string;
   /** For one that takes no pushes: puts a file where pulls find it. */
@@ -48,7 +49,7 @@ export async function ours(folder: string): Promise<Peer> {
   return {
     name: 'quarterdeck',
     url,
-    pid: child.pid!,
+    pids: [child.pid!],
     headers: [`Authorization: Bearer ${bearer.token}`],
     repository: 'bench/app',
     stop: () => end(child, false),
@@ -80,7 +81,7 @@ async function started(name: string, program: string, args: string[], port: numb
     );
     if (answers) break;
   }
-  return { name, url, pid: child.pid!, headers: [], repository: 'bench/app', stop: () => end(child, true), ...more };
+  return { name, url, pids: [child.pid!], headers: [], repository: 'bench/app', stop: () => end(child, true), ...more };
 }
 
 const distributionConfig = (root: string, port: number) =>
@@ -119,24 +120,46 @@ export async function zot(folder: string): Promise<Peer | undefined> {
   return started('zot', program, ['serve', join(folder, 'zot.json')], port);
 }
 
-/** The same files by sendfile, asking nobody: what pulls could be at most. */
-export async function nginx(folder: string): Promise<Peer | undefined> {
-  const program = installed('nginx', 'QUARTERDECK_BENCH_NGINX', /^/, '-v');
-  if (!program) return undefined;
+const nginxInstalled = () => installed('nginx', 'QUARTERDECK_BENCH_NGINX', /^/, '-v');
+
+async function startNginx(name: string, root: string, server: string, more: Partial<Peer>): Promise<Peer> {
   const port = somePort();
-  const root = join(folder, 'nginx');
   await mkdir(root);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((each) => `${each}_temp_path ${root}/${each};`).join(' ');
   await writeFile(
-    join(folder, 'nginx.conf'),
-    `daemon off; master_process off; pid ${root}/pid; error_log stderr error; events {} http { access_log off; sendfile on; keepalive_requests 1000000; ${temporary} server { listen 127.0.0.1:${port}; root ${root}; } }`,
+    `${root}.conf`,
+    `daemon off; master_process off; pid ${root}/pid; error_log stderr error; events {} http { access_log off; sendfile on; keepalive_requests 1000000; ${temporary} server { listen 127.0.0.1:${port}; ${server} } }`,
   );
+  return started(name, nginxInstalled()!, ['-c', `${root}.conf`, '-e', 'stderr'], port, more);
+}
+
+/** The same files by sendfile, asking nobody: what pulls could be at most. */
+export async function nginx(folder: string): Promise<Peer | undefined> {
+  if (!nginxInstalled()) return undefined;
+  const root = join(folder, 'nginx');
   const place: Peer['place'] = async (path, file) => {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await copyFile(file, join(root, path));
   };
-  return started('nginx', program, ['-c', join(folder, 'nginx.conf'), '-e', 'stderr'], port, { place });
+  return startNginx('nginx', root, `root ${root};`, { place });
 }
+
+/** What ours is told of the nginx before it: whoever comes from elsewhere gets the bytes from us. */
+export const accelPath = '/layers';
+export const frontAddress = '127.0.0.2';
+
+/** nginx before ours, which decides who may pull, and nginx sends. */
+export const nginxBefore =
+  (own: Peer) =>
+  async (folder: string): Promise<Peer | undefined> => {
+    if (!nginxInstalled()) return undefined;
+    const { headers, repository, pids } = own;
+    const server = `location / { proxy_pass ${own.url}; proxy_bind ${frontAddress}; proxy_http_version 1.1; proxy_set_header Host $http_host; proxy_set_header Connection ""; }
+    location ${accelPath}/ { internal; alias ${join(folder, 'ours', 'blobs')}/; etag off; }`;
+    // What was pushed to ours is there.
+    const front = await startNginx('with X-Accel', join(folder, 'front'), server, { headers, repository, place: async () => {} });
+    return { ...front, pids: [...front.pids, ...pids] };
+  };
 
 async function end(child: ChildProcess, terminate: boolean) {
   child.stdin?.end();

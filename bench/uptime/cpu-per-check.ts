@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { figure, quantile } from './figure.ts';
+import { spread } from './figure.ts';
 import { cpuOf, foreign, program } from './programs.ts';
 
 const rounds = 5;
@@ -60,12 +60,11 @@ export async function cpuPerCheck(): Promise<void> {
         await probes(url, count, atOnce);
         spent.them.push((cpuOf(theirs.pid!) - before) / count);
       }
-      const us = quantile(spent.us, 0.5);
-      const them = quantile(spent.them, 0.5);
-      figure(`${what}: CPU, median of ${rounds} runs`, us, 'µs');
+      spread(`${what}: CPU, median of ${rounds} runs, least–most`, spent.us, 'µs');
       if (theirs === null) continue;
-      figure('    blackbox_exporter, in turns', them, 'µs');
-      figure('    ours / blackbox_exporter', us / them, '', most ? `≤ ${most}` : '', most ? us / them <= most : undefined);
+      spread('    blackbox_exporter, in turns', spent.them, 'µs');
+      const ratios = spent.us.map((us, round) => us / spent.them[round]!);
+      spread('    ours / blackbox_exporter', ratios, '', most ? `≤ ${most}` : '', most ? (ratio) => ratio <= most : undefined);
     }
   } finally {
     agent.destroy();

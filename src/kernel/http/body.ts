@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
 import { Refusal } from '../errors.ts';
+import { giveBack } from '../give-back.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import type { ByteBudget, HeldBytes, Holders } from '../shares/index.ts';
 
@@ -52,6 +54,44 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
     const onClose = () => finish(cutOff());
     request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   });
+}
+
+/** How many chunks may wait for a reader that is slower than the sender. */
+const chunksAhead = 2;
+
+/**
+ * A body of any length as it comes. Each chunk is good until the next one is asked for; whoever needs it longer copies it. The request stays
+ * open when the reader stops. (A stream's own iterator makes node stop and start reading from the socket for every chunk.)
+ */
+export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Buffer> {
+  const come: Buffer[] = [];
+  let news = Promise.withResolvers<void>();
+  let end: { error: Error | undefined | null } | undefined;
+  const take = (chunk: Buffer) => {
+    if (come.push(chunk) >= chunksAhead) request.pause();
+    news.resolve();
+  };
+  const unwatch = finished(request, { writable: false }, (error) => {
+    end = { error };
+    news.resolve();
+  });
+  request.on('data', take);
+  try {
+    for (;;) {
+      for (let chunk = come.shift(); chunk; chunk = come.shift()) {
+        yield chunk;
+        giveBack(chunk);
+      }
+      if (end?.error) throw end.error;
+      if (end) return;
+      request.resume();
+      await news.promise;
+      news = Promise.withResolvers();
+    }
+  } finally {
+    unwatch();
+    request.removeListener('data', take).pause();
+  }
 }
 
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');

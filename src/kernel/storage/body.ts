@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalid } from '../errors.ts';
 import { DigestMismatch } from './errors.ts';
-import { tidyAfter } from './tidy.ts';
 
 export type Body = AsyncIterable<Uint8Array> | Uint8Array;
 
@@ -47,7 +46,6 @@ export async function pump(
         taken += piece.length;
         if (filled === filling.length) await flush(false);
       }
-      tidyAfter(chunk.length);
     }
     whole = true;
   } finally {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { chunksOfBody } from '../../../../kernel/http/body.ts';
 import type { WriteLease } from '../../engine/push/leases.ts';
 import { receiveBytes } from '../../engine/push/uploads.ts';
 import { may } from '../../rules/access.ts';
@@ -30,7 +31,7 @@ export function contentLength(request: IncomingMessage): number | undefined {
   return given === undefined ? undefined : Number(given);
 }
 
-/** The request's bytes while they move, and while whoever sends them may. */
+/** The request's bytes while they move, and while whoever sends them may. Each chunk is good until the next one is asked for. */
 async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   const { plane, request } = call;
   let revoked = false;
@@ -45,7 +46,7 @@ async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   request.setTimeout(plane.settings.idleMs, () => request.destroy());
   try {
     // Whoever is refused in the middle is still told why: the connection outlives our reading.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    for await (const chunk of chunksOfBody(request)) {
       const rest = plane.app.watch.takeTurn();
       if (rest) await rest;
       yield chunk;
