@@ -134,8 +134,9 @@ async function waitReady(plane: ProcessPlane, server: RunningServer): Promise<vo
   for (;;) {
     plane.stopping.signal.throwIfAborted();
     const { isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
-    // Another program may have the port: then ours has ended.
-    if (!(await isRunning(server.record))) await failStart(plane, server.record);
+    // Another program may have the port: then ours has ended. Without its store it becomes ready never.
+    for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
+      if (!(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
     if (performance.now() > until) {
       await endProgram(plane.place!.dir, server.record);
