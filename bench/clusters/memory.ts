@@ -9,19 +9,23 @@ export const residentOf = (pid: number) => mebibytes(`/proc/${pid}/status`, 'VmR
 /** A process's share of the machine's memory in MiB: what several use together is counted once. */
 export const shareOf = (pid: number) => mebibytes(`/proc/${pid}/smaps_rollup`, 'Pss');
 
-const parentOf = (pid: string) => {
+const fieldsOf = (pid: number | string): number[] => {
   try {
-    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[1]);
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
   } catch {
-    return 0; // it has ended
+    return []; // it has ended
   }
 };
 
+const childrenOf = (pid: number) =>
+  readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) && fieldsOf(name)[1] === pid ? [Number(name)] : []));
+
 /** Of a process and its children together. */
-export function shareOfFamily(pid: number): number {
-  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-  return [pid, ...children.map(Number)].reduce((sum, each) => sum + tryShare(each), 0);
-}
+export const shareOfFamily = (pid: number) => [pid, ...childrenOf(pid)].reduce((sum, each) => sum + tryShare(each), 0);
 
 const tryShare = (pid: number) => {
   try {
@@ -31,8 +35,12 @@ const tryShare = (pid: number) => {
   }
 };
 
+const ticksASecond = 100;
+
 /** Processor time that a process has had, in seconds. */
-export function processorOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
+export const processorOf = (pid: number) => ((fieldsOf(pid)[11] ?? 0) + (fieldsOf(pid)[12] ?? 0)) / ticksASecond;
+
+/** With that of its children, those that have ended too. */
+export const processorOfFamily = (pid: number) =>
+  [pid, ...childrenOf(pid)].reduce((sum, each) => sum + processorOf(each), 0) +
+  ((fieldsOf(pid)[13] ?? 0) + (fieldsOf(pid)[14] ?? 0)) / ticksASecond;

@@ -15,9 +15,17 @@ const field = (text: string, name: string) => new RegExp(`^ *${name}: "?([^"\\n]
 
 /** From the POST until the cluster’s own API has answered with the configuration that it gave. */
 export async function makeUsable(owner: Caller, name: string, more: Record<string, unknown> = {}): Promise<Way> {
+  await makeReady(owner, name, more);
+  return findWay(owner, name);
+}
+
+export async function makeReady(owner: Caller, name: string, more: Record<string, unknown> = {}, everyMs = 5): Promise<void> {
   const made = await owner.post('/clusters', { name, tier: 'small', ...more });
   if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-  while ((await owner.get(`/clusters/${name}`)).body.phase !== 'ready') await sleep(5);
+  while ((await owner.get(`/clusters/${name}`)).body.phase !== 'ready') await sleep(everyMs);
+}
+
+export async function findWay(owner: Caller, name: string): Promise<Way> {
   const { kubeconfig } = (await owner.get(`/clusters/${name}/kubeconfig`)).body;
   const ca = Buffer.from(field(kubeconfig, 'certificate-authority-data'), 'base64').toString();
   const way = { server: field(kubeconfig, 'server'), ca, token: field(kubeconfig, 'token') };
