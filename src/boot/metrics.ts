@@ -32,6 +32,7 @@ export function makeMetrics(app: App): Registry {
     },
   });
   measureShares(registry, app);
+  measureLoop(registry, app);
   return registry;
 }
 
@@ -40,8 +41,8 @@ const mostOrgs = 50;
 const largest = <T extends { org: string }>(figures: T[], of: (figure: T) => number) =>
   figures.sort((a, b) => of(b) - of(a)).slice(0, mostOrgs);
 
-/** Who uses how much of what runs out, at this moment; and who held the event loop. */
-function measureShares(registry: Registry, { db, requests, bodies, watch, refusals }: App) {
+/** Who uses how much of what runs out, at this moment. */
+function measureShares(registry: Registry, { db, requests, bodies, refusals }: App) {
   new Gauge({
     name: 'quarterdeck_share_requests',
     help: 'Requests of an organization that are answered or wait for their turn',
@@ -86,6 +87,29 @@ function measureShares(registry: Registry, { db, requests, bodies, watch, refusa
     collect() {
       this.reset();
       for (const { org, bytes } of largest(bodies.figures().orgs, (f) => f.bytes)) this.set({ organization: org }, bytes);
+    },
+  });
+}
+
+/** Who held the event loop, and who rested so that others could have it. */
+function measureLoop(registry: Registry, { watch }: App) {
+  new Gauge({
+    name: 'quarterdeck_share_loop_resting',
+    help: 'Pieces of work of an organization that rest, because it has had its half of the event loop while others want some of it',
+    labelNames: ['organization'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { org, waiting } of largest(watch.share.figures().resting, (f) => f.waiting)) this.set({ organization: org }, waiting);
+    },
+  });
+  new Counter({
+    name: 'quarterdeck_loop_rested_seconds_total',
+    help: 'For how long pieces of work have rested so',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(watch.share.figures().restedSeconds);
     },
   });
   new Counter({

@@ -11,7 +11,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { attacks, retention } from './neighbours/attacker.ts';
+import { attacks, retention } from './neighbours/attacks.ts';
 import { makeScene, quotaBytes, type Scene } from './neighbours/scene.ts';
 import { type Measured, work } from './neighbours/work.ts';
 
@@ -56,7 +56,9 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
 
   const names = Object.keys(attacks);
   const chosen = process.env.QUARTERDECK_FAULT_ONLY;
-  const rounds = [...names.map((name) => [name]), names].filter((r) => !chosen || (r.length > 1 ? 'all' : r[0]!).includes(chosen));
+  const rounds = [...names.map((name) => [name]), names].filter(
+    (r) => !chosen || (r.length > 1 ? 'all of these at once' : r[0]!).includes(chosen),
+  );
   for (const which of rounds) {
     const name = which.length > 1 ? 'all of these at once' : which[0]!;
     await t.test(name, async () => {

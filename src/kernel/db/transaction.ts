@@ -53,7 +53,7 @@ function onClient(client: pg.ClientBase, { after, marked, checksRows, watch }: N
     checksRows,
     query: async (piece) => {
       const result = await client.query(statement(piece));
-      watch?.resume(currentBehalf().act);
+      watch?.resume(currentBehalf());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
     afterCommit: (act) => after.push(act),

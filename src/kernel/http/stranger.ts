@@ -8,6 +8,7 @@ export const addressShare = (peers: Peers, request: IncomingMessage): string => 
 /** A request of somebody who is not known yet. Where it comes from is found out only if it matters. */
 export class Stranger implements Behalf {
   readonly act = 'http';
+  readonly isAside = true;
   readonly #peers: Peers;
   readonly #request: IncomingMessage;
 

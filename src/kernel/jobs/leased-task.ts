@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { DatabaseAway, type Db, type Tx } from '../db/index.ts';
-import { onBehalf } from '../shares/index.ts';
+import { house, onBehalf } from '../shares/index.ts';
 import { LeaseLost, type ReadyTask, Stopping } from './declare.ts';
 import { sentenceOf } from './outcome.ts';
 import { renewTasks, taskDone, taskFailed, taskLeaseSeconds, taskReleased } from './task-store.ts';
@@ -52,7 +52,7 @@ async function failureOfRun({ app }: TaskSite, leased: LeasedTask): Promise<unkn
   try {
     signal.throwIfAborted();
     await onBehalf(
-      { org: '', act: name },
+      { ...house, act: name },
       () => leased.task.run({ app, signal, log: app.log.child({ task: name }) }, undefined),
       app.watch,
     );

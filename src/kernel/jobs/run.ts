@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/schema';
 import type { App } from '../app.ts';
 import type { Db } from '../db/index.ts';
-import { onBehalf } from '../shares/index.ts';
+import { house, onBehalf } from '../shares/index.ts';
 import { type JobRun, LeaseLost, type ReadyJob } from './declare.ts';
 import type { LeasedJob } from './leased-jobs.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
@@ -69,7 +69,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
 }
 
 const runFor = <T>({ watch }: App, { org_id, kind }: LeasedJob['job'], work: () => T): T =>
-  onBehalf({ org: org_id ?? '', act: kind }, work, watch);
+  onBehalf(org_id ? { org: org_id, act: kind } : { ...house, act: kind }, work, watch);
 
 async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortController, ended: Promise<unknown>) {
   const { promise: late, reject } = Promise.withResolvers<never>();

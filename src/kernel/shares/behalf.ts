@@ -7,6 +7,8 @@ export interface Behalf {
   readonly org: string;
   /** An operation's id, a plane's name, a job's kind or a task's name. */
   readonly act: string;
+  /** No organization: an address, the probers, the house. Nobody rests for its sake, and it never rests. */
+  readonly isAside?: boolean;
 }
 
 /**
@@ -16,14 +18,14 @@ export interface Behalf {
 const behalves = new AsyncLocalStorage<Behalf>();
 
 /** Whatever is not done for anybody: starting, watching, and what tests do themselves. */
-export const house: Behalf = { org: '', act: 'house' };
+export const house: Behalf = { org: '', act: 'house', isAside: true };
 
 export const currentBehalf = (): Behalf => behalves.getStore() ?? house;
 
 /** Does the work for somebody: everything that it begins counts for them, also after it has waited. */
 export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T {
   return behalves.run(behalf, () => {
-    watch?.resume(behalf.act);
+    watch?.resume(behalf);
     return work();
   });
 }

@@ -2,6 +2,7 @@
 export { type Behalf, currentBehalf, house, onBehalf } from './behalf.ts';
 export { type ByteBudget, type HeldBytes, type Holders, makeByteBudget } from './byte-budget.ts';
 export { type Crowd, makeCrowd } from './crowd.ts';
+export { type LoopShare, makeLoopShare } from './loop-share.ts';
 export { type LoopWatch, makeLoopWatch } from './loop-watch.ts';
 export { makeRefusals, type Refusals } from './refusals.ts';
 export { Crowded, makeTurnstile, type Turnstile } from './turnstile.ts';

@@ -1,12 +1,18 @@
+import { type Behalf, currentBehalf, house } from './behalf.ts';
+import { type LoopShare, makeLoopShare } from './loop-share.ts';
+
 /**
  * Says who held the event loop. A turn of the loop is a row of pieces, each begun by somebody who resumes: a request that arrives, an
  * answer of the database, a job. A piece lasts until the next one resumes or the turn ends.
  */
 export interface LoopWatch {
-  /** From here on, until somebody else says so, time belongs to this act. Costs 0.1 µs. */
-  resume(act: string): void;
+  /** From here on, until somebody else says so, time is spent on their behalf. Costs 0.1 µs. */
+  resume(behalf: Behalf): void;
+  /** Before a piece of work that can wait, such as a transaction or the next chunk of a body: resumes, or gives what to wait for first. */
+  takeTurn(behalf?: Behalf): Promise<void> | undefined;
   /** The pieces that were long, by act. */
   figures(): { act: string; count: number; seconds: number; longest: number }[];
+  share: LoopShare;
 }
 
 /** Shorter ones hold up nobody. */
@@ -14,14 +20,17 @@ const noticedMs = 20;
 
 /** `tell` hears of each long piece, after it. */
 export function makeLoopWatch(tell: (act: string, ms: number) => void = () => {}, now = () => performance.now()): LoopWatch {
+  const share = makeLoopShare(now);
   const long = new Map<string, { act: string; count: number; seconds: number; longest: number }>();
   let isTurn = false;
-  let act = '';
+  let behalf = house;
   let since = 0;
 
   const close = (at: number) => {
     const ms = at - since;
+    if (!behalf.isAside) share.spend(behalf.org, ms);
     if (ms < noticedMs) return;
+    const { act } = behalf;
     const known = long.get(act) ?? { act, count: 0, seconds: 0, longest: 0 };
     long.set(act, { act, count: known.count + 1, seconds: known.seconds + ms / 1000, longest: Math.max(known.longest, ms / 1000) });
     tell(act, ms);
@@ -30,17 +39,25 @@ export function makeLoopWatch(tell: (act: string, ms: number) => void = () => {}
     isTurn = false;
     close(now());
   };
+  const resume = (next: Behalf) => {
+    const at = now();
+    if (isTurn) close(at);
+    else {
+      isTurn = true;
+      setImmediate(endTurn);
+    }
+    behalf = next;
+    since = at;
+  };
   return {
-    resume: (next) => {
-      const at = now();
-      if (isTurn) close(at);
-      else {
-        isTurn = true;
-        setImmediate(endTurn);
-      }
-      act = next;
-      since = at;
+    resume,
+    takeTurn: (next = currentBehalf()) => {
+      const rest = next.isAside ? undefined : share.rest(next.org);
+      if (rest) return rest.then(() => resume(next));
+      resume(next);
+      return undefined;
     },
     figures: () => [...long.values()],
+    share,
   };
 }

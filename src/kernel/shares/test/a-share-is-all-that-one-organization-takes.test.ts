@@ -102,15 +102,15 @@ test('whatever is begun for somebody counts for them, also after it has waited',
 test('who holds the event loop is named with the time it took, and nobody else', async () => {
   let clock = 0;
   const watch = makeLoopWatch(undefined, () => clock);
-  watch.resume('quick');
+  watch.resume({ org: 'a', act: 'quick' });
   clock += 5;
-  watch.resume('slow');
+  watch.resume({ org: 'a', act: 'slow' });
   clock += 70;
-  watch.resume('quick');
+  watch.resume({ org: 'a', act: 'quick' });
   clock += 5;
   await new Promise((resolve) => setImmediate(resolve));
   clock += 10_000; // nobody runs: the process sleeps
-  watch.resume('quick');
+  watch.resume({ org: 'a', act: 'quick' });
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(watch.figures(), [{ act: 'slow', count: 1, seconds: 0.07, longest: 0.07 }]);
 });

@@ -65,6 +65,10 @@ const isAtConnect = (stage: string) => stage === 'connect' || stage === 'ehlo' |
 
 const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (code !== undefined && code < 500);
 
+/** RFC 7504: 521 and 556 are for hosts that take no mail; some say 521 for whatever they dislike, with another code beside it. */
+const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
+  code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
+
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
@@ -73,8 +77,9 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   const isUnknown = said.unknownUser.test(text);
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
-  if (said.moved.test(text)) return recipients('InvalidRecipient');
   if (said.relaying.test(text)) return ours('RelayDenied');
+  if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
+    return recipients('InvalidRecipient');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
   if (code === 525) return later('InactiveMailbox');
   if (said.tooQuick.test(text)) return later('RateLimited');
@@ -83,7 +88,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b/.test(text) && !isPolicy(refusal))
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isPolicy(refusal))
     return recipients('InvalidRecipient');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
@@ -91,19 +96,24 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.takesNoMail.test(text)) return recipients('BadDomain');
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
-  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text));
-  if (code === 521 || code === 556) return recipients('BadDomain');
-  if (said.unknownHost.test(text)) return recipients('BadDomain');
+  // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
+  if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
+  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text) || said.unsure.test(text));
+  // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
+  if (code === 524) return recipients('InvalidRecipient');
+  if (isNoMailHost(refusal)) return recipients('BadDomain');
+  if (said.unknownHost.test(text) && !isAtData(stage)) return recipients('BadDomain');
   return undefined;
 }
 
 /**
  * "User unknown" is meant so at RCPT, with a code that says so, and by whoever says it of their own users, without a reply of another
- * server. After the message was seen, filters say it too; and of a reply of which nobody knows what it answered, nobody knows that either.
+ * server and without another cause beside it. After the message was seen, filters say it too; and of a reply of which nobody knows what it
+ * answered, nobody knows that either.
  */
-function judgeUnknown({ stage, code, enhanced }: Refusal, isReply: boolean): Judgement {
-  const isTheirOwn = code === undefined && stage === '' && !isReply;
-  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
+function judgeUnknown({ stage, code, enhanced }: Refusal, isDoubtful: boolean): Judgement {
+  const isTheirOwn = code === undefined && stage === '' && !isDoubtful;
+  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10|351)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
   return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
 }
 
@@ -120,8 +130,6 @@ const byEnhanced: Record<string, Judgement> = {
   '2.1': later('InactiveMailbox'),
   '2.2': later('QuotaIssues'),
   '2.3': contents('MessageTooLarge'),
-  // OpenSMTPD says 524 5.2.4 of an address that it does not know.
-  '2.4': recipients('InvalidRecipient'),
   // No mail server was found for the domain.
   '4.4': recipients('BadDomain'),
   '3.4': contents('MessageTooLarge'),

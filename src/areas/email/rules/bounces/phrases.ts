@@ -35,7 +35,7 @@ function stripAddresses(text: string): string {
 }
 
 export const full = any(
-  /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|voll\b|piena|llen[ao]|pleine|too large|almost)/,
+  /(?:mail ?box|mailfolder|quota|inbox|in-box|storage|account|mailbox size|mail storage|user'?s? disk|disk|maildir|postfach|casella|buz[oó]n|bo[iî]te|caixa|speicherplatz)\b[^.;]{0,60}(?:\bfull\b|exceed|over ?quota|over limit|is over|has reached|used up|voll\b|überschritten|pien[ao]|llen[ao]|plein[e]?\b|cheia|d[ée]pass[ée]|too large|almost)/,
   /over ?-?quota|quota (?:is )?(?:exceeded|violation|full|reached)|exceed[^.;]{0,50}(?:quota|storage|mailbox|disk)/,
   /out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)/,
   /no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)/,
@@ -47,24 +47,30 @@ export const full = any(
 );
 
 export const tooLarge = any(
-  /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big|long)|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
+  /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big)|(?<!queue )too long|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
   /(?:maximum|max|limit)[^.;]{0,30}(?:message|mail|data) size|message (?:size|length)[^.;]{0,40}(?:limit|exceed|maximum)/,
   /exceed[^.;]{0,40}(?:message size|size limit|maximum (?:allowable )?(?:message )?size|maximum allowed)|size limit/,
   /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|body too large|サイズ/,
 );
 
 export const suspended = any(
-  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte)\b[^.;]{0,60}(?:disabled|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
+  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
   /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
   /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
   /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
   /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
   /has been (?:disabled|suspended|deactivated)|vdelivermail: account is locked|archived recipient|destinataire archiv/,
-  /is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
+  /(?:аккаунт|ящик|учетная запись)[^.;]{0,30}(?:заблокирован|отключ)|is terminated|unavailable or access denied|temporar(?:y|ily) locked|user not active/,
 );
 
 /** Sentences of servers' replies. Without their code, a report has lost which command they answered. */
 export const repliesSentence = any(/user unknown|the e-?mail account that you tried to reach/);
+
+/** Notices for people that name several causes do not say which it was. */
+export const unsure = any(
+  /\b(?:may|might) (?:not (?:exist|be|have)|no longer|be (?:unknown|invalid|misspelled))|es posible que|puede que|pode n[aã]o|talvez|il se peut/,
+  /potrebbe|möglicherweise|mogelijk|być może|może nie|kanske|возможно|можливо|可能不|可能性があ|かもしれ/,
+);
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
@@ -74,13 +80,13 @@ export const plainlyUnknown = any(
 export const moved = any(
   /(?:user|recipient|mailbox|address|account)[^.;]{0,60}(?:has (?:been )?(?:moved|changed|replaced)|changed to|replaced by|no longer[^.;]{0,30}please use)/,
   /has moved|please use (?:the )?(?:new )?(?:address|email)?[^.;]{0,10}@|has been replaced by|is now (?:at )?@/,
-  /user not local; please try|new address:|address (?:has )?changed/,
+  /user not local|new address:|address (?:has )?changed/,
 );
 
 export const relaying = any(
   /relay(?:ing)?(?: mail)?(?: access)?(?: is)?(?:(?: has been| was)? (?:denied|not permitted|not allowed|prohibited|rejected|refused|disabled|forbidden|attempt))/,
   /(?:unable|not permitted|not allowed|cannot|can't|refuse[sd]?|no permission|not authori[sz]ed) to relay|do(?:es)? not relay/,
-  /no relay|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
+  /no relay|(?:for|before) relay(?:ing)?\b|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
   /(?:this )?(?:mail )?server requires authentication when attempting to send to a non-local|not a gateway/,
   /not (?:a |an )?(?:open )?relay|insecure mail relay|mail server requires authentication/,
   /not local(?: host| domain)?[^.;]{0,30}not a gateway/,
@@ -94,6 +100,7 @@ export const unauthenticated = any(
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
   /procmail: |could ?n(?:o|')t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
+  /but will deliver to|can ?not (?:open|write|append|lock) /,
 );
 
 /** It was tried until nobody wanted to try any more. */
@@ -121,22 +128,23 @@ export const tooQuick = any(
 
 /** How some servers say that there is no such mailbox, with whatever code. */
 export const deniedRecipient = any(
-  /unrout(?:e)?able address|recipient address rejected: access denied|requested action not taken: mailbox unavailable/,
-  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user/,
+  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied|requested action not taken: mailbox unavailable/,
+  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
 );
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
   /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
-  /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host)|banned|unsolicited/,
+  /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host\b(?! name))|banned|unsolicited/,
   /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement/,
   /uceprotect|njabl|ordb/,
   /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)/,
   /blocked (?:by|using|for|because|due|from)/,
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
   /we do not accept mail from|not accept(?:ing)? (?:mail|messages|connections) from (?:this|your|dynamic|hosts?)/,
-  /too many (?:bad|invalid|unknown) (?:commands|recipients)|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
+  /\b(?:your|the sending|the connecting|client|helo|ehlo) (?:[\w']{1,30} ){0,2}(?:address|host|hostname|ip|server|domain|name)\b[^.;]{0,40}(?:unknown|not (?:be )?(?:found|known|exist|valid|registered|resolve)|n't (?:be )?(?:found|exist|resolve)|invalid)/,
+  /too many (?:bad|invalid|unknown|wrong) \w|dynamic(?:ally)? ?(?:assigned)? ?ip|residential|dial-?up|bad dns ptr/,
   /helo command rejected|invalid helo|helo (?:name|string)|ehlo (?:name|argument)|rejected: (?:your|bad) (?:ip|host)/,
   /sorry,? your (?:ip|host|server|mail server)|cannot accept mail from|not allowed to (?:send|connect)|smtp access restricted/,
   /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
@@ -161,7 +169,8 @@ export const badSender = any(
   /your (?:email )?address (?:is|was|has been)? ?(?:not|rejected|blocked|denied)|rejected your message/,
   /refused (?:mail from|your)|from (?:domain|address|header|field)|only (?:members|subscribers|authenticated|registered)/,
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
-  /sender denied|\bbatv\b|backscatter/,
+  /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
+  /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
 );
 
 export const spam = any(
@@ -190,37 +199,37 @@ export const policy = any(
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|usuario|cuenta|buz[oó]n|casella|utente|postfach|empfänger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unknown|unknown[ -]?user/,
+  /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) /,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be found|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here)|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht gefunden|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt )*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
-  /(?:mail ?box|account|user|recipient|address) (?:is |was )?(?:currently )?(?:unavailable|unavaiable|not available|not accepted)/,
+  new RegExp(`${box} (?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
   /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
   /not (?:our|a) (?:customer|user|subscriber)/,
-  /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by that name|by this name|\bhere\b|with that name|of that name|found|at this|available|registered)/,
+  /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
   /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
-  /(?:could ?n(?:o|')t|can ?n(?:o|')?t|cannot|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  /(?:could ?n(?:o|')t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|at this)|not (?:in|on) (?:my|our|the) (?:user|valid|directory|database|recipient)/,
-  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_/,
+  /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
+  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_(?!ambiguous|reciplimit)/,
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
-  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|address no longer (?:accepts|valid|exists|active|in use)/,
+  /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
   /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
-  /does not like recipient|there is no one at|spectator does not exist|can't accept user|rejected recipients/,
+  /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
   /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)/,
-  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(|$)/,
+  /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
   /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
   /(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя/,
   /(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)/,
@@ -229,19 +238,18 @@ export const unknownUser = any(
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!,? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|cannot be resolved|could not be resolved|was not found|wasn't found|is not reachable)/,
-  /\bunknown (?:host|domain|mail system)|no such (?:domain|host)/,
-  /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host)\b|(?:bad|invalid) recipient domain/,
-  /could ?n(?:o|')t find (?:any |a )?host|cannot find (?:the )?(?:domain|host)\b|nxdomain|name or service not known/,
-  /no mail (?:server|host|exchanger)s?[^.;]{0,20}(?:found|for)|domain must exist|(?:domain|domain name)[^.;:]{0,40} is unknown/,
-  /unknown domain name|unknown recipient domain|all relevant mx records point to non-existent|bad domain/,
-  /could ?n(?:o|')t find (?:a |any )?(?:mail exchanger|mx)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
+  /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
+  /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host\b(?!,)|host name|(?:host\/)?domain(?: name)?\b[^.;]{0,20} (?:recipient|found)|recipient domain)/,
+  /could ?n(?:o|')t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
+  /no (?:mail (?:server|host|exchanger)s?|dns (?:entr(?:y|ies)|records?)|(?:a|mx|address)(?: (?:or|and) (?:a|mx|aaaa))? records?)[^.;]{0,20}(?:found|for)|domain must exist/,
+  /the domain is not reachable|(?:domain|domain name)[^.;:]{0,40} is unknown|all relevant mx records point to non-existent|bad domain/,
 );
 
 /** The host takes no mail at all. */
 export const takesNoMail = any(
   /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
-  /null ?mx|smtp protocol returned a permanent error|mail is not accepted here|indicated no smtp service|no mail accepted/,
+  /null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
   /does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
   /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
@@ -249,7 +257,7 @@ export const takesNoMail = any(
 /** Nobody was reached in time, or what is between us is broken. */
 export const unreached = any(
   /timed? ?-?out|time-?out|expired|too (?:old|long in)|in (?:the )?queue (?:too long|for)|retry (?:time(?:out)?|timeout)/,
-  /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up/,
+  /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up(?! on)/,
   /not (?:been )?(?:able to be )?delivered (?:for|in|after|within)/,
   /connection (?:refused|reset|lost|dropped|closed|failed|failure|error|problem|died|was (?:dropped|closed|reset|refused))/,
   /lost connection|(?:could ?n(?:o|')t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,

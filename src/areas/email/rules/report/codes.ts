@@ -5,13 +5,24 @@ export interface Codes {
   stage: string;
 }
 
-const reply = /(?:^|[\s:;("'#\]<-])([245]\d\d)(?=$|[\s.:,;)"'#>-])(?:[ -]#?\(?([245]\.\d{1,3}\.\d{1,3})\b)?/g;
+const reply = /(?:^|[\s:;("'#[\]<-])([245]\d\d)(?=$|[\s.:,;)"'#>-])(?:[ -]#?\(?([245]\.\d{1,3}\.\d{1,3})\b)?/g;
 const bare = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 
 /** Whoever shows a session names its commands as they come: what was refused is the last of them. */
-const named =
-  /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body)|\b(rcpt[ _]to|(?<=>>> ?|after |to |\[)rcpt)\b|\b(mail[ _]from)\b|(?:>>> ?|in reply to |after (?:pipelined )?|\[|command:? ?|smtp command\s{1,3})(data)\b|(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(initial (?:smtp )?greeting|connection greeting)\b/gi;
-const stageOf = ['', 'dot', 'rcpt', 'mail', 'data', 'connect', 'connect'];
+const named = new RegExp(
+  [
+    /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[678]\))/,
+    /\b(rcpt[ _]to|(?<=>>> ?|after |following |to |\[)rcpt|does not like recipient)\b|(\(state 1[34]\))/,
+    /\b(mail[ _]from|does not like sender)\b/,
+    /(?:>>> ?|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
+    /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
+    /\b(initial (?:smtp )?greeting|connection greeting|greeting failed)\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gi',
+);
+const stageOf = ['', 'dot', 'rcpt', 'rcpt', 'mail', 'data', 'connect', 'connect', 'connect'];
 
 export function readCodes(text: string): Codes {
   const head = text.slice(0, 8_000);

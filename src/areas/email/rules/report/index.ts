@@ -69,13 +69,16 @@ function isServers({ fields, parts }: Mail, recipients: readonly Reported[]): bo
   if (/^multipart\/report/i.test(fieldOf(fields, 'content-type') ?? '') || fieldOf(fields, 'x-failed-recipients') !== undefined)
     return true;
   const subject = decodeWords(fieldOf(fields, 'subject') ?? '');
+  // What comes from nobody was written by a program, and with a code in it by one that delivers.
+  const isCoded = recipients.some(({ code, enhanced }) => code !== undefined || enhanced !== undefined);
+  if (isCoded && fieldOf(fields, 'return-path')?.trim() === '<>') return true;
   // A server's reply, quoted with its codes above the message that it was given for.
   const isQuoted = recipients.some(({ code, enhanced }) => code !== undefined && enhanced !== undefined);
   if (isQuoted && parts.some(({ type }) => /^(?:message\/rfc822|(?:text|message)\/rfc822-headers)/.test(type))) return true;
-  return daemon.test(decodeWords(fieldOf(fields, 'from') ?? '')) || (!/^re:/i.test(subject) && failed.test(subject));
+  return daemon.test(decodeWords(fieldOf(fields, 'from') ?? '')) || (!/^(?:re|aw|sv|antw|odp): /i.test(subject) && failed.test(subject));
 }
 
 const daemon =
-  /mailer-daemon|mailerdaemon|post[ _-]?master|mail[- ]?(?:delivery|daemon|system|admin|router|server|gateway)|<>|delivery (?:subsystem|system)/i;
+  /mailer[ _-]?daemon|\bmdaemon|post[ _-]?master|mail[- ]?(?:deliver|daemon|system|admin|router|server|gateway)|smtp[ -]?(?:gateway|server)|<>|delivery (?:subsystem|system)/i;
 const failed =
-  /undeliver|(?:delivery|mail|message)[^:]{0,30}(?:fail|failure|status|notification|error|problem|impossible)|returned (?:mail|to sender)|failure notice|non-?delivery|could not (?:be )?deliver|not delivered|nondeliverable|unzustellbar|delivery has failed|mail system error|доставк/i;
+  /undeliver|(?:delivery|mail|message)[^:]{0,30}(?:fail|failure|status|notification|error|problem|impossible|report)|(?:error|failed|failure)[^:]{0,20} (?:mail|message|delivery)|\[bounce\]|returned (?:mail|to sender)|failure notice|non-?delivery|could not (?:be )?deliver|not delivered|nondeliverable|delivery has failed|mail system error|unzustellbar|non remis|no se (?:puede|pudo|ha podido) entregar|n[ãa]o foi poss[íi]vel entregar|n[ãa]o entregue|mancat[ao] (?:recapito|consegna)|onbestelbaar|доставк|не доставлен|未送達|配信(?:でき|不能|エラー)|退信/i;

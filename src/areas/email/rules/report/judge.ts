@@ -1,4 +1,5 @@
 import { type BounceType, classify, type Judgement, type ReplyClass } from '../bounces/classify.ts';
+import * as said from '../bounces/phrases.ts';
 import { type Codes, isTelling, readCodes } from './codes.ts';
 import type { Section } from './notice.ts';
 import type { StatusGroup } from './status.ts';
@@ -18,8 +19,8 @@ export interface Reported {
 }
 
 const mostDiagnostic = 1_000;
-/** A diagnostic shorter than this is a code and next to no words. */
-const fewWords = 20;
+/** A code, and at most one word beside it: the sentences around it say more. */
+const isTerse = (diagnostic: string): boolean => (said.normalize(diagnostic).match(/\p{L}{2,}/gu)?.length ?? 0) < 2;
 
 /** Words of strangers, as a database and a person can take them. */
 export const cleanText = (text: string, most: number): string =>
@@ -38,7 +39,7 @@ export function judgeGroup(group: StatusGroup, notice: string, common: string): 
   // Whoever says X.0.0 in so many words knows of nothing better.
   if (spoken.enhanced?.endsWith('.0.0')) codes.enhanced = spoken.enhanced;
   const first = classify({ ...codes, text: group.diagnostic });
-  const isVague = first.class === 'Uncategorized' || group.diagnostic.length < fewWords;
+  const isVague = first.class === 'Uncategorized' || isTerse(group.diagnostic);
   const best = isVague ? classify({ ...codes, text: `${group.diagnostic}\n${notice}` }) : first;
   const { address, original, remoteMta } = group;
   return {
@@ -74,16 +75,20 @@ function mergeCodes(...told: Codes[]): Codes {
   };
 }
 
-const show = ({ bounceType, class: of }: Judgement, { code, enhanced }: Codes, said: string) => ({
+const show = ({ bounceType, class: of }: Judgement, { code, enhanced }: Codes, words: string) => ({
   bounceType,
   class: of,
   ...(code === undefined ? {} : { code }),
   ...(enhanced === undefined ? {} : { enhanced }),
-  diagnostic: cleanText(said, mostDiagnostic),
+  diagnostic: cleanText(words, mostDiagnostic),
 });
 
-/** Where the words for people say that the mailbox is there, and full or disabled, whatever the code says of it is too hard. */
+/**
+ * Where the words for people say that the mailbox is there, and full or disabled, whatever the code says of it is too hard. Not where they
+ * name all that may be: full, disabled, or unknown.
+ */
 function milderOf(common: string): Judgement | undefined {
+  if (said.unknownUser.test(said.normalize(common))) return undefined;
   const judged = classify({ text: common, stage: '' });
   return judged.class === 'QuotaIssues' || judged.class === 'InactiveMailbox' ? judged : undefined;
 }

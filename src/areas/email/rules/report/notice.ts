@@ -13,13 +13,15 @@ const mostLines = 60;
 const header =
   /^(?:>?[ \t]?)(?:return-path|received|from|to|cc|date|subject|message-id|reply-to|sender|mime-version|content-type|content-transfer-encoding|dkim-signature|user-agent|x-[\w-]{1,60}|arc-[\w-]{1,40}|list-[\w-]{1,40}):/i;
 const announced =
-  /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)/i;
+  /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)(?! (?:to|you|that|was|wasn't|is|has|have|had|could|couldn't|cannot|can't|did|will)\b)/i;
 
 /** The notice without the message that it gives back: what that says was not said by whoever reports. */
 export function cutOriginal(text: string): string {
   const lines = text.split('\n', 4_000);
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!.slice(0, 200);
+    // The signature of whoever passed it on: what scanned it, and what its readers may not do.
+    if (line === '-- ' && at > 0) return lines.slice(0, at).join('\n');
     if (announced.test(line) && hasHeader(lines, at + 1, 6, 1)) return lines.slice(0, at).join('\n');
     if (/^(?:return-path|received|x-[\w-]+|arc-[\w-]+|dkim-signature):/i.test(line) && hasHeader(lines, at, 12, 3))
       return lines.slice(0, at).join('\n');
@@ -38,6 +40,9 @@ function hasHeader(lines: readonly string[], from: number, within: number, least
 /** A line that begins with an address speaks of it, and so do those that follow. */
 const begins =
   /^[ \t]*(?:[-*•][ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
+/** "Unknown user: bob@far.example": what is said stands before the address. */
+const ends =
+  /^[ \t]*(?:recipient address|[^:@]{0,60}\b(?:unknown|invalid|exceeds|undeliver\w*|deliver\w*|failed|full)\b[^:@]{0,60})(?::[ \t]*|[ \t]+)<?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])>?[.:]?[ \t]*$/i;
 const transcript = /^[ \t]*(?:>>>|<<<|(?:\.\.\. )?while talking to)/i;
 
 /** What is said of each recipient, and what is said of all of them before the first. */
@@ -45,7 +50,7 @@ export function readSections(text: string, sender: string | undefined): { common
   const sections = new Map<string, string[]>();
   const common: string[] = [];
   let current = common;
-  /** Of a session that is shown before its result: it belongs to the address that follows. */
+  /** Of a session that is shown before its result: it belongs to the address that follows, or else to whom it names. */
   let shown: string[] = [];
   for (const line of text.split('\n', 4_000)) {
     if (transcript.test(line)) {
@@ -53,7 +58,8 @@ export function readSections(text: string, sender: string | undefined): { common
       if (shown.length < mostLines) shown.push(line);
       continue;
     }
-    const address = addressIn(begins.exec(line.slice(0, 400))?.[1]);
+    const start = line.slice(0, 400);
+    const address = start.includes('@') ? addressIn((begins.exec(start) ?? ends.exec(start))?.[1]) : undefined;
     if (address !== undefined && address.toLowerCase() !== sender && (sections.has(address) || sections.size < mostSections)) {
       current = sections.get(address) ?? [];
       sections.set(address, current);
@@ -66,8 +72,23 @@ export function readSections(text: string, sender: string | undefined): { common
     }
     if (current.length < mostLines) current.push(line);
   }
-  current.push(...shown);
-  return { common: common.join('\n'), sections: [...sections].map(([address, lines]) => ({ address, text: lines.join('\n') })) };
+  const named = addressIn(shown.findLast((line) => /^[ \t]*>>> ?rcpt/i.test(line)));
+  const isAnybodys = sections.size > 1 && shown.some((line) => transcript.test(line));
+  const owner = (named === undefined ? undefined : sections.get(named)) ?? (isAnybodys ? undefined : current);
+  owner?.push(...shown);
+  return {
+    common: common.join('\n'),
+    sections: shareWords([...sections].map(([address, lines]) => ({ address, text: lines.join('\n') }))),
+  };
+}
+
+/** Addresses that are named one below the other share what is said after the last of them. */
+function shareWords(sections: Section[]): Section[] {
+  for (let n = sections.length - 2; n >= 0; n--) {
+    const { address, text } = sections[n]!;
+    if (/^[\s<>:;,.]*$/.test(text.replaceAll(address, ''))) sections[n] = { address, text: sections[n + 1]!.text };
+  }
+  return sections;
 }
 
 const later =

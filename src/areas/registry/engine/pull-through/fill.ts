@@ -26,6 +26,8 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
   const hash = createHash(algorithmOf(digest));
   async function* passing(): AsyncGenerator<Buffer> {
     for await (const chunk of contentOf(upstreams.client, fill)) {
+      const rest = app.watch.takeTurn();
+      if (rest) await rest;
       hash.update(chunk);
       await spool.write(chunk);
       yield chunk;
@@ -57,6 +59,8 @@ export async function* passOn(upstreams: Upstreams, wanted: Wanted, range: { off
   let at = 0;
   let last: Buffer | undefined;
   for await (const chunk of contentOf(upstreams.client, wanted)) {
+    const rest = upstreams.app.watch.takeTurn();
+    if (rest) await rest;
     hash.update(chunk);
     const piece = chunk.subarray(Math.max(0, range.offset - at), Math.max(0, end - at));
     at += chunk.length;

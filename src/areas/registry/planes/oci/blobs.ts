@@ -118,7 +118,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
     await whileAllowed(call, place, () =>
-      sendStream(opened.stream, opened.length, { response, org: call.access.org, buffers: plane.buffers }),
+      sendStream(opened.stream, opened.length, { response, org: call.access.org, buffers: plane.buffers, watch: plane.app.watch }),
     );
   }
   count(opened.length);
@@ -168,7 +168,9 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   });
   const length = typeof range === 'object' ? range.length : source.size;
   const { response, access, plane } = call;
-  await whileAllowed(call, place, () => sendStream(stream, length, { response, org: access.org, buffers: plane.buffers }));
+  await whileAllowed(call, place, () =>
+    sendStream(stream, length, { response, org: access.org, buffers: plane.buffers, watch: plane.app.watch }),
+  );
   plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, length);
 }
 

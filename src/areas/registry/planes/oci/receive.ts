@@ -45,7 +45,11 @@ async function* watched(call: Call, place: Place): AsyncGenerator<Buffer> {
   request.setTimeout(plane.settings.idleMs, () => request.destroy());
   try {
     // Whoever is refused in the middle is still told why: the connection outlives our reading.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) yield chunk;
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      const rest = plane.app.watch.takeTurn();
+      if (rest) await rest;
+      yield chunk;
+    }
   } catch (error) {
     if (revoked) throw new OciError('UNAUTHORIZED', 'the credential was revoked while it pushed', { cause: error });
     throw new OciError('BLOB_UPLOAD_INVALID', 'the body was cut off; ask how much arrived and go on from there', { cause: error });

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
+import type { LoopWatch } from '../../../../kernel/shares/index.ts';
 
 const KiB = 1024;
 
@@ -52,6 +53,7 @@ export interface Reader {
   response: ServerResponse;
   org: string;
   buffers: Buffers;
+  watch: LoopWatch;
 }
 
 /** Sends a stream's bytes. A file is read into two buffers in turn, one filling while the other is being sent: half the CPU of a pipe.
@@ -60,7 +62,7 @@ export async function sendStream(stream: Readable, length: number, reader: Reade
   const { fd, start } = stream as fs.ReadStream & { fd?: number; start?: number };
   const { response } = reader;
   try {
-    if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') await sendPieces(stream, response);
+    if (!(stream instanceof fs.ReadStream) || typeof fd !== 'number') await sendPieces(stream, reader);
     else await sendInTurns({ fd, start: start ?? 0, length }, reader);
   } finally {
     stream.destroy(); // closes the file, or the connection
@@ -80,14 +82,17 @@ function untilGone(response: ServerResponse): Promise<never> {
 }
 
 /** A slow reader holds one piece that is being sent, and what the stream has read ahead. */
-async function sendPieces(stream: Readable, response: ServerResponse): Promise<void> {
+async function sendPieces(stream: Readable, { response, watch }: Reader): Promise<void> {
   const gone = untilGone(response);
   // One that waits for its source, such as a spool that is being filled, is told when nobody waits for it any more.
   response.once('close', () => stream.destroy());
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>)
-      for (let at = 0; at < chunk.length; at += bufferBounds.small)
+      for (let at = 0; at < chunk.length; at += bufferBounds.small) {
+        const rest = watch.takeTurn();
+        if (rest) await rest;
         await Promise.race([write(response, chunk.subarray(at, at + bufferBounds.small)), gone]);
+      }
   } catch (error) {
     if (response.destroyed) throw new CallerGone();
     response.destroy(); // what came so far must not look whole
@@ -96,7 +101,10 @@ async function sendPieces(stream: Readable, response: ServerResponse): Promise<v
 }
 
 /** Whoever begins, or has become slow, has small buffers; one that takes them quickly gets large ones while there are some. */
-async function sendInTurns({ fd, start, length }: { fd: number; start: number; length: number }, { response, org, buffers }: Reader) {
+async function sendInTurns(
+  { fd, start, length }: { fd: number; start: number; length: number },
+  { response, org, buffers, watch }: Reader,
+) {
   const gone = untilGone(response);
   const turns = [makeTurn(buffers, org), makeTurn(buffers, org)];
   let sending = Promise.resolve(0);
@@ -111,6 +119,8 @@ async function sendInTurns({ fd, start, length }: { fd: number; start: number; l
       reading = undefined;
       if (count === 0) throw new Error('a stored blob is shorter than its row says');
       fast = (await Promise.race([sending, gone])) >= fastRate;
+      const rest = watch.takeTurn();
+      if (rest) await rest;
       sending = write(response, count === buffer.length ? buffer : buffer.subarray(0, count));
       sending.catch(() => {});
       at += count;

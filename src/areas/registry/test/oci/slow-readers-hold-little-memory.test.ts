@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
+import { makeLoopWatch } from '../../../../kernel/shares/index.ts';
 import { bufferBounds, makeBuffers, sendStream } from '../../planes/oci/send.ts';
 import { someBytes } from '../registry-server.ts';
 
@@ -38,6 +39,8 @@ function makeReader(stall = Number.POSITIVE_INFINITY) {
   };
 }
 
+const watch = makeLoopWatch();
+
 test('slow readers hold little memory, and those of one organization leave large buffers to the others', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'qdb-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
@@ -48,14 +51,15 @@ test('slow readers hold little memory, and those of one organization leave large
 
   const slow = Array.from({ length: 100 }, () => makeReader(3 * MiB));
   const transfers = [];
-  for (const { response } of slow) transfers.push(sendStream(await stream(), content.length, { response, org: 'org_slow', buffers }));
+  for (const { response } of slow)
+    transfers.push(sendStream(await stream(), content.length, { response, org: 'org_slow', buffers, watch }));
   await Promise.all(slow.map((reader) => reader.stalled));
   assert.ok(buffers.lent() <= bufferBounds.organization, `${buffers.lent()} bytes are lent`);
   const few = slow.filter((reader) => reader.largest() > bufferBounds.small).length;
   assert.ok(few > 0 && few <= bufferBounds.organization / bufferBounds.large, `${few} of them have a large buffer`);
 
   const quick = makeReader();
-  await sendStream(await stream(), content.length, { response: quick.response, org: 'org_quick', buffers });
+  await sendStream(await stream(), content.length, { response: quick.response, org: 'org_quick', buffers, watch });
   assert.equal(quick.largest(), bufferBounds.large);
   assert.ok(Buffer.concat(quick.taken).equals(content));
 
@@ -75,7 +79,7 @@ test('who reads slowly from the cache’s spool, from S3 or through us from an u
     for (; read < content.length; read += 256 * KiB) yield content.subarray(read, read + 256 * KiB);
   };
   const slow = makeReader(1 * MiB);
-  const reader = { response: slow.response, org: 'org_slow', buffers: makeBuffers() };
+  const reader = { response: slow.response, org: 'org_slow', buffers: makeBuffers(), watch };
   const transfer = sendStream(Readable.from(chunks(), { objectMode: false }), content.length, reader);
   await slow.stalled;
   assert.equal(slow.largest(), bufferBounds.small);

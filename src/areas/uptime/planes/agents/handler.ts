@@ -39,7 +39,7 @@ const handleWith =
     if (request.method !== route.method)
       throw new Refusal(405, 'method_not_allowed', `${path} is asked with ${route.method}`, { headers: { allow: route.method } });
     const call: Call = { request, response, by, identify, query: new URLSearchParams(query) };
-    const body = await onBehalf({ org: 'probers', act: path }, () => route.answer(desk, call), desk.app.watch);
+    const body = await onBehalf({ org: 'probers', act: path, isAside: true }, () => route.answer(desk, call), desk.app.watch);
     await sendAnswer(response, body);
   };
 

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judgeReply } from '../../rules/bounces/reply.ts';
+import { readReport } from '../../rules/report/index.ts';
+import { dsn } from '../feedback/mails.ts';
+
+/** Said at RCPT: there is nobody, and the address is suppressed. */
+const gone = `
+550 can't find mailbox for bob
+550 bob is not known at this site
+550 user not in database
+550 Recipient not in our address book
+550 Recipient could not be located
+550 The recipient cannot be verified. Please check all recipients of this message to verify they are valid.
+550 user cannot be resolved
+550 this user no longer has an account here
+550 no account with this address
+550 undeliverable address
+550 invalid RCPT TO address: far.example doesn't have user bob
+551 User not local
+550 5.4.1 All recipient addresses rejected : Access denied
+550 5.1.351 Remote server returned unknown recipient or mailbox unavailable
+524 5.2.4 Mailing list expansion problem
+550 Empfaenger unbekannt
+550 Dieser Benutzer existiert nicht
+550 Postfach nicht vorhanden
+550 Boite aux lettres inexistante
+550 Usuario inexistente
+550 Caixa postal inexistente
+550 unrouteable mail domain "far.example"
+550 Unresolvable domain name
+550 Non-existent domain
+550 no A or MX records found for domain far.example
+550 There are no DNS entries for the hostname far.example.
+550 Invalid domain name in recipient address
+553 5.1.2 bad host name in recipient
+521 5.3.2 System not accepting network messages`;
+
+/** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
+const alive = `
+550 Your mail server's address is not known to us
+550 The domain of your address could not be found
+550 Your domain does not exist in DNS
+550 Your host name is unknown; fix your DNS
+550 HELO host not found
+550 Client host name unknown
+550 The return path of this message does not exist
+550 Cannot verify sender: user unknown
+550 sender callout failed: mailbox does not exist
+553 unknown domain in sender address
+550 too many unknown users; connection dropped
+550 You have tried too many invalid addresses
+550 Dynamic address not accepted
+550 5.7.27 sender address has null MX
+550 5.7.17 Mailbox owner has changed
+550 5.7.1 Rejected. For assistance please use address postmaster@far.example
+550 5.2.4 Mailing list expansion problem
+550 5.1.4 RESOLVER.ADR.Ambiguous; ambiguous address
+550 5.2.1 mailbox unavailable
+521 5.2.1 we do not like this
+550 The recipient was unavailable to take delivery of the message
+550 host mx.far.example is not reachable
+550 Host or domain name not found. Name service error for name=far.example type=MX: Host not found, try again
+550 user does not exist, but will deliver to postmaster; can not open new email file
+550 5.1.1 This mailbox cannot accept messages because its quota is used up
+550 Speicherplatz des Benutzers überschritten
+550 Caixa postal cheia
+550 Konto gesperrt
+550 Cuenta deshabilitada
+550 Аккаунт заблокирован`;
+
+function hardness(line: string): { reply: boolean; report: boolean } {
+  const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;
+  const reply = judgeReply({ code: Number(code), enhanced, text: text!, stage: 'rcpt' });
+  const diagnostic = `${line} (in reply to RCPT TO command)`;
+  const [said] = readReport(dsn({ address: 'bob@far.example', status: enhanced ?? '5.0.0', diagnostic })).recipients;
+  return { reply: reply.bounceType === 'hard', report: said!.bounceType === 'hard' };
+}
+
+const linesOf = (text: string) => text.trim().split('\n');
+
+for (const line of linesOf(gone))
+  test(`suppresses: ${line}`, () => {
+    assert.deepEqual(hardness(line), { reply: true, report: true });
+  });
+
+for (const line of linesOf(alive))
+  test(`suppresses nobody: ${line}`, () => {
+    assert.deepEqual(hardness(line), { reply: false, report: false });
+  });

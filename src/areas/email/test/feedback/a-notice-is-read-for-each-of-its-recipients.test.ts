@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readReport } from '../../rules/report/index.ts';
+import { dsn } from './mails.ts';
+
+const original = ['From: ada@example.com', 'To: bob@far.example', 'Subject: Hello', 'Message-ID: <1@example.com>', '', 'Hello'];
+
+const notice = (from: string, subject: string, ...text: string[]) =>
+  Buffer.from([`From: ${from}`, 'To: ada@example.com', `Subject: ${subject}`, '', ...text, ''].join('\r\n'));
+const daemons = (...text: string[]) => notice('MAILER-DAEMON@far.example', 'failure notice', ...text);
+
+const say = (mail: Buffer) => readReport(mail).recipients.map(({ address, bounceType }) => `${address ?? ''} ${bounceType}`.trim());
+
+test('a session belongs to whom it names, not to whoever was named last', () => {
+  const words = [
+    '   ----- The following addresses had permanent fatal errors -----',
+    '<bob@far.example>',
+    '<eve@far.example>',
+    '',
+    '   ----- Transcript of session follows -----',
+    '... while talking to mx.far.example.:',
+    '>>> RCPT To:<bob@far.example>',
+    '<<< 550 <bob@far.example>... User unknown',
+    '550 <bob@far.example>... User unknown',
+    '... while talking to mx2.far.example.:',
+    '>>> MAIL From:<ada@example.com>',
+    '<<< 550 Access denied',
+    '554 Service unavailable',
+  ];
+  assert.equal(say(daemons(...words))[0], 'bob@far.example hard');
+});
+
+test('addresses that are named one below the other share what is said of them', () => {
+  const words = ['Delivery to the following recipients failed permanently:', '', '     bob@far.example', '     eve@far.example', ''];
+  const mail = daemons(...words, 'The error that the other server returned was:', '550 5.1.1 User unknown');
+  assert.deepEqual(say(mail), ['bob@far.example hard', 'eve@far.example hard']);
+});
+
+test('what is said may stand before the address', () => {
+  const mail = daemons(
+    'User mailbox exceeds allowed size: bob@far.example',
+    'Unknown user: eve@far.example',
+    '',
+    'Original message follows.',
+  );
+  assert.deepEqual(say(mail), ['bob@far.example soft', 'eve@far.example hard']);
+});
+
+test('a notice does not end where it speaks of "your message"', () => {
+  const mail = daemons('Your message could not be delivered:', '', 'bob@far.example: The recipient does not exist.', '', ...original);
+  assert.deepEqual(say(mail), ['bob@far.example hard']);
+});
+
+test('what scanned a notice on its way says nothing of the mailbox', () => {
+  const mail = daemons('<bob@far.example>: 550 5.1.1 unknown user', '', '-- ', 'This message was scanned for viruses and spam.');
+  assert.deepEqual(say(mail), ['bob@far.example hard']);
+});
+
+test('a short reply is enough where it says something, whatever stands around it', () => {
+  const mail = dsn({ address: 'bob@far.example', diagnostic: '550 User unknown' })
+    .toString()
+    .replace('This is the mail system', 'Causes: a full mailbox, a disabled account, an unknown user, a message too large.\r\n$&');
+  assert.deepEqual(say(Buffer.from(mail)), ['bob@far.example hard']);
+});
+
+test('the command that was refused is told in several ways', () => {
+  const qmail = (how: string) =>
+    daemons('<bob@far.example>:', `192.0.2.7 ${how}`, 'Remote host said: 550 no such user', 'Giving up on 192.0.2.7.');
+  assert.deepEqual(say(qmail('does not like recipient.')), ['bob@far.example hard']);
+  assert.deepEqual(say(qmail('failed after I sent the message.')), ['bob@far.example block']);
+  const gmail = (state: number) => daemons('     bob@far.example', '', `The other server said: 550 no such user (state ${state}).`);
+  assert.deepEqual(say(gmail(14)), ['bob@far.example hard']);
+  assert.deepEqual(say(gmail(18)), ['bob@far.example block']);
+  assert.deepEqual(say(daemons('Rejected <bob@far.example> (Error following RCPT command): [550 no such user]')), ['hard']);
+});
+
+test('whoever names several causes says of nobody that they are unknown', () => {
+  const words = 'We could not deliver it: the address may not exist, or you are not known to its owner. The address is invalid.';
+  assert.notDeepEqual(say(daemons(words)), ['hard']);
+});
+
+test('what comes from nobody with a code is a report, whatever it calls itself; what a person answers is none', () => {
+  const words = ['<bob@far.example>: 550 5.1.1 no such user here'];
+  const kindOf = (path: string, mail: Buffer) => readReport(Buffer.concat([Buffer.from(`Return-Path: <${path}>\r\n`), mail])).kind;
+  assert.equal(kindOf('', notice('no-reply@far.example', 'Nyaan', ...words)), 'delivery');
+  assert.equal(kindOf('eve@far.example', notice('eve@far.example', 'Nyaan', ...words)), 'other');
+  assert.equal(kindOf('', notice('eve@far.example', 'Nyaan', 'I was not there.')), 'other');
+  assert.equal(kindOf('eve@far.example', notice('eve@far.example', 'AW: Unzustellbar: Nyaan', ...words)), 'other');
+  assert.equal(kindOf('x@far.example', notice('x@far.example', '=?utf-8?b?6YCA5L+h?=', ...words)), 'delivery');
+});

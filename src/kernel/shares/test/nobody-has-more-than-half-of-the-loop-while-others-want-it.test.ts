@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { house, makeLoopShare, makeLoopWatch, onBehalf } from '../index.ts';
+
+/** A share whose clock and timers are moved by the test. */
+function scene(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let clock = 0;
+  const share = makeLoopShare(() => clock);
+  const gone: string[] = [];
+  return {
+    share,
+    gone,
+    /** Somebody wants a turn, and takes so long once they have it. */
+    want: (org: string, name: string, ms = 0) => {
+      const go = () => {
+        gone.push(name);
+        share.spend(org, ms);
+      };
+      const rest = share.rest(org);
+      if (rest) void rest.then(go);
+      else go();
+    },
+    pass: async (ms: number) => {
+      for (let i = 0; i < ms; i++) {
+        clock++;
+        t.mock.timers.tick(1);
+        for (let turn = 0; turn < 3; turn++) await setImmediate();
+      }
+    },
+  };
+}
+
+test('alone nobody rests, whatever they take', (t) => {
+  const { share, want, gone } = scene(t);
+  share.spend('a', 10_000);
+  for (let i = 0; i < 10; i++) want('a', `${i}`, 1_000);
+  assert.equal(gone.length, 10);
+});
+
+test('whoever has had their half rests while others want the loop, in the order in which they came; the others do not', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  share.spend('b', 1);
+  share.spend('a', 35); // ten more than may be had at once
+  for (const name of ['first', 'second', 'third']) want('a', name, 10);
+  want('b', 'b', 1);
+  assert.deepEqual(gone, ['b']);
+  assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 3 }]);
+  await pass(19);
+  assert.deepEqual(gone, ['b'], 'ten milliseconds too many are twenty of rest');
+  await pass(3);
+  assert.deepEqual(gone, ['b', 'first']);
+  await pass(15);
+  assert.deepEqual(gone, ['b', 'first'], 'what the first took is known before the second goes');
+  await pass(60);
+  assert.deepEqual(gone, ['b', 'first', 'second', 'third']);
+  assert.deepEqual(share.figures().resting, []);
+});
+
+test('what somebody did while they were alone costs them a moment of rest, no more', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  for (let i = 0; i < 100; i++) share.spend('a', 100);
+  share.spend('b', 1);
+  want('a', 'a');
+  assert.deepEqual(gone, []);
+  await pass(55);
+  assert.deepEqual(gone, ['a']);
+});
+
+test('once the others are quiet, all who rest go on', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  share.spend('b', 1);
+  share.spend('a', 50);
+  for (let i = 0; i < 100; i++) want('a', `${i}`, 40);
+  await pass(900);
+  assert.ok(gone.length > 5 && gone.length < 20, `${gone.length} of a hundred had a turn`);
+  await pass(200);
+  assert.equal(gone.length, 100);
+});
+
+test('nobody rests for more than two seconds', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  share.spend('a', 50);
+  share.spend('b', 1);
+  for (let i = 0; i < 200; i++) want('a', `${i}`, 40);
+  for (let s = 0; s < 19; s++) {
+    await pass(100);
+    share.spend('b', 1);
+  }
+  assert.ok(gone.length < 100, `${gone.length} had a turn`);
+  await pass(300);
+  assert.equal(gone.length, 200);
+});
+
+test('the house and strangers neither rest nor make others rest', async () => {
+  const watch = makeLoopWatch(undefined, () => performance.now());
+  watch.resume(house);
+  watch.share.spend('a', 50);
+  assert.equal(watch.takeTurn({ org: 'a', act: 'x' }), undefined, 'nobody else is there');
+  watch.share.spend('b', 50);
+  assert.equal(watch.takeTurn(house), undefined);
+  assert.equal(watch.takeTurn({ org: 'from 192.0.2.1', act: 'http', isAside: true }), undefined);
+  const rest = onBehalf({ org: 'b', act: 'x' }, () => watch.takeTurn());
+  assert.ok(rest, 'whoever is current is meant');
+  await rest;
+});
+
+test('what pieces of work take is what their organization has spent', async () => {
+  let clock = 0;
+  const watch = makeLoopWatch(undefined, () => clock);
+  watch.resume({ org: 'b', act: 'y' });
+  clock += 1;
+  watch.resume({ org: 'a', act: 'x' });
+  clock += 30;
+  watch.resume(house);
+  clock += 100;
+  assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'the house’s time is not the one’s before it');
+  assert.ok(watch.takeTurn({ org: 'a', act: 'x' }) === undefined, 'half of a hundred milliseconds has run out');
+  clock += 30;
+  watch.resume(house);
+  const rest = watch.takeTurn({ org: 'a', act: 'x' });
+  assert.ok(rest);
+  clock += 1_001;
+  await rest;
+});
