@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { App } from '../../../../kernel/app.ts';
 import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
