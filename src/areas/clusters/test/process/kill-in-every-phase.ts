@@ -17,6 +17,8 @@ interface Stage {
   findDir(name: string): Promise<string | undefined>;
   /** kill -9 of the server, and another one. */
   restart(): Promise<Caller>;
+  /** The server, then what it left running. */
+  end(): Promise<void>;
 }
 
 /** A server with its own PostgreSQL, and one cluster in each phase: `kept` is ready, `changed` is changed, `made` is made, `gone` is deleted. */
@@ -47,7 +49,11 @@ async function stage(t: TestContext): Promise<Stage> {
     await server.ready;
     return server.owner();
   };
-  return { dataDir, owner, restart, dirs, findDir };
+  const end = async () => {
+    await server.killed();
+    for (const pid of await programsIn(dataDir)) process.kill(pid, 'SIGKILL');
+  };
+  return { dataDir, owner, restart, end, dirs, findDir };
 }
 
 const pids = async (dir: string) => (await recordsBelow(dir)).map(({ pid }) => pid).sort();
@@ -58,6 +64,14 @@ export async function killInEveryPhase(
   kill: (stage: Stage, others: string[]) => Promise<Caller | undefined>,
 ): Promise<void> {
   const all = await stage(t);
+  try {
+    await killWhileAllAreBusy(all, kill);
+  } finally {
+    await all.end();
+  }
+}
+
+async function killWhileAllAreBusy(all: Stage, kill: (stage: Stage, others: string[]) => Promise<Caller | undefined>): Promise<void> {
   const { dataDir, owner, dirs, findDir } = all;
   const run = await runOf(dataDir);
   const kept = dirs['kept']!;
