@@ -1,16 +1,19 @@
 /**
  * What embedded clusters promise, measured on the real program over one PostgreSQL with fsync: how soon a new one can be used, what each costs
  * in memory, how long a list of a hundred takes, and what a thousand nodes that renew their leases do to everybody else.
- * `npm run bench -- clusters`
+ * `npm run bench -- clusters`; and `npm run bench -- clusters real [rounds]` for Kubernetes' own programs beside the same ones with etcd.
  */
-import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../test/harness/process.ts';
 import type { Caller } from '../test/harness/request.ts';
+import { at, figure } from './clusters/figure.ts';
+import { residentOf } from './clusters/memory.ts';
+import { measureReal } from './clusters/real.ts';
+import { ask, makeUsable, type Way } from './clusters/way.ts';
 
 const created = 30;
 const inAll = 100;
@@ -19,14 +22,6 @@ const nodes = 1_000;
 /** A kubelet renews its lease every 10 s. */
 const renewSeconds = 10;
 const asks = 400;
-
-function figure(what: string, value: number, unit: string, target = '', met?: boolean) {
-  const verdict = met === undefined ? '' : met ? 'met' : 'MISSED';
-  console.log(`${what.padEnd(66)} ${value.toFixed(value < 100 ? 2 : 0).padStart(9)} ${unit.padEnd(4)} ${target.padEnd(10)} ${verdict}`);
-  if (met === false) process.exitCode = 1;
-}
-const sorted = (list: number[]) => [...list].sort((a, b) => a - b);
-const at = (list: number[], share: number) => sorted(list)[Math.max(0, Math.ceil(list.length * share) - 1)]!;
 
 async function measure() {
   console.log(`${availableParallelism()} cores, shared by everything below; load average before: ${loadavg()[0]!.toFixed(1)}\n`);
@@ -48,37 +43,6 @@ async function measure() {
   }
 }
 
-interface Way {
-  server: string;
-  ca: string;
-  token: string;
-}
-
-const field = (text: string, name: string) => new RegExp(`^ *${name}: "?([^"\\n]+)"?$`, 'm').exec(text)![1]!;
-
-/** From the POST until the cluster’s own API has answered with the configuration that it gave. */
-async function makeUsable(owner: Caller, name: string, tier = 'small'): Promise<Way> {
-  const made = await owner.post('/clusters', { name, tier });
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-  while ((await owner.get(`/clusters/${name}`)).body.phase !== 'ready') await sleep(5);
-  const { kubeconfig } = (await owner.get(`/clusters/${name}/kubeconfig`)).body;
-  const ca = Buffer.from(field(kubeconfig, 'certificate-authority-data'), 'base64').toString();
-  const way = { server: field(kubeconfig, 'server'), ca, token: field(kubeconfig, 'token') };
-  const status = await ask(way, new Agent(), 'GET', '/api/v1/namespaces');
-  if (status !== 200) throw new Error(`a new cluster answered ${status}`);
-  return way;
-}
-
-const ask = (way: Way, agent: Agent, method: string, path: string, body?: unknown): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const text = body === undefined ? '' : JSON.stringify(body);
-    const headers = { authorization: `Bearer ${way.token}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
-    const asked = request(`${way.server}${path}`, { method, ca: way.ca, agent, headers }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode!));
-    });
-    asked.on('error', reject).end(text);
-  });
-
 async function timeCreation(owner: Caller) {
   const times: number[] = [];
   for (let n = 0; n < created; n++) {
@@ -89,9 +53,6 @@ async function timeCreation(owner: Caller) {
   figure(`created until it can be used, p50 of ${created}`, at(times, 0.5), 'ms');
   figure('the same, p95', at(times, 0.95), 'ms', '< 1000', at(times, 0.95) < 1_000);
 }
-
-/** Resident memory in MiB. */
-const residentOf = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
 async function weighClusters(owner: Caller, pid: number) {
   const first = created + 1;
@@ -129,7 +90,7 @@ async function timeAsks(owner: Caller): Promise<number[]> {
 }
 
 async function burdenWithNodes(owner: Caller) {
-  const way = await makeUsable(owner, 'large', 'large');
+  const way = await makeUsable(owner, 'large', { tier: 'large' });
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
   const lease = (n: number) => ({
@@ -197,4 +158,4 @@ async function renewAll(
   return seconds;
 }
 
-await measure();
+await (process.argv[3] === 'real' ? measureReal(Number(process.argv[4] ?? 3)) : measure());

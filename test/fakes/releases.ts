@@ -9,6 +9,8 @@ export interface Releases {
   url: string;
   /** Paths asked for, in order; of parts with the range. */
   asked: string[];
+  /** Bytes of bodies that never end. */
+  sent(): number;
   /** What becomes of paths that end so. */
   fail(end: string, fault: Fault): void;
   heal(): void;
@@ -27,7 +29,11 @@ export type Fault =
   | 'redirect-to-metadata'
   /** Says that it is larger than any program. */
   | 'huge'
+  /** Says nothing of its size, and goes on for ever. */
+  | 'endless'
   | 'no-checksum'
+  /** Sends all of it whatever part is asked for. */
+  | 'no-ranges'
   | 'broken';
 
 /** Programs that say which version they are, and are large enough to be cut. */
@@ -51,6 +57,16 @@ export async function releases(t: TestContext, arch = process.arch === 'x64' ? '
       ? Buffer.from(`${'0'.repeat(64)}  kine-other\n${hash('sha256', kine)}  dist/artifacts/kine-${arch}\n`)
       : undefined;
   };
+  let sent = 0;
+  const goOnForEver = (response: http.ServerResponse) => {
+    const more = () => {
+      if (response.destroyed) return;
+      sent += 65_536;
+      if (response.write(Buffer.alloc(65_536, 'x'))) setImmediate(more);
+      else response.once('drain', more);
+    };
+    more();
+  };
   const server = http.createServer((request, response) => {
     const path = request.url!.replace(/^\/elsewhere/, '');
     asked.push(`${request.url}${request.headers.range ? ` ${request.headers.range}` : ''}`);
@@ -64,12 +80,13 @@ export async function releases(t: TestContext, arch = process.arch === 'x64' ? '
     const body =
       fault === 'altered' ? Buffer.from(found.toString().replace('xxxx', 'yyyy')) : fault === 'no-checksum' ? Buffer.from('<html>') : found;
     if (fault === 'huge') return response.writeHead(200, { 'content-length': 2 ** 30 }).write(body);
+    if (fault === 'endless') return goOnForEver(response.writeHead(200));
     if (fault === 'short') return response.writeHead(200).end(body.subarray(0, 1_000));
     if (fault === 'cut') {
       response.writeHead(200, { 'content-length': body.length });
       return response.write(body.subarray(0, 100_000), () => setImmediate(() => response.destroy()));
     }
-    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const from = fault === 'no-ranges' ? 0 : Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
     if (from >= body.length) return response.writeHead(416).end();
     const range = from > 0 ? { 'content-range': `bytes ${from}-${body.length - 1}/${body.length}` } : {};
     response.writeHead(from > 0 ? 206 : 200, { 'content-length': body.length - from, ...range }).end(body.subarray(from));
@@ -78,5 +95,11 @@ export async function releases(t: TestContext, arch = process.arch === 'x64' ? '
   await once(server, 'listening');
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, asked, fail: (end, fault) => void faults.set(end, fault), heal: () => faults.clear() };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    sent: () => sent,
+    fail: (end, fault) => void faults.set(end, fault),
+    heal: () => faults.clear(),
+  };
 }

@@ -3,10 +3,12 @@ import { chmod, copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promi
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { binariesDir, listInstalled, parseVersion, programNames } from '../../areas/clusters/index.ts';
+import { audit, operator } from '../../identity/audit.ts';
 import type { Config } from '../../kernel/config.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { makeOperatorGuard } from '../../kernel/guard/index.ts';
-import { readSettings } from '../session.ts';
+import { installation } from '../organization.ts';
+import { hasDatabase, readSettings, type Session, withSession } from '../session.ts';
 import { buildKine, buildPrograms } from './build.ts';
 import { fetchVerified, kineFile, kubernetesFile } from './release-files.ts';
 
@@ -47,6 +49,17 @@ export async function installVersion(version: string, options: InstallOptions): 
   }
   await putInPlace(staging, join(dir, version));
   console.log(`${version} is installed in ${dir}; servers with the role shard see it within seconds`);
+  if (hasDatabase(config)) await noteInstalled(version, { from: options.from ?? (options.build ? 'built' : 'releases') });
+}
+
+/** A machine may have its programs before it has a database, or while that is away: what is installed stays, and is said to be unaudited. */
+async function noteInstalled(version: string, detail: { from: string }): Promise<void> {
+  const note = ({ db }: Session) =>
+    db.write((tx) => audit(tx, operator(installation), 'clusters.version.install', { id: version }, detail));
+  await withSession(note).catch((error) => {
+    if (!(error instanceof Stop)) throw error;
+    console.error(`it could not be written into the audit log: ${error.message}`);
+  });
 }
 
 const isThere = (path: string) =>

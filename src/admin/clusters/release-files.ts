@@ -14,8 +14,8 @@ export interface ReleaseFile {
   checksums: readonly { url: string; algorithm: 'sha512' | 'sha256' }[];
 }
 
-const largestProgram = 512 * 2 ** 20;
-const largestChecksums = 64 * 2 ** 10;
+/** Bytes of a program and of a list of checksums; cut while they come, whatever was said of them before. */
+export const largest = { program: 512 * 2 ** 20, checksums: 64 * 2 ** 10 };
 const mostRedirects = 5;
 
 const refuse = (sentence: string, cause?: unknown): never => {
@@ -70,12 +70,12 @@ async function ask(guard: Guard, url: string, headers: Record<string, string>, m
 
 async function readChecksum(guard: Guard, file: ReleaseFile): Promise<{ algorithm: 'sha512' | 'sha256'; hex: string }> {
   for (const { url, algorithm } of file.checksums) {
-    const answer = await ask(guard, url, {}, largestChecksums);
-    if (answer.status === 404) {
+    const answer = await ask(guard, url, {}, largest.checksums);
+    if (answer.status !== 200) {
       answer.cancel();
-      continue;
+      if (answer.status === 404) continue;
+      refuse(`${url} was answered with status ${answer.status}; try again later, or use a mirror`);
     }
-    if (answer.status !== 200) refuse(`${url} was answered with status ${answer.status}; try again later, or use a mirror`);
     const text = await answer.text().catch((error) => refuse(`${url} cannot be read: ${(error as Error).message}`, error));
     const hex = findChecksum(text, file.url, algorithm === 'sha512' ? 128 : 64);
     return hex ? { algorithm, hex } : refuse(`${url} holds no checksum of ${file.name}; it is not a file of a release`);
@@ -103,23 +103,31 @@ const sizeOf = (path: string) =>
   );
 
 const tooLarge = ({ url }: ReleaseFile) =>
-  `${url} has more than ${largestProgram / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
+  `${url} has more than ${largest.program / 2 ** 20} MiB, which no program of Kubernetes has; nothing was installed`;
 
 async function fetchRest(guard: Guard, file: ReleaseFile, part: string): Promise<void> {
   const have = await sizeOf(part);
-  const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, largestProgram - have);
+  const most = largest.program - have;
+  const answer = await ask(guard, file.url, have > 0 ? { range: `bytes=${have}-` } : {}, most);
   if (answer.status === 416 && have > 0) {
     answer.cancel();
     return; // all of it is there already, or it is another file: its checksum tells
   }
   const goesOn = answer.status === 206 && String(answer.headers['content-range'] ?? '').startsWith(`bytes ${have}-`);
+  if (have > 0 && answer.status === 200) {
+    // It does not go on where we were: all of it comes again, and has all of the room.
+    answer.cancel();
+    await rm(part, { force: true });
+    return fetchRest(guard, file, part);
+  }
   if (!goesOn && answer.status !== 200) {
     answer.cancel();
     if (answer.status === 404) refuse(`there is no release file ${file.url}, though its checksum is there; use another mirror`);
     refuse(`${file.url} was answered with status ${answer.status}; try again later, or use a mirror`);
   }
-  if (Number(answer.headers['content-length'] ?? 0) > largestProgram - have) {
+  if (Number(answer.headers['content-length'] ?? 0) > most) {
     answer.cancel();
+    await rm(part, { force: true });
     refuse(tooLarge(file));
   }
   try {

@@ -1,7 +1,9 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { binariesDir, countOfVersion, listInstalled } from '../../areas/clusters/index.ts';
+import { audit, operator } from '../../identity/audit.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
+import { installation } from '../organization.ts';
 import { printRows, type Shown } from '../output.ts';
 import { readSettings, type Session } from '../session.ts';
 import { requireReal } from './install.ts';
@@ -18,11 +20,16 @@ export async function listVersions(options: Shown): Promise<void> {
 export async function removeVersion({ config, db }: Session, version: string): Promise<void> {
   requireReal(version);
   const folder = join(binariesDir(config), version);
-  const clusters = await db.read((tx) => countOfVersion(tx, version));
-  if (clusters > 0) throw new Stop(exitCodes.refused, `${clusters} clusters run ${version}; upgrade or delete them first`);
   const aside = join(binariesDir(config), `.removing-${version}`);
-  await rename(folder, aside).catch((error) => {
-    throw new Stop(exitCodes.refused, `${version} is not in ${binariesDir(config)} (${error.code})`, { cause: error });
+  await rm(aside, { recursive: true, force: true }); // of one that was cut off
+  await db.write(async (tx) => {
+    const clusters = await countOfVersion(tx, version);
+    if (clusters > 0) throw new Stop(exitCodes.refused, `${clusters} clusters run ${version}; upgrade or delete them first`);
+    await audit(tx, operator(installation), 'clusters.version.remove', { id: version });
+    // Last: if it fails, nothing was done and nothing is said to be.
+    await rename(folder, aside).catch((error) => {
+      throw new Stop(exitCodes.refused, `${version} is not in ${binariesDir(config)} (${error.code})`, { cause: error });
+    });
   });
   await rm(aside, { recursive: true });
   console.log(`${version} is removed`);

@@ -9,6 +9,7 @@ import { urlOf } from '../../../test/harness/postgres.ts';
 import { eventually, scratch } from '../../../test/harness/process.ts';
 import { run } from '../../kernel/db/index.ts';
 import { builderModule } from '../clusters/build.ts';
+import { largest } from '../clusters/release-files.ts';
 import { adminHere } from './support.ts';
 
 const programs = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
@@ -81,6 +82,38 @@ test('the operator installs a version from its releases; what broke off is gone 
   assert.match((await admin('list')).out, /v1\.36\.4 +installed/);
 });
 
+test('an answer that never ends is cut where no program is as long, and nothing of it stays', async (t) => {
+  const server = await releases(t);
+  const { bin, admin } = await installer(t, { QUARTERDECK_CLUSTER_MIRROR: server.url });
+  const before = largest.program;
+  largest.program = 8 * 2 ** 20;
+  t.after(() => {
+    largest.program = before;
+  });
+  const parts = async () => (await readdir(bin, { recursive: true })).filter((name) => name.endsWith('.part'));
+  server.fail('kube-apiserver', 'endless');
+  const { code, err } = await admin('install', 'v1.36.4');
+  assert.notEqual(code, 0);
+  assert.match(err, /kube-apiserver has more than 8 MiB, which no program of Kubernetes has; nothing was installed/);
+  assert.ok(server.sent() < 32 * 2 ** 20, `${server.sent()} bytes were taken`);
+  assert.deepEqual(await parts(), []);
+  server.heal();
+  server.fail('kube-apiserver.sha512', 'endless');
+  assert.match((await admin('install', 'v1.36.4')).err, /kube-apiserver\.sha512 cannot be read: .* more than 65536 bytes/);
+
+  // One that does not go on where the first try broke off sends all of it again, and has all of the room for it.
+  server.heal();
+  const size = 200_100;
+  largest.program = size + 50_000;
+  server.fail('kube-apiserver', 'cut');
+  assert.match((await admin('install', 'v1.36.4')).err, /run the command again, and it goes on from there/);
+  assert.equal((await parts()).length, 1);
+  server.heal();
+  server.fail('kube-apiserver', 'no-ranges');
+  const again = await admin('install', 'v1.36.4');
+  assert.equal(again.code, 0, again.err);
+});
+
 test('a folder in the same layout is installed from, if its programs are what they are taken for', async (t) => {
   const { dir, bin, admin, isInstalled } = await installer(t);
   const from = join(dir, 'from');
@@ -147,6 +180,14 @@ test('a version that clusters have is not removed', async (t) => {
   assert.match((await adminHere(['clusters', 'remove', 'v1.36.4'], env)).err, /1 clusters run v1\.36\.4; upgrade or delete them first/);
   await qd.app.db.write((tx) => run(tx)`delete from clusters.cluster`);
   assert.equal((await adminHere(['clusters', 'remove', 'v1.36.4'], env)).code, 0);
+  const audited = async () =>
+    JSON.parse((await adminHere(['audit', '--installation', '--json'], env)).out) as { action: string; target: string }[];
+  assert.deepEqual((await audited()).map(({ action, target }) => [action, target]).slice(0, 1), [['clusters.version.remove', 'v1.36.4']]);
   await eventually(async () => (await readdir(bin)).join() === 'kine');
   assert.match((await adminHere(['clusters', 'remove', 'v1.36.4'], env)).err, /is not in /);
+  assert.equal((await audited()).length, 1, 'what was not done is not said to be');
+  const { dir: from } = await scratch(t);
+  await installFakes(from, ['v1.36.4']);
+  assert.equal((await adminHere(['clusters', 'install', 'v1.36.4', '--from', from], env)).code, 0);
+  assert.equal((await audited())[0]!.action, 'clusters.version.install');
 });

@@ -1,19 +1,22 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
+import type { ProgramFigure } from './engine/driver.ts';
+import type { RunningShard } from './engine/shard/index.ts';
 import { clusterFigures } from './store/usage.ts';
 
 /** What the database knows when somebody asks, and what this process serves. While the database is away the last figures stand. */
-export function measure(registry: Registry, db: Db, shard: () => { count(): number } | undefined): void {
+export function measure(registry: Registry, db: Db, shard: () => RunningShard | undefined, unreadBytes: () => number): void {
+  const registers = [registry];
   const unheld = new Gauge({
     name: 'quarterdeck_clusters_unserved',
     help: 'Clusters that no server holds: nobody answers for them',
-    registers: [registry],
+    registers,
   });
   new Gauge({
     name: 'quarterdeck_clusters',
     help: 'Clusters, by phase',
     labelNames: ['phase'],
-    registers: [registry],
+    registers,
     async collect() {
       const found = await db.read(clusterFigures).catch(() => undefined);
       if (!found) return;
@@ -25,9 +28,37 @@ export function measure(registry: Registry, db: Db, shard: () => { count(): numb
   new Gauge({
     name: 'quarterdeck_clusters_served',
     help: 'Clusters that this process holds',
-    registers: [registry],
+    registers,
     collect() {
       this.set(shard()?.count() ?? 0);
     },
   });
+  new Gauge({
+    name: 'quarterdeck_clusters_unread_bytes',
+    help: 'Answers of embedded control planes in memory that their callers have not read yet',
+    registers,
+    collect() {
+      this.set(unreadBytes());
+    },
+  });
+  measurePrograms(registry, shard);
+}
+
+/** Kubernetes' own programs, by cluster. */
+function measurePrograms(registry: Registry, shard: () => RunningShard | undefined): void {
+  const gauge = (name: string, help: string, show: (figure: ProgramFigure) => number) =>
+    new Gauge({
+      name: `quarterdeck_clusters_program_${name}`,
+      help,
+      labelNames: ['cluster', 'program'],
+      registers: [registry],
+      async collect() {
+        const found = (await shard()?.programs()) ?? [];
+        this.reset();
+        for (const each of found) this.set({ cluster: each.cluster, program: each.name }, show(each));
+      },
+    });
+  gauge('up', 'Programs of a cluster that run; 0: it has ended and is started again', ({ up }) => up);
+  gauge('restarts', 'How often a program was started again', ({ restarts }) => restarts);
+  gauge('memory_bytes', 'Memory of programs (PSS), as measured within the last minute', ({ memoryBytes }) => memoryBytes);
 }

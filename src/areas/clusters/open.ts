@@ -1,6 +1,7 @@
 import type { Host, Opened } from '../area.ts';
 import { type Binaries, binariesDir, openBinaries } from './clients/process/binaries.ts';
 import { type Answering, isThere } from './engine/answering.ts';
+import { makeUnread } from './engine/embedded/unread.ts';
 import { type RunningShard, startShard } from './engine/shard/index.ts';
 import { makeTenants } from './engine/tenants.ts';
 import { measure } from './metrics.ts';
@@ -16,11 +17,12 @@ export interface OpenClusters extends Answering {
 
 export function openClusters({ app, principals, roles }: Host): Opened<OpenClusters> {
   const binaries = openBinaries(binariesDir(app.config));
-  const tenants = makeTenants(app, binaries);
+  const unread = makeUnread(app.log);
+  const tenants = makeTenants(app, binaries, unread);
   const answering: Answering = { tenants, isShard: roles.has('shard') };
   let running: RunningShard | undefined;
   const startServing = async () => {
-    const shard = await startShard(app, tenants, makeFront(app.log), binaries);
+    const shard = await startShard({ app, tenants, front: makeFront(app.log), binaries, unread });
     running = shard;
     return {
       async stop() {
@@ -33,7 +35,7 @@ export function openClusters({ app, principals, roles }: Host): Opened<OpenClust
     own: { ...answering, binaries, isThere: (cluster) => isThere(answering, cluster) },
     planes: [joinPlane({ app, principals, tenants })],
     runs: { shard: startServing },
-    metrics: (registry) => measure(registry, app.db, () => running),
+    metrics: (registry) => measure(registry, app.db, () => running, unread.bytes),
     stop: () => tenants.stop(),
   };
 }

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 
-// DER, as far as writing certificates needs it: X.690, and the structures of RFC 5280.
+// DER, as far as certificates and requests for them need it: X.690, and the structures of RFC 5280. Here it is written; read-der.ts reads it.
 
 /** One value of DER: its tag, its length, its bytes. */
-export function tagged(tag: number, content: Buffer): Buffer {
+export function tagged(tag: number, ...parts: Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
   const { length } = content;
   const size =
     length < 0x80
@@ -16,11 +17,11 @@ export function tagged(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 
-export const sequence = (...parts: Buffer[]) => tagged(0x30, Buffer.concat(parts));
+export const sequence = (...parts: Buffer[]) => tagged(0x30, ...parts);
 export const integer = (bytes: Buffer) => tagged(0x02, bytes);
 /** By its encoded bytes, in hex. */
 export const oid = (hex: string) => tagged(0x06, Buffer.from(hex, 'hex'));
-export const bits = (bytes: Buffer) => tagged(0x03, Buffer.concat([Buffer.from([0]), bytes]));
+export const bits = (bytes: Buffer) => tagged(0x03, Buffer.from([0]), bytes);
 export const octets = (bytes: Buffer) => tagged(0x04, bytes);
 export const utf8 = (text: string) => tagged(0x0c, Buffer.from(text));
 export const yes = Buffer.from([1, 1, 0xff]);
@@ -30,6 +31,11 @@ export const time = (at: Date) => {
   const digits = at.toISOString().replaceAll(/\D/g, '').slice(0, 14);
   return at.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(`${digits.slice(2)}Z`)) : tagged(0x18, Buffer.from(`${digits}Z`));
 };
+
+export function toPem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').replaceAll(/(.{64})(?!$)/g, '$1\n');
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+}
 
 export function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));

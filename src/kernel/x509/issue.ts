@@ -1,6 +1,8 @@
-import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { addressBytes, bits, integer, octets, oid, sequence, tagged, time, utf8, yes } from './der.ts';
+import { addressBytes, bits, integer, octets, oid, sequence, tagged, time, toPem, utf8, yes } from './der.ts';
+import { readNode, readParts, tags } from './read-der.ts';
+import type { SigningRequest } from './request.ts';
 
 /** Who a certificate is of. */
 export interface Subject {
@@ -9,9 +11,10 @@ export interface Subject {
 }
 
 export interface NewCertificate {
-  subject: Subject;
+  /** By its parts, or in DER as it was asked for. */
+  subject: Subject | Buffer;
   /** Whose key signs it; the same for one that signs itself. */
-  issuer: Subject;
+  issuer: Subject | Buffer;
   publicKey: KeyObject;
   /** Of P-256. */
   signingKey: KeyObject;
@@ -20,9 +23,17 @@ export interface NewCertificate {
   /** It signs others. */
   isAuthority?: boolean;
   /** What it is good for, of those that do not sign. */
-  usages?: readonly ('server' | 'client')[];
-  /** Host names and addresses. */
-  hosts?: readonly string[];
+  usages?: readonly Usage[];
+  /** Host names and addresses; or in DER, as they were asked for. */
+  hosts?: readonly string[] | Buffer;
+}
+
+export type Usage = 'server' | 'client';
+
+/** An authority with its key, in PEM. */
+export interface Authority {
+  certificate: string;
+  key: string;
 }
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
@@ -34,13 +45,26 @@ export function issueCertificate(made: NewCertificate): string {
   return toPem('CERTIFICATE', sequence(signed, ecdsaWithSha256, bits(sign('sha256', signed, made.signingKey))));
 }
 
-export function toPem(label: string, der: Buffer): string {
-  const lines = der.toString('base64').replaceAll(/(.{64})(?!$)/g, '$1\n');
-  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+/** What a request asks for, signed by this authority. */
+export function signRequest(
+  { certificate, key }: Authority,
+  { subject, publicKey, names }: SigningRequest,
+  { usage, from, until }: { usage: Usage; from: Date; until: Date },
+): string {
+  const issuer = subjectOf(certificate);
+  const hosts = names ? { hosts: names } : {};
+  return issueCertificate({ subject, issuer, publicKey, signingKey: createPrivateKey(key), from, until, usages: [usage], ...hosts });
+}
+
+/** Of a certificate that is ours: RFC 5280, 4.1. */
+function subjectOf(certificate: string): Buffer {
+  const [signed] = readParts(readNode(new X509Certificate(certificate).raw), tags.sequence);
+  const parts = readParts(signed, tags.sequence);
+  return parts[parts[0]?.tag === 0xa0 ? 5 : 4]!.whole;
 }
 
 /** A common name has at most 64 characters: RFC 5280, appendix A. */
-const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
+export const writeName = ({ commonName, organizations = [] }: Subject): Buffer =>
   sequence(
     ...organizations.map((each) => tagged(0x31, sequence(oid('55040a'), utf8(each)))),
     tagged(0x31, sequence(oid('550403'), utf8(commonName.slice(0, 64)))),
@@ -50,11 +74,18 @@ const extension = (id: string, value: Buffer, isCritical = false) => sequence(oi
 
 const hostName = (host: string) => (isIP(host) ? tagged(0x87, addressBytes(host)) : tagged(0x82, Buffer.from(host, 'latin1')));
 
+/** subjectAltName of RFC 5280, 4.2.1.6. */
+export const writeHosts = (hosts: readonly string[]): Buffer => sequence(...hosts.map(hostName));
+
 /** RFC 5280, 4.2.1.2; strict clients look for it. */
 const keyId = (key: KeyObject) =>
   createHash('sha1')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest();
+
+/** keyUsage: an authority signs certificates and lists; others sign what they say, and a key of RSA is also encrypted to. */
+const keyUsage = (isAuthority: boolean, { asymmetricKeyType }: KeyObject): Buffer =>
+  Buffer.from(isAuthority ? [3, 2, 1, 0x86] : asymmetricKeyType === 'rsa' ? [3, 2, 5, 0xa0] : [3, 2, 7, 0x80]);
 
 /** TBSCertificate of RFC 5280, 4.1. */
 function describe(made: NewCertificate): Buffer {
@@ -62,11 +93,12 @@ function describe(made: NewCertificate): Buffer {
   const extensions = [
     extension('551d0e', octets(keyId(publicKey))), // subjectKeyIdentifier
     extension('551d23', sequence(tagged(0x80, keyId(createPublicKey(signingKey))))), // authorityKeyIdentifier
-    ...(hosts.length ? [extension('551d11', sequence(...hosts.map(hostName)))] : []), // subjectAltName
+    ...(hosts.length ? [extension('551d11', Buffer.isBuffer(hosts) ? hosts : writeHosts(hosts))] : []), // subjectAltName
     extension('551d13', isAuthority ? sequence(yes) : sequence(), true), // basicConstraints
-    extension('551d0f', Buffer.from(isAuthority ? [3, 2, 1, 0x86] : [3, 2, 7, 0x80]), true), // keyUsage: digitalSignature; keyCertSign, cRLSign
+    extension('551d0f', keyUsage(isAuthority, publicKey), true),
     ...(usages.length ? [extension('551d25', sequence(...usages.map((usage) => oid(usageIds[usage]))))] : []), // extendedKeyUsage
   ];
+  const nameOf = (name: Subject | Buffer) => (Buffer.isBuffer(name) ? name : writeName(name));
   return sequence(
     tagged(0xa0, Buffer.from([2, 1, 2])), // version 3
     integer(Buffer.concat([Buffer.from([0x40]), randomBytes(15)])), // serial: positive, and without leading zeros

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readSigningRequest, writeCertificate } from '../../../src/areas/clusters/rules/kubernetes/x509.ts';
+import { signRequest } from '../../../src/kernel/x509/issue.ts';
+import { readSigningRequest } from '../../../src/kernel/x509/request.ts';
 import { openClient } from './client.ts';
 import { controllerManagerFlags, parseFlags, refuse, requireFlag } from './flags.ts';
 import type { KubeObject } from './objects.ts';
@@ -12,8 +13,8 @@ const argv = process.argv.slice(2);
 const program = await beginProgram('kube-controller-manager', () => {});
 const flags = parseFlags('kube-controller-manager', controllerManagerFlags, argv);
 const authority = {
-  certificatePem: readFileSync(requireFlag(flags, 'cluster-signing-cert-file'), 'utf8'),
-  keyPem: readFileSync(requireFlag(flags, 'cluster-signing-key-file'), 'utf8'),
+  certificate: readFileSync(requireFlag(flags, 'cluster-signing-cert-file'), 'utf8'),
+  key: readFileSync(requireFlag(flags, 'cluster-signing-key-file'), 'utf8'),
 };
 for (const name of ['root-ca-file', 'service-account-private-key-file']) if (flags.get(name)) readFileSync(flags.get(name)!);
 const controllers = (flags.get('controllers') ?? '*').split(',');
@@ -43,10 +44,8 @@ function sign(spec: KubeObject): string {
   if (!asked) return '';
   const now = performance.timeOrigin + performance.now();
   const seconds = Math.min(spec.expirationSeconds ?? longest, longest);
-  return writeCertificate(authority, {
-    ...{ subject: asked.subject, key: asked.key, names: asked.names, isFor: spec.usages.includes('server auth') ? 'server' : 'client' },
-    ...{ from: new Date(now - 300_000), until: new Date(now + seconds * 1000) },
-  });
+  const usage = spec.usages.includes('server auth') ? 'server' : 'client';
+  return signRequest(authority, asked, { usage, from: new Date(now - 300_000), until: new Date(now + seconds * 1000) });
 }
 
 /** `168h0m0s`, as Go reads it. */

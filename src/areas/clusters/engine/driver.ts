@@ -7,6 +7,7 @@ import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { openEmbedded, removeObjects } from './embedded/index.ts';
+import type { Unread } from './embedded/unread.ts';
 import type { Pki } from './pki.ts';
 import { processDriver } from './process/index.ts';
 
@@ -30,6 +31,16 @@ export interface Figures {
   components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number }[];
 }
 
+/** Programs of one kind that a control plane is made of. */
+export interface ProgramFigure {
+  name: string;
+  /** How many of them run; 0: one is missing. */
+  up: number;
+  restarts: number;
+  /** As it was last measured. */
+  memoryBytes: number;
+}
+
 /** A control plane in this process, whichever driver runs it. */
 export interface ControlPlane {
   /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. */
@@ -46,6 +57,8 @@ export interface ControlPlane {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
   figures(): Figures;
+  /** Asked for when somebody measures. */
+  programs(): Promise<ProgramFigure[]>;
   stop(): Promise<void>;
 }
 
@@ -56,6 +69,8 @@ export interface PlaneParts {
   endpoint: string;
   isRefused: (fingerprint: string) => boolean;
   binaries: Binaries;
+  /** What callers in this process have not read yet, of all clusters. */
+  unread: Unread;
   /** Under which this server serves it; none for one that only asks. */
   lease?: string;
 }
@@ -77,15 +92,16 @@ export interface Driver {
   sweep(app: App, held: ReadonlySet<string>): Promise<void>;
 }
 
-const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused }) => {
+const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
   const { id, org_id } = cluster();
   const plane = openEmbedded(app, {
     clusterId: id,
     org: org_id,
     version: () => cluster().version,
-    clientCa: { certificatePem: pki.caCertificate, keyPem: pki.caKey },
+    clientCa: { certificate: pki.caCertificate, key: pki.caKey },
     serviceAccount: { privateKeyPem: pki.accountKey, issuer: endpoint, audience: endpoint },
     isRefused,
+    unread,
     certificateSeconds: lifetimes.nodeCertificate,
     inflight: () => tierOf(cluster().tier).inflight,
     bytes: () => tierOf(cluster().tier).datastoreBytes,
@@ -96,6 +112,7 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused }) 
     apply: async () => {},
     trouble: () => undefined,
     hasControllers: false,
+    programs: async () => [],
     figures: () => ({ ...plane.figures(), components: [] }),
   };
 };

@@ -6,7 +6,7 @@ import type { Logger } from '../../../kernel/log.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
 import { drainNode, findNode, listNodes, type NodeSeen, removeNode } from '../clients/tenant/nodes.ts';
 import { listRequests, type RequestObject, removeRequest } from '../clients/tenant/requests.ts';
-import { isNodeClient } from '../rules/requests.ts';
+import { isNodeSigner } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
 import { pkiOf } from '../store/pki.ts';
@@ -20,7 +20,7 @@ interface Shown extends store.Issued {
 
 /** The certificate that a request shows for a node; undefined if it shows none, or it is no node's. */
 export function shownBy({ spec, status }: RequestObject): Shown | undefined {
-  if (!isNodeClient(spec.signerName) || !status?.certificate) return undefined;
+  if (!isNodeSigner(spec.signerName) || !status?.certificate) return undefined;
   const certificate = readCertificate(status.certificate);
   const node = certificate && /^CN=system:node:(.+)$/m.exec(certificate.subject)?.[1];
   if (!certificate || node === undefined) return undefined;

@@ -5,6 +5,7 @@ import { type Ask, TenantTrouble } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { type ControlPlane, drivers } from './driver.ts';
+import type { Unread } from './embedded/unread.ts';
 import { findPki } from './pki.ts';
 
 /** How long a cluster's API may take to answer somebody who waits. */
@@ -30,7 +31,7 @@ interface Opened {
   cluster: ClusterRow;
 }
 
-export function makeTenants(app: App, binaries: Binaries): Tenants {
+export function makeTenants(app: App, binaries: Binaries, unread: Unread): Tenants {
   const served = new Map<string, ControlPlane>();
   const opened = new Map<string, Opened>();
 
@@ -45,7 +46,7 @@ export function makeTenants(app: App, binaries: Binaries): Tenants {
     }
     // Nothing is waited for from here until it is in the map: of two who ask at once, the second finds it.
     const entry = { revision: pki.revision, cluster } as Opened;
-    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries };
+    const parts = { cluster: () => entry.cluster, pki, endpoint: cluster.endpoint!, isRefused: () => false, binaries, unread };
     entry.plane = drivers[cluster.driver]!.openToAsk(app, parts);
     opened.delete(cluster.id);
     opened.set(cluster.id, entry);

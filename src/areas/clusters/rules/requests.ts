@@ -35,7 +35,24 @@ export function judgeRequest(request: CertificateRequest): Judged {
   return { is: 'foreign' };
 }
 
-export const isNodeClient = (signer: string): boolean => signer === clientSigner;
+export const isNodeSigner = (signer: string): boolean => signer === clientSigner || signer === servingSigner;
+
+/** Certificates that a node may have at once: a kubelet asks for two every few days. */
+const mostOfNode = 50;
+/** Of all nodes together, for a week each, so that nodes may come and go: each is kept until it expires, and looked at every second once refused. */
+export const mostOfCluster = (nodes: number): number => 1_000 + 10 * nodes;
+
+/** What is in the way of one more certificate for a node, if anything. */
+export function refuseMore(node: string, count: { of_node: number; of_cluster: number }, most: number) {
+  if (count.of_node >= mostOfNode)
+    return { reason: 'TooManyCertificates', message: `node ${node} has ${count.of_node} certificates that are good; use one of them` };
+  return count.of_cluster >= most
+    ? {
+        reason: 'TooManyCertificates',
+        message: `the cluster’s nodes were given ${count.of_cluster} certificates within a week, as many as its tier allows; try again when some have expired`,
+      }
+    : undefined;
+}
 
 function judgeClient(request: CertificateRequest): Judged {
   const bootstrap = /^system:bootstrap:([a-z0-9]{6})$/.exec(request.username)?.[1];

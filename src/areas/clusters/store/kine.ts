@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../../kernel/db/index.ts';
 import { Sql } from '../../../kernel/sql.ts';
 import type { Guests } from '../../area.ts';
@@ -25,17 +25,18 @@ export const kineSchemas: Guests = {
       prev_revision bigint, lease integer, value bytea, old_value bytea)`,
 };
 
-const SizeRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer() });
+const WeightRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
 
-/** How much its objects are together, with the revisions that are not compacted yet, and how many there are; 0 before kine made its table. Lengths
- *  are read without the values themselves. */
-export async function sizeOfSchema(tx: Tx, cluster: string): Promise<{ bytes: number; objects: number }> {
+/** How much its objects are together, with the revisions that are not compacted yet, and how many there are: all, or those after a revision; 0
+ *  before kine made its table. Lengths are read without the values themselves. */
+export async function weighSchema(tx: Tx, cluster: string, after = 0): Promise<Static<typeof WeightRow>> {
   const made = await row(
     tx,
     Type.Object({ is_there: Type.Boolean() }),
   )`select to_regclass(${`${schemaOf(cluster)}.kine`}) is not null as is_there`;
-  if (!made?.is_there) return { bytes: 0, objects: 0 };
-  return (await row(tx, SizeRow)`
+  if (!made?.is_there) return { bytes: 0, objects: 0, last: 0 };
+  return (await row(tx, WeightRow)`
     select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
-           (count(distinct name) filter (where deleted = 0))::int as objects from ${quoted(cluster)}.kine`)!;
+           (count(distinct name) filter (where deleted = 0))::int as objects, coalesce(max(id), ${after})::bigint as last
+      from ${quoted(cluster)}.kine where id > ${after}`)!;
 }

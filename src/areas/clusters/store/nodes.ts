@@ -24,13 +24,13 @@ export async function insertCertificate(tx: Tx, org: string, cluster: string, { 
     on conflict do nothing`;
 }
 
-const CountRow = Type.Object({ n: Type.Integer() });
+const CountRow = Type.Object({ of_node: Type.Integer(), of_cluster: Type.Integer() });
 
-/** How many good ones a node has. */
-export const countCertificates = async (tx: Tx, cluster: string, node: string): Promise<number> =>
+/** How many good ones a node has, and how many of the whole cluster are noted: those that are refused are kept until they expire. */
+export const countCertificates = async (tx: Tx, cluster: string, node: string) =>
   (await row(tx, CountRow)`
-    select count(*)::int as n from clusters.node_certificate
-     where cluster_id = ${cluster} and node = ${node} and refused_at is null and expires_at > kernel.now()`)!.n;
+    select count(*)::int as of_cluster, (count(*) filter (where node = ${node} and refused_at is null))::int as of_node
+      from clusters.node_certificate where cluster_id = ${cluster} and expires_at > kernel.now()`)!;
 
 /** Every certificate that this node was given is refused from now on. */
 export async function refuseCertificates(tx: Tx, cluster: string, node: string): Promise<number> {

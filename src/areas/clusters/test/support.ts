@@ -3,8 +3,8 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import type { Caller } from '../../../../test/harness/index.ts';
 import { eventually } from '../../../../test/harness/process.ts';
-import { addressBytes, bits, integer, octets, oid, sequence, tagged, utf8 } from '../../../kernel/x509/der.ts';
-import { toPem } from '../../../kernel/x509/issue.ts';
+import { bits, integer, octets, oid, sequence, tagged, toPem } from '../../../kernel/x509/der.ts';
+import { writeHosts, writeName } from '../../../kernel/x509/issue.ts';
 
 /** A way to a cluster's API: an address, its authority, and a token or a certificate. */
 export interface Way {
@@ -100,15 +100,11 @@ export interface NodeKeys {
 /** What a kubelet makes before it asks for a certificate. */
 export function nodeKeys(subject: { cn: string; o?: string[] }, names: { dns?: string[]; ip?: string[] } = {}): NodeKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const part = (id: string) => (text: string) => tagged(0x31, sequence(oid(id), utf8(text)));
-  const all = [
-    ...(names.dns ?? []).map((value) => tagged(0x82, Buffer.from(value))),
-    ...(names.ip ?? []).map((value) => tagged(0x87, addressBytes(value))),
-  ];
-  const extensions = sequence(sequence(oid('551d11'), octets(sequence(...all))));
+  const all = [...(names.dns ?? []), ...(names.ip ?? [])];
+  const extensions = sequence(sequence(oid('551d11'), octets(writeHosts(all))));
   const info = sequence(
     integer(Buffer.from([0])),
-    sequence(...(subject.o ?? ['system:nodes']).map(part('55040a')), part('550403')(subject.cn)),
+    writeName({ commonName: subject.cn, organizations: subject.o ?? ['system:nodes'] }),
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(0xa0, all.length ? sequence(oid('2a864886f70d01090e'), tagged(0x31, extensions)) : Buffer.alloc(0)),
   );

@@ -1,5 +1,6 @@
 import type { Asked } from '../../rules/kubernetes/path.ts';
 import type { User } from './cluster.ts';
+import type { UnreadBytes } from './unread.ts';
 
 /** One request, once it is known who asks for what. */
 export interface Call {
@@ -14,6 +15,8 @@ export interface Call {
   show: Show;
   /** Ends when the caller is gone. */
   signal: AbortSignal;
+  /** What is kept for it until it reads it. */
+  unread: UnreadBytes;
 }
 
 export interface Show {

@@ -1,5 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
+import type { Authority } from '../../../../kernel/x509/issue.ts';
 import type { Compiled } from '../../rules/kubernetes/rbac.ts';
+import type { Unread } from './unread.ts';
 
 /** How a connection proved itself by certificate; absent: it did not. */
 export interface EmbeddedIdentity {
@@ -15,7 +17,7 @@ export interface EmbeddedOptions {
   /** As served now: `v1.36.0+embedded`. */
   version: () => string;
   /** Signs approved certificate signing requests. */
-  clientCa: { certificatePem: string; keyPem: string };
+  clientCa: Authority;
   /** ES256 or RS256; signs tokens of service accounts. */
   serviceAccount: { privateKeyPem: string; issuer: string; audience: string };
   /** Whether a certificate is a deregistered node's. */
@@ -23,6 +25,8 @@ export interface EmbeddedOptions {
   certificateSeconds: number;
   /** How many requests may be under way at once. */
   inflight: () => number;
+  /** What callers of all clusters in this process have not read yet. */
+  unread: Unread;
   /** How many bytes all objects together may have, where it is less than what every cluster may. */
   bytes?: () => number;
 }

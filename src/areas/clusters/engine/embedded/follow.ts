@@ -34,8 +34,9 @@ export interface Follower {
 
 const lookEveryMs = 5_000;
 const markEveryMs = 60_000;
-/** Others have their turn after so many watches were told. */
+/** Others have their turn after so many watches were told, or so many bytes: whoever reads has taken them by then. */
 const hearersAtOnce = 500;
+const bytesAtOnce = 2_097_152;
 
 interface Following {
   cluster: Cluster;
@@ -170,6 +171,8 @@ async function tell({ hearers }: Following, change: Change): Promise<void> {
   // Whoever joins meanwhile reads this change by itself: the position has moved already.
   for (const hearer of [...(hearers.get(change.resource) ?? [])]) {
     hearer.hear(change);
-    if (++told % hearersAtOnce === 0) await setImmediate();
+    if (++told < hearersAtOnce && told * change.body.length < bytesAtOnce) continue;
+    told = 0;
+    await setImmediate();
   }
 }

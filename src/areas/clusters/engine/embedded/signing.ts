@@ -1,10 +1,11 @@
 import { wallClock } from '../../../../kernel/wall-clock.ts';
+import { signRequest } from '../../../../kernel/x509/issue.ts';
+import { readSigningRequest } from '../../../../kernel/x509/request.ts';
 import { isForItself, nodeNameOf } from '../../rules/kubernetes/node-access.ts';
 import type { Json, KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { judgeSigningRequest, signers, usagesOf } from '../../rules/kubernetes/signers.ts';
 import { type Cause, forbiddenError, invalidError, invalidValue, requiredValue } from '../../rules/kubernetes/status.ts';
-import { readSigningRequest, writeCertificate } from '../../rules/kubernetes/x509.ts';
 import { readObject } from '../../store/objects.ts';
 import { isAllowed } from './authorize.ts';
 import type { Call } from './call.ts';
@@ -142,8 +143,8 @@ function sign(cluster: Cluster, { spec = {} }: KubeObject, object: KubeObject): 
   }
   const asked = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : cluster.options.certificateSeconds;
   const now = wallClock().getTime();
-  const certificate = writeCertificate(cluster.options.clientCa, {
-    ...{ subject: request!.subject, key: request!.key, names: request!.names, isFor: signer === signers.serving ? 'server' : 'client' },
+  const certificate = signRequest(cluster.options.clientCa, request!, {
+    usage: signer === signers.serving ? 'server' : 'client',
     from: new Date(now - backdateMs),
     until: new Date(now + Math.min(asked, cluster.options.certificateSeconds) * 1000),
   });

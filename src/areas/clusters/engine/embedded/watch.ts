@@ -10,6 +10,7 @@ import { type Change, type Follower, type Hearer, makeChange } from './follow.ts
 import { isWanted, readVersion, readWanted, type Wanted, walkObjects } from './list.ts';
 import { makePresenter, type Presenter } from './present.ts';
 import { requireSpace } from './read.ts';
+import type { UnreadBytes } from './unread.ts';
 
 /** One watch: what it waits to write, and whether it still does. */
 interface Watch extends Hearer {
@@ -22,6 +23,8 @@ interface Watch extends Hearer {
   earlyBytes: number;
   lines: string[];
   bytes: number;
+  /** The same bytes, among those of all others. */
+  unread: UnreadBytes;
   isOver: boolean;
   /** Wakes whoever waits for lines. */
   notice: () => void;
@@ -41,7 +44,7 @@ export async function replyWatch(cluster: Cluster, follower: Follower, call: Cal
   try {
     const space = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
     if (from > space.version) throw tooLargeVersion(from, space.version);
-    const watch = makeWatch(wanted, makePresenter(resource!, call.show, space.now));
+    const watch = makeWatch(wanted, makePresenter(resource!, call.show, space.now), call.unread);
     const pieces = runWatch(cluster, follower, watch, {
       from,
       isMarked: query.get('allowWatchBookmarks') === 'true',
@@ -61,9 +64,9 @@ const secondsOf = (query: URLSearchParams) => {
   return asked > 0 ? Math.min(asked, 86_400) : 1_800 + randomInt(1_800);
 };
 
-function makeWatch(wanted: Wanted, presenter: Presenter): Watch {
+function makeWatch(wanted: Wanted, presenter: Presenter, unread: UnreadBytes): Watch {
   const watch: Watch = {
-    ...{ wanted, presenter, floor: 0, early: [], earlyBytes: 0, lines: [], bytes: 0, isOver: false, notice: () => {} },
+    ...{ wanted, presenter, floor: 0, early: [], earlyBytes: 0, lines: [], bytes: 0, unread, isOver: false, notice: () => {} },
     resource: wanted.resource.storedAs,
     hear: (change) => (watch.early ? keepEarly(watch, change) : tell(watch, change)),
     lose: () => fail(watch, expired('too old resource version: changes were forgotten before they could be told')),
@@ -73,9 +76,10 @@ function makeWatch(wanted: Wanted, presenter: Presenter): Watch {
 }
 
 function keepEarly(watch: Watch, change: Change): void {
+  if (watch.earlyBytes + change.body.length > limits.watchBytes) return void over(watch);
   watch.earlyBytes += change.body.length;
-  if (watch.earlyBytes > limits.watchBytes) over(watch);
-  else watch.early!.push(change);
+  watch.early!.push(change);
+  watch.unread.add(change.body.length);
 }
 
 function over(watch: Watch): void {
@@ -86,9 +90,10 @@ function over(watch: Watch): void {
 /** One more line. Whoever is too slow to take them is cut off, and comes again with the version that it knows. */
 function push(watch: Watch, line: string): void {
   if (watch.isOver) return;
+  if (watch.bytes + line.length > limits.watchBytes) return void over(watch);
   watch.bytes += line.length;
-  if (watch.bytes > limits.watchBytes) over(watch);
-  else watch.lines.push(line);
+  watch.lines.push(line);
+  watch.unread.add(line.length);
   watch.notice();
 }
 
@@ -135,6 +140,7 @@ async function* runWatch(cluster: Cluster, follower: Follower, watch: Watch, cou
     yield* catchUp(cluster, watch, from, position, sent);
     for (const change of watch.early ?? []) if (change.version > position) tellUnsent(watch, change, sent);
     watch.early = undefined;
+    watch.unread.take(watch.earlyBytes);
     if (course.isMarked) watch.mark = bookmark;
     yield* takeLines(watch);
   } finally {
@@ -196,6 +202,7 @@ async function* catchUp(cluster: Cluster, watch: Watch, from: number, position: 
 function* flush(watch: Watch): Generator<string> {
   const text = watch.lines.join('');
   watch.lines = [];
+  watch.unread.take(watch.bytes);
   watch.bytes = 0;
   if (text) yield text;
 }

@@ -35,9 +35,12 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
 
   await endStuckStore(plane);
   plane.kine = await keepProgram(plane, rules.wantKine(run));
+  const servers = rules.wantApiservers(run);
+  // Side by side: an apiserver is busy with itself for a second before it asks for its store.
+  await Promise.all(servers.map((each) => keepProgram(plane, each)));
   await waitForKine(plane, plane.kine);
   stopping.signal.throwIfAborted();
-  await keepServers(plane, rules.wantApiservers(run), inner);
+  await keepServers(plane, servers, inner);
   await keepControllers(plane, run);
   plane.keysDir = run.keysDir;
   await dropOldFiles(plane);
@@ -134,14 +137,15 @@ async function waitReady(plane: ProcessPlane, server: RunningServer): Promise<vo
   for (;;) {
     plane.stopping.signal.throwIfAborted();
     const { isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
-    // Another program may have the port: then ours has ended.
-    if (!(await isRunning(server.record))) await failStart(plane, server.record);
+    // Another program may have the port: then ours has ended. Without its store it becomes ready never.
+    for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
+      if (!(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
     if (performance.now() > until) {
       await endProgram(plane.place!.dir, server.record);
       throw new ClusterTrouble(`kube-apiserver was not ready within ${limits.readyMs / 1000} s; it is started again`);
     }
-    await sleep(100);
+    await sleep(50);
   }
   Object.assign(server, { silent: 0, unready: 0 });
 }

@@ -4,6 +4,7 @@ import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
 import { backwardHeaders, framingOf, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
+import { admitWrite, type Capacity } from './capacity.ts';
 import type { Targets, Underway } from './targets.ts';
 
 /** How long nobody may read an answer before its connection is cut, and how many apiservers are tried for one request. */
@@ -14,8 +15,8 @@ export interface Forwarding {
   inflight: () => number;
   isRefused: (fingerprint: string) => boolean;
   figures: { requests: number; errors: number; inflightPeak: number };
-  /** How full its store is; undefined: there is room. */
-  full: () => { usedBytes: number; mostBytes: number } | undefined;
+  /** What its store may still take. */
+  capacity: Capacity;
   /** Requests that count against the tier. */
   underway: number;
 }
@@ -48,47 +49,17 @@ export function forwardRequest(
     // A body whose length is not known must be framed again, whatever the method: else it would be read as another request.
     const framing = framingOf(request.rawHeaders);
     if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
-    refuseWhenFull(forwarding, request);
     const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
     const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
     response.once('close', leave);
-    tryTarget({ forwarding, request, response, asked, hasBody: framing !== 'none' }, 0);
+    const exchange: Exchange = { forwarding, request, response, asked, hasBody: framing !== 'none' };
+    const admitted = admitWrite(forwarding.capacity, request, response);
+    if (!admitted) return void tryTarget(exchange, 0);
+    admitted.then(() => response.destroyed || tryTarget(exchange, 0)).catch((error) => refuse(forwarding, request, response, error));
   } catch (error) {
     refuse(forwarding, request, response, error);
   }
 }
-
-const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-
-/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as
- *  full as it may be, changes pass no more: each keeps what was before it, until it is compacted. But nodes go on saying that they live. */
-function refuseWhenFull({ full }: Forwarding, { method = '', url = '', headers }: IncomingMessage): void {
-  const over = makesRoom(method, url) ? undefined : full();
-  if (
-    over &&
-    (mayMake(method, headers['content-type']) || (over.usedBytes > 2 * over.mostBytes && !isSmall(method, headers['content-length'])))
-  )
-    throw new ApiError(
-      403,
-      'Forbidden',
-      `the cluster's objects take ${mebibytes(over.usedBytes)}, and its tier has room for ${mebibytes(over.mostBytes)}; delete some, or choose a larger tier`,
-    );
-}
-
-/** Questions that are put by POST, by their whole path: whatever a caller writes behind it, or names a kind of its own, is none. */
-const question =
-  /^\/(apis\/auth(entication|orization)\.k8s\.io\/v1\/(namespaces\/[^/]+\/)?[a-z]+reviews|api\/v1\/namespaces\/[^/]+\/(pods|serviceaccounts)\/[^/]+\/(token|eviction|binding|exec|attach|portforward))$/;
-
-/** Nothing that it asks for is kept, or less is kept than before. */
-const makesRoom = (method: string, url: string): boolean =>
-  !['POST', 'PUT', 'PATCH'].includes(method) || (method === 'POST' && question.test(url.split('?', 1)[0]!));
-
-/** The whole object, and not much of it: a node's lease. */
-const isSmall = (method: string, length = ''): boolean => method === 'PUT' && /^\d+$/.test(length) && Number(length) <= 4_096;
-
-/** An applied patch makes what it does not find. */
-const mayMake = (method: string, type = ''): boolean =>
-  method === 'POST' || (method === 'PATCH' && /^\s*application\/apply-patch/i.test(type));
 
 /** Counted before anything is done for it. */
 function enter(forwarding: Forwarding): () => void {

@@ -4,14 +4,15 @@ import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/proces
 import { dropOtherFiles, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { tierOf } from '../../rules/tiers.ts';
-import { dropSchema } from '../../store/kine.ts';
+import { dropSchema, weighSchema } from '../../store/kine.ts';
 import { clustersDue } from '../channels.ts';
 import type { ControlPlane, Driver, PlaneParts } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { applyPlane } from './apply.ts';
+import { makeCapacity } from './capacity.ts';
 import { forwardRequest } from './forward.ts';
 import { endLeftovers, giveBackLeases } from './leftovers.ts';
-import { firstNode, lookAfter, programsOf } from './look.ts';
+import { firstNode, listPrograms, lookAfter, programsOf } from './look.ts';
 import type { ProcessPlane } from './state.ts';
 import { forwardTalk } from './talk.ts';
 import { makeTargets, type Underway } from './targets.ts';
@@ -44,10 +45,10 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
     forwarding: {
       ...{ targets, isRefused: parts.isRefused, inflight: () => tierOf(parts.cluster().tier).inflight, underway: 0 },
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
-      full: () => {
-        const [usedBytes, mostBytes] = [plane.figures.bytes, tierOf(parts.cluster().tier).datastoreBytes];
-        return usedBytes > mostBytes ? { usedBytes, mostBytes } : undefined;
-      },
+      capacity: makeCapacity(
+        () => tierOf(parts.cluster().tier).datastoreBytes,
+        (last) => app.db.read((tx) => weighSchema(tx, parts.cluster().id, last)),
+      ),
     },
     stopping: new AbortController(),
   };
@@ -72,6 +73,7 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
       figures.inflightPeak = forwarding.underway;
       return seen;
     },
+    programs: () => listPrograms(plane),
     async stop() {
       stopping.abort();
       await Promise.all([looking, plane.applying?.catch(() => {})]);
@@ -116,6 +118,7 @@ function openOutside(parts: PlaneParts): ControlPlane {
     ask: (method, path, body) => askCluster(dial, method, path, body),
     watch: (path, onEvent) => watchUntil(dial, path, onEvent, stopping.signal),
     figures: () => ({ requests: 0, errors: 0, inflightPeak: 0, objects: 0, bytes: 0, components: [] }),
+    programs: async () => [],
     async stop() {
       stopping.abort();
       agent.destroy();

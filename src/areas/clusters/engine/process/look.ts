@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
-import { sizeOfSchema } from '../../store/kine.ts';
+import { weighSchema } from '../../store/kine.ts';
+import type { ProgramFigure } from '../driver.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
 
@@ -69,8 +70,9 @@ async function findNode(plane: ProcessPlane): Promise<string | undefined> {
 export const firstNode = 'the first node joined; the scheduler is started';
 
 async function measure(plane: ProcessPlane): Promise<void> {
-  const { app, parts, cpu, restarts } = plane;
-  const { bytes, objects } = await app.db.read((tx) => sizeOfSchema(tx, parts.cluster().id));
+  const { app, parts, cpu, restarts, forwarding } = plane;
+  const weighAll = () => app.db.read((tx) => weighSchema(tx, parts.cluster().id));
+  const { bytes, objects } = await forwarding.capacity.weigh(weighAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();
   const seen = new Set<number>();
@@ -85,4 +87,16 @@ async function measure(plane: ProcessPlane): Promise<void> {
   }
   for (const pid of cpu.keys()) if (!seen.has(pid)) cpu.delete(pid);
   plane.figures = { bytes, objects, components: [...byKind.values()] };
+}
+
+/** Whether they run is looked at now, what they take is known from the last measure. */
+export async function listPrograms(plane: ProcessPlane): Promise<ProgramFigure[]> {
+  const found = new Map<string, ProgramFigure>();
+  for (const record of programsOf(plane)) {
+    const { kind: name } = record;
+    const memoryBytes = plane.figures.components.find((each) => each.name === name)?.memoryBytes ?? 0;
+    const known = found.get(name) ?? { name, up: 0, restarts: plane.restarts.get(name) ?? record.restarts, memoryBytes };
+    found.set(name, { ...known, up: known.up + ((await isRunning(record)) ? 1 : 0) });
+  }
+  return [...found.values()];
 }

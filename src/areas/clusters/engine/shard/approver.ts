@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { findNode, listNodes } from '../../clients/tenant/nodes.ts';
 import { decideRequest, isDecided, type RequestObject, readRequest, requestsPath } from '../../clients/tenant/requests.ts';
-import { type Judged, judgeRequest, namesNotOwned } from '../../rules/requests.ts';
+import { type Judged, judgeRequest, mostOfCluster, namesNotOwned, refuseMore } from '../../rules/requests.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { countCertificates } from '../../store/nodes.ts';
@@ -33,8 +33,6 @@ const againMs = 1_000;
 const mostWaiting = 5_000;
 const longestName = 253;
 const mostNoted = 10_000;
-/** A kubelet asks for one every few days. */
-const mostCertificates = 50;
 
 /** Decides what nodes ask for, one request after the other, for as long as this server holds the cluster. */
 export function startApprover(app: App, plane: ControlPlane, cluster: () => ClusterRow, tellAdmitted: () => void): Approver {
@@ -127,9 +125,11 @@ const approvals = {
 /** What is in the way of a request, if anything. */
 async function refuseJudged(work: Work, request: RequestObject, judged: Judged): Promise<{ reason: string; message: string } | undefined> {
   if (judged.is === 'denied') return { reason: judged.reason, message: judged.message };
+  if (judged.is === 'foreign') return undefined;
+  const tooMany = await refuseTooMany(work, judged.node);
+  if (tooMany) return tooMany;
   if (judged.is === 'join') return refuseJoin(work, request, judged);
-  if (judged.is === 'renewal') return refuseRenewal(work, judged.node);
-  if (judged.is !== 'serving') return undefined;
+  if (judged.is === 'renewal') return undefined;
   const node = await findNode(work.plane.ask, judged.node);
   const foreign = namesNotOwned(judged.names, node ? [node.name, ...node.addresses] : []);
   return foreign.length
@@ -137,12 +137,10 @@ async function refuseJudged(work: Work, request: RequestObject, judged: Judged):
     : undefined;
 }
 
-/** Each is noted until it has expired; a node that renews in a circle is told to stop. */
-async function refuseRenewal({ app, cluster }: Work, node: string) {
-  const count = await app.db.read((tx) => countCertificates(tx, cluster().id, node));
-  return count < mostCertificates
-    ? undefined
-    : { reason: 'TooManyCertificates', message: `node ${node} has ${count} certificates that are good; use one of them` };
+/** Each is noted until it has expired; nodes that ask in a circle are told to stop. */
+async function refuseTooMany({ app, cluster }: Work, node: string) {
+  const { id, tier } = cluster();
+  return refuseMore(node, await app.db.read((tx) => countCertificates(tx, id, node)), mostOfCluster(tierOf(tier).nodes));
 }
 
 /** The token is taken last: what is refused for another reason has not used it up. */
@@ -172,11 +170,20 @@ async function refuseJoin(work: Work, request: RequestObject, { token, node }: {
   return undefined;
 }
 
+/** Those that the cluster's administrators approved themselves too, up to twice as many as we would: what they approve beyond is not known here
+ *  until its node is deregistered and its requests are read. */
 async function noteCertificate({ app, cluster, noted }: Work, request: RequestObject): Promise<void> {
   const { uid } = request.metadata;
   const shown = noted.has(uid) ? undefined : shownBy(request);
   if (!shown) return;
-  await app.db.write((tx) => noteCertificates(tx, cluster(), [shown]));
+  const { id, tier } = cluster();
+  const isNoted = await app.db.write(async (tx) => {
+    const { of_cluster } = await countCertificates(tx, id, shown.node);
+    const hasRoom = of_cluster < 2 * mostOfCluster(tierOf(tier).nodes);
+    if (hasRoom) await noteCertificates(tx, cluster(), [shown]);
+    return hasRoom;
+  });
+  if (!isNoted) app.log.warn({ cluster: id, node: shown.node }, 'a cluster approved more certificates for nodes than are noted');
   if (noted.size >= mostNoted) noted.clear();
   noted.add(uid);
 }

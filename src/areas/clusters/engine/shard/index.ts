@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { App } from '../../../../kernel/app.ts';
 import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
@@ -9,10 +8,8 @@ import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
 import { clustersDue } from '../channels.ts';
-import { drivers } from '../driver.ts';
-import type { Tenants } from '../tenants.ts';
+import { drivers, type ProgramFigure } from '../driver.ts';
 import { ClusterTrouble } from '../trouble.ts';
-import type { Front } from './door.ts';
 import { makeRefused, type Refused } from './refused.ts';
 import { applyChange, type Machinery, type RunningCluster, startCluster, stopCluster } from './run-cluster.ts';
 import { keepUp, listenForNodes } from './upkeep.ts';
@@ -56,18 +53,20 @@ interface Shard extends Machinery {
 }
 
 export interface RunningShard {
-  /** Served here, by id. */
   count(): number;
+  /** Programs of the clusters that are served here. */
+  programs(): Promise<(ProgramFigure & { cluster: string })[]>;
   stop(): Promise<void>;
 }
 
 /** Serves clusters: takes those that nobody serves, keeps their leases, and brings each to what was asked for. */
-export async function startShard(app: App, tenants: Tenants, front: Front, binaries: Binaries): Promise<RunningShard> {
+export async function startShard(given: Pick<Shard, 'app' | 'tenants' | 'front' | 'binaries' | 'unread'>): Promise<RunningShard> {
+  const { app } = given;
   const refused = makeRefused();
   const stopping = new AbortController();
   const isRefused = (cluster: string, fingerprint: string) => refused.has(cluster, fingerprint);
   const shard: Shard = {
-    ...{ app, tenants, front, refused, isRefused, binaries, versions: [], stopping: stopping.signal },
+    ...{ ...given, refused, isRefused, versions: [], stopping: stopping.signal },
     ...{
       id: randomUUID(),
       held: new Map(),
@@ -96,6 +95,7 @@ export async function startShard(app: App, tenants: Tenants, front: Front, binar
   })();
   return {
     count: () => shard.held.size,
+    programs: () => listPrograms(shard),
     async stop() {
       shard.stopped = true;
       stopping.abort();
@@ -105,6 +105,14 @@ export async function startShard(app: App, tenants: Tenants, front: Front, binar
       await stopShard(shard);
     },
   };
+}
+
+async function listPrograms({ held }: Shard) {
+  const running = [...held.values()].flatMap(({ id, running }) => (running ? [{ id, plane: running.plane }] : []));
+  const found = await Promise.all(
+    running.map(async ({ id, plane }) => (await plane.programs()).map((program) => ({ ...program, cluster: id }))),
+  );
+  return found.flat();
 }
 
 /** Whoever moved the product’s clock expects everything that is due by it at once. */

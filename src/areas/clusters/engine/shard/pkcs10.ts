@@ -1,5 +1,5 @@
+import { readSigningRequest } from '../../../../kernel/x509/request.ts';
 import type { RequestObject } from '../../clients/tenant/requests.ts';
-import { readSigningRequest } from '../../rules/kubernetes/x509.ts';
 import type { CertificateRequest } from '../../rules/requests.ts';
 
 /** What a request says, read by the very function that its certificate is made with. Undefined: unreadable, or not signed by its key. */

@@ -6,6 +6,7 @@ import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type Held, keepPort, takePort } from '../../store/shards.ts';
 import { type ControlPlane, drivers } from '../driver.ts';
+import type { Unread } from '../embedded/unread.ts';
 import { ensurePki, findPki, type Pki } from '../pki.ts';
 import { type Place, placeOf, portsInAll } from '../place.ts';
 import type { Tenants } from '../tenants.ts';
@@ -38,13 +39,14 @@ export interface Machinery {
   tenants: Tenants;
   isRefused(cluster: string, fingerprint: string): boolean;
   binaries: Binaries;
+  unread: Unread;
   /** Once the server stops, nothing is waited for any more. */
   stopping: AbortSignal;
 }
 
 /** Makes its keys if it has none, opens its listener, and its control plane behind it. What fails leaves nothing behind. */
 export async function startCluster(machinery: Machinery, held: Held, row: ClusterRow): Promise<RunningCluster> {
-  const { app, tenants } = machinery;
+  const { app, tenants, binaries, unread } = machinery;
   const place = placeOf(app, row);
   const pki = await ensurePki(app, row, place.hosts);
   const running = {
@@ -57,7 +59,7 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
   try {
     const endpoint = place.endpoint(door.port);
     const isRefused = (print: string) => machinery.isRefused(row.id, print);
-    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries: machinery.binaries, lease: held.lease });
+    plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease });
     Object.assign(running, { plane, door, endpoint });
     await applyUnlessStopped(machinery, plane, pki);
     await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });

@@ -1,6 +1,5 @@
 import type { Json } from './object.ts';
 import { textOf, textsOf } from './object.ts';
-import type { SigningRequest } from './x509.ts';
 
 // Which approved requests are signed, as kube-controller-manager's signers judge them.
 
@@ -18,8 +17,17 @@ const signing = ['digital signature', 'key encipherment'];
 const onlyUses = (usages: string[], needed: string) =>
   usages.includes(needed) && usages.every((one) => one === needed || signing.includes(one));
 
+/** Of a signing request, what is judged. */
+export interface AskedFor {
+  commonName: string;
+  organizations: readonly string[];
+  dnsNames: readonly string[];
+  addresses: readonly string[];
+  hasOtherNames: boolean;
+}
+
 /** Undefined: sign it. `not ours`: nobody here signs for this signer. Else why it is refused. */
-export function judgeSigningRequest(signer: string, request: SigningRequest, spec: Json): string | undefined {
+export function judgeSigningRequest(signer: string, request: AskedFor, spec: Json): string | undefined {
   const usages = usagesOf(spec);
   const isNode =
     request.commonName.startsWith(nodePrefix) &&

@@ -50,12 +50,19 @@ function want(made: Made, index: number | undefined, listens: boolean): WantedPr
 
 const goLimits = (processors: number, mebibytes: number) => ({ GOMAXPROCS: String(processors), GOMEMLIMIT: `${mebibytes}MiB` });
 
+/** Of the database, that a cluster has at once, and keeps. */
+const kineConnections = '3';
+
 export const wantKine = ({ binaries, database, kineSocket }: Run): WantedProgram =>
   want(
     {
       kind: 'kine',
       program: binaries.kine,
-      args: () => ['--listen-address', `unix://${kineSocket}`, '--metrics-bind-address', '0'],
+      args: () => [
+        ...['--listen-address', `unix://${kineSocket}`, '--metrics-bind-address', '0'],
+        // By itself it opens as many as there are requests, and closes all but two again.
+        ...['--datastore-max-open-connections', kineConnections, '--datastore-max-idle-connections', kineConnections],
+      ],
       env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
     },
     undefined,

@@ -9,7 +9,7 @@ const maps = '/api/v1/namespaces/default/configmaps';
 test('a watch that nobody reads is cut, and the others go on', async (t) => {
   const { call, port, ca, admin, cluster } = await embedded(t);
   const reader = openWatch(port, ca, admin, `${maps}?watch=1`);
-  const slow = connect({ host: '127.0.0.1', port, ca: ca.certificatePem, cert: admin.cert, key: admin.key });
+  const slow = connect({ host: '127.0.0.1', port, ca: ca.certificate, cert: admin.cert, key: admin.key });
   await once(slow, 'secureConnect');
   slow.write(`GET ${maps}?watch=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   await once(slow, 'data'); // its headers; from here on it reads nothing

@@ -17,7 +17,7 @@ test('a list that nobody reads does not hold its memory for ever', async (t) => 
   const text = 'x'.repeat(1_000_000);
   for (let i = 0; i < 20; i++) await call('POST', maps, configMap(`m${i}`, { text }));
 
-  const silent = connect({ host: '127.0.0.1', port, ca: ca.certificatePem, cert: admin.cert, key: admin.key });
+  const silent = connect({ host: '127.0.0.1', port, ca: ca.certificate, cert: admin.cert, key: admin.key });
   silent.on('error', () => {});
   await once(silent, 'secureConnect');
   silent.write(`GET ${maps} HTTP/1.1\r\nHost: x\r\n\r\n`);

@@ -1,38 +1,32 @@
-import { createHash, generateKeyPairSync, randomUUID, sign, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, randomUUID, sign, X509Certificate } from 'node:crypto';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
+import { bits, integer, octets, oid, sequence, tagged, toPem } from '../../../../kernel/x509/der.ts';
+import { type Authority, issueCertificate, writeHosts, writeName } from '../../../../kernel/x509/issue.ts';
 import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
-import { der, toPem, writeCertificate, writeNames, writeSubject } from '../../rules/kubernetes/x509.ts';
+import { makeUnread } from '../../engine/embedded/unread.ts';
 
 // A cluster on a listener of its own, with certificates made for it: what the front does in the product.
 
 const day = 86_400_000;
 
-export interface Ca {
-  certificatePem: string;
-  keyPem: string;
-}
+export type Ca = Authority;
+
+const newPair = () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { publicKey, privateKey, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+};
+const validDays = () => ({ from: new Date(Date.now() - day), until: new Date(Date.now() + 10 * day) });
 
 /** An authority is a certificate that it signed itself. */
 export function makeCa(): Ca {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-  const [subject, key] = [writeSubject('kubernetes', []), publicKey.export({ type: 'spki', format: 'der' })];
-  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
-  const algorithm = der(0x30, oid('2a8648ce3d040302'));
-  const utc = (at: number) => der(0x17, Buffer.from(`${new Date(at).toISOString().replaceAll(/\D/g, '').slice(2, 14)}Z`));
-  const isAuthority = der(0x30, oid('551d13'), Buffer.from([1, 1, 0xff]), der(4, der(0x30, Buffer.from([1, 1, 0xff]))));
-  const body = der(
-    0x30,
-    ...[der(0xa0, Buffer.from([2, 1, 2])), der(2, Buffer.from([0x41])), algorithm, subject],
-    der(0x30, utc(Date.now() - day), utc(Date.now() + 10 * day)),
-    ...[subject, key, der(0xa3, der(0x30, isAuthority))],
-  );
-  const whole = der(0x30, body, algorithm, der(3, Buffer.from([0]), sign('sha256', body, privateKey)));
-  return { certificatePem: toPem('CERTIFICATE', whole), keyPem };
+  const { publicKey, privateKey, key } = newPair();
+  const name = { commonName: 'kubernetes' };
+  const made = { subject: name, issuer: name, publicKey, signingKey: privateKey, isAuthority: true, ...validDays() };
+  return { certificate: issueCertificate(made), key };
 }
 
 export interface Credential {
@@ -42,31 +36,26 @@ export interface Credential {
 }
 
 export function issue(ca: Ca, commonName: string, organizations: string[] = [], isFor: 'client' | 'server' = 'client'): Credential {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const cert = writeCertificate(ca, {
-    ...{ subject: writeSubject(commonName, organizations), key: publicKey.export({ type: 'spki', format: 'der' }), isFor },
-    ...{ names: isFor === 'server' ? writeNames(['127.0.0.1', 'localhost']) : undefined },
-    ...{ from: new Date(Date.now() - day), until: new Date(Date.now() + 10 * day) },
+  const { publicKey, key } = newPair();
+  const cert = issueCertificate({
+    ...{ subject: { commonName, organizations }, issuer: { commonName: 'kubernetes' }, publicKey, signingKey: createPrivateKey(ca.key) },
+    ...{ usages: [isFor], hosts: isFor === 'server' ? ['127.0.0.1', 'localhost'] : [], ...validDays() },
   });
   const fingerprint = createHash('sha256').update(new X509Certificate(cert).raw).digest('hex');
-  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, fingerprint };
+  return { cert, key, fingerprint };
 }
 
 /** A certificate signing request in PEM. */
 export function makeRequest(commonName: string, organizations: string[], names: string[] = []): { pem: string; key: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const oid = (hex: string) => der(6, Buffer.from(hex, 'hex'));
-  const wanted = names.length
-    ? [der(0x30, oid('2a864886f70d01090e'), der(0x31, der(0x30, der(0x30, oid('551d11'), der(4, writeNames(names))))))]
-    : [];
-  const info = der(
-    0x30,
-    ...[der(2, Buffer.from([0])), writeSubject(commonName, organizations), publicKey.export({ type: 'spki', format: 'der' })],
-    der(0xa0, ...wanted),
+  const { publicKey, privateKey, key } = newPair();
+  const extensions = sequence(sequence(oid('551d11'), octets(writeHosts(names))));
+  const wanted = names.length ? [sequence(oid('2a864886f70d01090e'), tagged(0x31, extensions))] : [];
+  const info = sequence(
+    ...[integer(Buffer.from([0])), writeName({ commonName, organizations }), publicKey.export({ type: 'spki', format: 'der' })],
+    tagged(0xa0, ...wanted),
   );
-  const signature = der(3, Buffer.from([0]), sign('sha256', info, privateKey));
-  const pem = toPem('CERTIFICATE REQUEST', der(0x30, info, der(0x30, oid('2a8648ce3d040302')), signature));
-  return { pem, key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+  const request = sequence(info, sequence(oid('2a8648ce3d040302')), bits(sign('sha256', info, privateKey)));
+  return { pem: toPem('CERTIFICATE REQUEST', request), key };
 }
 
 export interface Answer {
@@ -112,6 +101,7 @@ export async function embedded(t: TestContext): Promise<Testbed> {
       ...{ issuer: 'https://kubernetes.default.svc', audience: 'https://kubernetes.default.svc' },
     },
     isRefused: (fingerprint) => refused.has(fingerprint),
+    unread: makeUnread(deck.app.log),
     certificateSeconds: 7 * 86_400,
     inflight: () => tier.inflight,
   };
@@ -131,7 +121,7 @@ export async function embedded(t: TestContext): Promise<Testbed> {
 }
 
 async function listen(cluster: EmbeddedCluster, ca: Ca, serving: Credential): Promise<Server> {
-  const tls = { cert: serving.cert, key: serving.key, ca: ca.certificatePem, requestCert: true, rejectUnauthorized: false };
+  const tls = { cert: serving.cert, key: serving.key, ca: ca.certificate, requestCert: true, rejectUnauthorized: false };
   const server = createServer(tls, (request, response) => cluster.serve(request, response, identify(request.socket as TLSSocket)));
   server.keepAliveTimeout = 120_000; // else a connection that idles on a busy machine is closed as the next request goes out on it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -157,7 +147,7 @@ const makeCaller =
       const payload = body === undefined ? undefined : isBytes || typeof body === 'string' ? body : JSON.stringify(body);
       const request = httpsRequest(
         {
-          ...{ host: '127.0.0.1', port, method, path, ca: ca.certificatePem },
+          ...{ host: '127.0.0.1', port, method, path, ca: ca.certificate },
           ...(typeof who === 'object' ? { cert: who.cert, key: who.key } : {}),
           headers: {
             ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
@@ -204,7 +194,7 @@ export function openWatch(port: number, ca: Ca, who: Credential, path: string): 
   const events: WatchEvent[] = [];
   let rest = '';
   let check = () => {};
-  const request = httpsRequest({ host: '127.0.0.1', port, path, ca: ca.certificatePem, cert: who.cert, key: who.key });
+  const request = httpsRequest({ host: '127.0.0.1', port, path, ca: ca.certificate, cert: who.cert, key: who.key });
   const ended = new Promise<void>((resolve) => {
     request.on('error', () => resolve());
     request.on('response', (response) => {

@@ -18,7 +18,7 @@ test('the official client speaks to it', async (t) => {
   const { port, ca, admin } = await embedded(t);
   const config = new KubeConfig();
   config.loadFromOptions({
-    clusters: [{ name: 'c', server: `https://127.0.0.1:${port}`, caData: base64(ca.certificatePem), skipTLSVerify: false }],
+    clusters: [{ name: 'c', server: `https://127.0.0.1:${port}`, caData: base64(ca.certificate), skipTLSVerify: false }],
     users: [{ name: 'u', certData: base64(admin.cert), keyData: base64(admin.key) }],
     contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
     currentContext: 'x',

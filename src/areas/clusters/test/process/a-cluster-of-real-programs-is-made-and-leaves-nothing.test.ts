@@ -7,7 +7,7 @@ import { adminOf, joinNode, joinToken, kube, readyCluster } from '../support.ts'
 import { programsIn, recordsIn, runOf, schemasOf, withPrograms } from './support.ts';
 
 test('a cluster of real programs is made, used and deleted, and leaves no process, file or schema', async (t) => {
-  const qd = await withPrograms(t);
+  const qd = await withPrograms(t, { env: { QUARTERDECK_METRICS_TOKEN: 'scrape' } });
   const { owner, dataDir } = qd;
   const made = await readyCluster(owner, { name: 'prod' });
   assert.equal(made.orchestratorVersion, 'v1.36.4', 'the newest one that is installed');
@@ -56,9 +56,20 @@ test('a cluster of real programs is made, used and deleted, and leaves no proces
   assert.ok(datastore.usedBytes > 1_000 && datastore.keys > 10, JSON.stringify(datastore));
   assert.match(limitations.join(), /a network plugin, kube-proxy and the cluster’s DNS are yours/);
 
+  // And to whoever watches the installation.
+  const metrics = await (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
+  const figureOf = (name: string, program: string) =>
+    Number(
+      new RegExp(`^quarterdeck_clusters_program_${name}\\{cluster="${cluster}",program="${program}"\\} (\\S+)$`, 'm').exec(metrics)?.[1],
+    );
+  for (const program of ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'])
+    assert.equal(figureOf('up', program), 1, program);
+  assert.ok(figureOf('memory_bytes', 'kube-apiserver') > 2 ** 20);
+  assert.equal(figureOf('restarts', 'kine'), 0);
+
   assert.equal((await owner.delete('/clusters/prod')).status, 202);
   await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
   assert.deepEqual(await programsIn(dataDir), []);
-  assert.deepEqual(await readdir(await runOf(dataDir)), []);
+  await eventually(async () => (await readdir(await runOf(dataDir))).length === 0); // last of all
   assert.deepEqual(await schemasOf(qd.app), []);
 });

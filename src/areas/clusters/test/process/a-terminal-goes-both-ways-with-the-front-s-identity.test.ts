@@ -14,6 +14,7 @@ import { type Forwarding, forwardRequest } from '../../engine/process/forward.ts
 import { forwardTalk } from '../../engine/process/talk.ts';
 import { makeTargets } from '../../engine/process/targets.ts';
 import { makeFront } from '../../planes/front/index.ts';
+import { capacityOf } from './support.ts';
 
 const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' };
 const inner = makeInnerKeys(ca);
@@ -52,7 +53,7 @@ test('a terminal goes both ways with the identity that the front gives it, and e
   const target = makeTarget(await echoServer(t), inner);
   t.after(() => targets.close(target));
   const forwarding: Forwarding = {
-    ...{ targets, inflight: () => 10, isRefused: (print) => refused.has(print), full: () => undefined, underway: 0 },
+    ...{ targets, inflight: () => 10, isRefused: (print) => refused.has(print), capacity: capacityOf(0), underway: 0 },
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const front = makeFront(makeLog('silent'));

@@ -12,6 +12,7 @@ import { type Forwarding, forwardRequest } from '../../engine/process/forward.ts
 import { forwardTalk } from '../../engine/process/talk.ts';
 import { makeTargets } from '../../engine/process/targets.ts';
 import { isTalk } from '../../rules/process/forwarding.ts';
+import { capacityOf } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 const node = { commonName: 'system:node:a', organizations: ['system:nodes'], fingerprint: 'ab' };
@@ -44,7 +45,7 @@ async function rig(t: TestContext) {
   targets.switchTo([target]);
   t.after(() => targets.close(target));
   const forwarding: Forwarding = {
-    ...{ targets, inflight: () => 10, isRefused: () => false, full: () => undefined, underway: 0 },
+    ...{ targets, inflight: () => 10, isRefused: () => false, capacity: capacityOf(0), underway: 0 },
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const options = { shouldUpgradeCallback: (request: http.IncomingMessage) => isTalk(request.headers.upgrade) };

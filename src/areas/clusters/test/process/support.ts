@@ -9,6 +9,7 @@ import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test
 import { eventually } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
+import { type Capacity, makeCapacity } from '../../engine/process/capacity.ts';
 import type { Way } from '../support.ts';
 
 export const versions = ['v1.36.4', 'v1.35.8'];
@@ -50,8 +51,10 @@ export interface Recorded {
   hash: string;
 }
 
-export async function recordsIn(dataDir: string): Promise<Recorded[]> {
-  const dir = await runOf(dataDir);
+export const recordsIn = async (dataDir: string): Promise<Recorded[]> => recordsBelow(await runOf(dataDir));
+
+/** The same of one cluster's directory. */
+export async function recordsBelow(dir: string): Promise<Recorded[]> {
   const names = (await readdir(dir, { recursive: true }).catch(() => [])).filter((name) => name.endsWith('.record.json'));
   const texts = await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8').catch(() => 'null')));
   return texts.map((text) => JSON.parse(text)).filter(Boolean);
@@ -116,3 +119,10 @@ export async function killProgram(dataDir: string, kind: string): Promise<number
   process.kill(pid!, 'SIGKILL');
   return pid!;
 }
+
+/** Of a small cluster, whose store holds so much. */
+export const capacityOf = (bytes: number): Capacity =>
+  makeCapacity(
+    () => 64 * 2 ** 20,
+    async (last) => ({ bytes: last === undefined ? bytes : 0, last: 1 }),
+  );

@@ -10,6 +10,7 @@ import { makeInnerKeys } from '../../engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../engine/issue.ts';
 import { type Forwarding, forwardRequest } from '../../engine/process/forward.ts';
 import { makeTargets } from '../../engine/process/targets.ts';
+import { capacityOf } from './support.ts';
 
 const inner = makeInnerKeys({ ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' });
 
@@ -60,7 +61,7 @@ async function rig(t: TestContext): Promise<Rig> {
   targets.switchTo([good]);
   t.after(() => targets.close(good));
   const forwarding: Forwarding = {
-    ...{ targets, inflight: () => 1, isRefused: () => false, full: () => undefined, underway: 0 },
+    ...{ targets, inflight: () => 1, isRefused: () => false, capacity: capacityOf(0), underway: 0 },
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
   const near = http.createServer((request, response) => forwardRequest(forwarding, request, response, undefined));
@@ -140,7 +141,7 @@ test('whoever does not read holds only what is under way, and has a place that o
 
 test('a full store takes nothing new, and lets delete', async (t) => {
   const { forwarding, port } = await rig(t);
-  forwarding.full = () => ({ usedBytes: 70 * 2 ** 20, mostBytes: 64 * 2 ** 20 });
+  forwarding.capacity = capacityOf(70 * 2 ** 20);
   const refused = await ask(port, 'POST', '/api/v1/namespaces/default/configmaps', '{}');
   assert.equal(refused.status, 403);
   assert.match(JSON.parse(refused.text).message, /take 70\.0 MiB, and its tier has room for 64\.0 MiB/);
@@ -164,7 +165,7 @@ test('a full store takes nothing new, and lets delete', async (t) => {
   assert.equal((await ask(port, 'PATCH', '/api/v1/nodes/a', '{}', 'application/merge-patch+json')).status, 200);
 
   // Every change keeps what was before it: there is an end to that too.
-  forwarding.full = () => ({ usedBytes: 129 * 2 ** 20, mostBytes: 64 * 2 ** 20 });
+  forwarding.capacity = capacityOf(129 * 2 ** 20);
   for (const [method, status] of [
     ['PUT', 403],
     ['PATCH', 403],

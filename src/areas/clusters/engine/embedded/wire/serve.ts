@@ -27,6 +27,7 @@ import { expectBody } from '../body.ts';
 import type { Call, Reply, Show } from '../call.ts';
 import { type Cluster, type EmbeddedIdentity, limits, type User } from '../cluster.ts';
 import { impersonate } from '../impersonate.ts';
+import type { UnreadBytes } from '../unread.ts';
 
 // Kubernetes' HTTP: who asks, for what, in which form; and the answer.
 
@@ -62,6 +63,8 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
   response.once('close', () => gone.abort());
   // Counted before anything is done for it; a watch gives its place back once it stands, and counts among the watches.
   const leave = enter(cluster);
+  const unread = cluster.options.unread.open({ org: cluster.org, cluster: cluster.id }, () => response.destroy());
+  response.once('close', unread.end);
   try {
     await serving.ready();
     const asker = await authenticate(cluster, identity, request.headers.authorization);
@@ -79,12 +82,13 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
       accept,
       show: readShow(accept, asked),
       signal: gone.signal,
+      unread,
     });
     cutAfterAnswer(request, response);
     if ('pieces' in reply) {
       if (reply.isWatch) leave();
-      await writePieces(reply.pieces, reply.isWatch, response, gone.signal, request.method === 'HEAD');
-    } else writeReply(response, reply, request.method === 'HEAD');
+      await writePieces(reply, response, { signal: gone.signal, isHead: request.method === 'HEAD', unread });
+    } else writeReply(response, reply, { isHead: request.method === 'HEAD', unread });
   } finally {
     leave();
   }
@@ -165,10 +169,15 @@ function readShow(accept: string, { query }: Asked): Show {
 
 const headers = { 'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff' };
 
-function writeReply(response: ServerResponse, reply: Extract<Reply, { body: unknown }>, isHead: boolean): void {
+function writeReply(
+  response: ServerResponse,
+  reply: Extract<Reply, { body: unknown }>,
+  { isHead, unread }: { isHead: boolean; unread: UnreadBytes },
+): void {
   const isText = typeof reply.body === 'string' && !reply.body.startsWith('{');
   const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
   const type = reply.contentType ?? (isText ? 'text/plain; charset=utf-8' : 'application/json');
+  unread.add(text.length);
   for (const warning of reply.warnings ?? []) response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
   response
     .writeHead(reply.status, { ...headers, 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) })
@@ -176,11 +185,9 @@ function writeReply(response: ServerResponse, reply: Extract<Reply, { body: unkn
 }
 
 async function writePieces(
-  pieces: AsyncIterable<string>,
-  isWatch: boolean,
+  { pieces, isWatch }: Extract<Reply, { isWatch: boolean }>,
   response: ServerResponse,
-  signal: AbortSignal,
-  isHead: boolean,
+  { signal, isHead, unread }: { signal: AbortSignal; isHead: boolean; unread: UnreadBytes },
 ) {
   let hasBegun = false;
   for await (const piece of pieces) {
@@ -191,7 +198,10 @@ async function writePieces(
       if (isWatch) response.flushHeaders();
       if (isHead) break;
     }
-    if (piece !== '' && !response.write(piece) && !(await drained(response, signal))) return void response.destroy();
+    if (piece === '' || response.write(piece)) continue;
+    unread.add(piece.length);
+    if (!(await drained(response, signal))) return void response.destroy();
+    unread.take(piece.length);
   }
   if (!signal.aborted) response.end();
 }

@@ -1,0 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, tooMany } from '../../rules/kubernetes/status.ts';
+import { readWrite, type Write } from '../../rules/process/kept.ts';
+
+// How much the store of a cluster may still take. All of it is weighed once a minute. In between, what writes may have kept is added up, and before
+// that could be too much, the store is looked at: only what came since.
+
+export interface Weighed {
+  bytes: number;
+  /** The last revision that is in it. */
+  last: number;
+}
+
+export interface Capacity {
+  /** As it was last looked at. */
+  used(): number;
+  most(): number;
+  /** Whether one more write of so many bytes could lead past this, for all that is known. */
+  mayPass(limit: number, bytes: number): boolean;
+  /** What may come of writes that make something and have no answers yet. */
+  pending(): number;
+  /** From now on, until it has its answer, this may be kept. */
+  enter(write: Write): () => void;
+  /** Returns once it is known what was there at this moment. */
+  look(): Promise<void>;
+  /** The same, and weighs everything. */
+  weigh<T extends Weighed>(all: () => Promise<T>): Promise<T>;
+}
+
+/** `since`: what came after a revision; everything, if there is none. */
+export function makeCapacity(most: () => number, since: (last: number | undefined) => Promise<Weighed>): Capacity {
+  let known: Weighed | undefined;
+  const pending = { new: 0, change: 0, small: 0 };
+  /** Of writes that had their answers after the last look began. */
+  let unseen = 0;
+  let turn: Promise<unknown> = Promise.resolve();
+  /** One that has not begun yet: whoever comes meanwhile waits for it. */
+  let queued: Promise<void> | undefined;
+
+  /** One look after the other. */
+  const inTurn = <T extends Weighed>(find: () => Promise<T>, sumUp: (found: T) => Weighed): Promise<T> => {
+    const done = turn
+      .catch(() => {})
+      .then(async () => {
+        const seen = unseen;
+        const found = await find();
+        unseen -= seen;
+        known = sumUp(found);
+        return found;
+      });
+    turn = done;
+    return done;
+  };
+  const lookAtRest = () => {
+    queued = undefined;
+    return since(known?.last);
+  };
+  return {
+    used: () => known?.bytes ?? 0,
+    most,
+    mayPass: (limit, bytes) => known === undefined || known.bytes + unseen + pending.new + pending.change + pending.small + bytes > limit,
+    pending: () => pending.new,
+    enter({ kind, bytes }) {
+      pending[kind] += bytes;
+      return () => {
+        pending[kind] -= bytes;
+        unseen += bytes;
+      };
+    },
+    look() {
+      queued ??= inTurn(lookAtRest, ({ bytes, last }) => ({ bytes: bytes + (known?.bytes ?? 0), last })).then(() => {});
+      return queued;
+    },
+    weigh: (all) => inTurn(all, ({ bytes, last }) => ({ bytes, last })),
+  };
+}
+
+/** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as full as
+ *  it may be, changes pass no more: each keeps what was before it, until it is compacted. But nodes go on saying that they live. */
+const limitFor = ({ kind }: Write, most: number): number =>
+  kind === 'new' ? most : kind === 'change' ? 2 * most : Number.POSITIVE_INFINITY;
+
+/** Throws, or rejects, when there is no room for what a request writes. Undefined: it may go on at once. */
+export function admitWrite(capacity: Capacity, request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
+  const { method = '', url = '', headers } = request;
+  const write = readWrite(method, url, headers);
+  if (!write) return undefined;
+  const limit = limitFor(write, capacity.most());
+  if (capacity.used() > limit) throw full(capacity);
+  const isSure = write.kind === 'small' || !capacity.mayPass(limit, write.bytes);
+  const ahead = capacity.pending();
+  response.once('close', capacity.enter(write));
+  return isSure ? undefined : capacity.look().then(() => checkCapacity(capacity, write, limit, ahead));
+}
+
+/** Of several that make something at the same moment, those pass for which there is room beside the ones before them. */
+export function checkCapacity(capacity: Capacity, { kind, bytes }: Write, limit: number, ahead: number): void {
+  if (capacity.used() > limit) throw full(capacity);
+  if (kind === 'new' && ahead > 0 && capacity.used() + ahead + bytes > limit)
+    throw tooMany('the cluster’s store is nearly full, and others write to it at this moment; try again in a moment');
+}
+
+const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+const full = ({ used, most }: Capacity) =>
+  new ApiError(
+    403,
+    'Forbidden',
+    `the cluster's objects take ${mebibytes(used())}, and its tier has room for ${mebibytes(most())}; delete some, or choose a larger tier`,
+  );

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { checkCapacity, makeCapacity } from '../../engine/process/capacity.ts';
+import { clusterByName } from '../../store/clusters.ts';
+import { weighSchema } from '../../store/kine.ts';
+import { adminOf, kube, readyCluster } from '../support.ts';
+import { withPrograms } from './support.ts';
+
+const MiB = 2 ** 20;
+const maps = '/api/v1/namespaces/default/configmaps';
+
+test('what is written between two looks finds the store full', async (t) => {
+  const { owner, app } = await withPrograms(t);
+  await readyCluster(owner, { name: 'prod' });
+  const { id } = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;
+  const admin = await adminOf(owner, 'prod');
+  const data = { text: 'x'.repeat(MiB - 1_000) };
+  const make = async (n: number) =>
+    (await kube(admin, 'POST', maps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `m-${n}` }, data })).status;
+  // Eight at once, then one after the other: all of it is over long before the store is weighed again.
+  const answers: number[] = [];
+  for (let n = 0; n < 56; n += 8) answers.push(...(await Promise.all(Array.from({ length: 8 }, (_, i) => make(n + i)))));
+  for (let n = 56; n < 140 && answers.at(-1) !== 403; n++) answers.push(await make(n));
+  assert.equal(answers.at(-1), 403);
+  assert.deepEqual(
+    answers.filter((status) => ![201, 403, 429].includes(status)),
+    [],
+  );
+  const { bytes } = await app.db.read((tx) => weighSchema(tx, id));
+  assert.ok(bytes > 63 * MiB && bytes <= 66 * MiB, `${bytes} bytes are kept`);
+  assert.equal((await kube(admin, 'DELETE', `${maps}/m-0`)).status, 200);
+});
+
+test('however writes and looks meet, never more is kept than there is room for, and one', async () => {
+  const size = fc.integer({ min: 1, max: 40 });
+  const step = fc.record({ bytes: size, beside: fc.array(size, { maxLength: 3 }), ends: fc.integer({ min: 0, max: 4 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const rows: number[] = [];
+      const under: { bytes: number; leave: () => void }[] = [];
+      const sum = (from: number) => rows.slice(from).reduce((all, each) => all + each, 0);
+      const capacity = makeCapacity(
+        () => 100,
+        async (last = 0) => ({ bytes: sum(last), last: rows.length }),
+      );
+      const admit = async (bytes: number) => {
+        if (capacity.used() > 100) return;
+        const [isSure, ahead] = [!capacity.mayPass(100, bytes), capacity.pending()];
+        const one = { bytes, leave: capacity.enter({ kind: 'new', bytes }) };
+        try {
+          if (!isSure) await capacity.look().then(() => checkCapacity(capacity, { kind: 'new', bytes }, 100, ahead));
+          under.push(one);
+        } catch {
+          one.leave();
+        }
+      };
+      for (const { bytes, beside, ends } of steps) {
+        await Promise.all([bytes, ...beside].map(admit));
+        for (const each of under.splice(0, ends)) {
+          rows.push(each.bytes);
+          each.leave();
+        }
+        const pending = under.reduce((all, each) => all + each.bytes, 0);
+        assert.ok(sum(0) + pending <= 100 + 40, `${sum(0)} are kept, ${pending} under way`); // the last one may lead past it
+      }
+    }),
+  );
+});
