@@ -1,6 +1,6 @@
 // Kubernetes' own programs as we run them (kine on our PostgreSQL, our front before the apiserver) beside the same programs with etcd, started by
 // hand; in turns, on the same disk and machine. Needs Kubernetes' programs in QUARTERDECK_CLUSTER_BINARIES, and etcd in the PATH or by
-// QUARTERDECK_BENCH_ETCD (`go install go.etcd.io/etcd/server/v3@v3.6.5` makes one that is called server).
+// QUARTERDECK_BENCH_ETCD (a module of one's own that imports go.etcd.io/etcd/server/v3 builds it; `go install` refuses its replacements).
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:https';
