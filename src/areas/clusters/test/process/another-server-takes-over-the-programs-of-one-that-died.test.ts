@@ -7,7 +7,7 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
-import { fakeBinaries, pidsOf, programsIn } from './support.ts';
+import { fakeBinaries, pidsOf, programsIn, recordsIn } from './support.ts';
 
 test('a server that dies is replaced by another at the same address; when it comes back, what it left is ended', async (t) => {
   const binaries = await fakeBinaries(t);
@@ -33,7 +33,8 @@ test('a server that dies is replaced by another at the same address; when it com
   assert.equal((await owner.get('/clusters/prod/nodes')).body.nodes.length, 1);
 
   await first.killed();
-  assert.ok((await programsIn(here)).length >= 3, 'its programs run on');
+  const left = await programsIn(here);
+  assert.ok(left.length >= 3, `its programs run on: ${left} of ${JSON.stringify(await recordsIn(here))}`);
   await api.clock.advance('30s');
   const second = start(there);
   await second.ready;
