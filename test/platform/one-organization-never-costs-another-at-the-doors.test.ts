@@ -74,3 +74,17 @@ test('a body that drips on after its answer is cut off', async (t) => {
   socket.on('error', () => {});
   await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 });
+
+test('nobody rests for the sake of somebody without a login: the event loop’s time is counted for organizations alone', async (t) => {
+  const qd = await quarterdeck(t);
+  const { share } = qd.app.watch;
+  const spent = new Set<string>();
+  const { spend } = share;
+  share.spend = (org, ms) => {
+    spent.add(org);
+    spend(org, ms);
+  };
+  assert.ok((await qd.anonymous.post('/organization/invitations/accept', { token: 'unknown' })).status >= 400);
+  assert.equal((await qd.owner.get('/tokens')).status, 200);
+  assert.deepEqual([...spent], [qd.owner.orgId]);
+});

@@ -6,7 +6,7 @@ import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { addressShare } from '../../kernel/http/stranger.ts';
 import { type Check, checker } from '../../kernel/http/validate.ts';
-import { onBehalf } from '../../kernel/shares/index.ts';
+import { type Behalf, goOn, onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
@@ -28,14 +28,16 @@ export const checksOf = (spec: Op): Checks => ({
 
 /** Validate → permission → handler; at the cost of the caller's organization. */
 export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> => {
-  const org = shareOf(app, request);
+  const behalf = behalfOf(app, request, operation.spec.id);
+  const { org } = behalf;
   const answer = () => answerRequest(app, operation, checks, request);
   const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, org, answer) : answer());
-  return app.requests.pass(doorOf(operation.spec, org), () => onBehalf({ org, act: operation.spec.id }, answerInTurn, app.watch));
+  return app.requests.pass(doorOf(operation.spec, org), () => onBehalf(behalf, answerInTurn, app.watch));
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */
-const shareOf = ({ peers }: App, { principal, raw }: FastifyRequest): string => principal?.org.id ?? addressShare(peers, raw);
+const behalfOf = ({ peers }: App, { principal, raw }: FastifyRequest, act: string): Behalf =>
+  principal ? { org: principal.org.id, act } : { org: addressShare(peers, raw), act, isAside: true };
 
 /** Alerts have a door of their own: whatever else an organization does at the same time, they come in. */
 const doorOf = ({ id, unlimited }: Op, org: string) => (unlimited ? `${org} ${id}` : org);
@@ -48,6 +50,7 @@ const longestRestMs = 2_000;
  */
 export async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
   await heavy.enter(org);
+  goOn();
   const since = performance.now();
   try {
     return await work();

@@ -23,6 +23,11 @@ export const membershipsOf = (tx: Tx, user: string, first: string) => rows(tx, M
 export const memberOf = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}`;
 
+/** The same for whoever is to be paged: until this transaction ends they cannot be removed, and a removal under way is waited for. */
+export const memberToPage = (tx: Tx, org: string, user: string): Promise<Member | undefined> => row(tx, MemberRow)`
+  select ${columns} from identity.member m join identity.account u on u.id = m.user_id where m.org_id = ${org} and m.user_id = ${user}
+     for key share of m`;
+
 /** Undefined: nobody has this address, or not as a member of this organization. */
 export const memberByEmail = (tx: Tx, org: string, email: string): Promise<Member | undefined> => row(tx, MemberRow)`
   select ${columns} from identity.member m join identity.account u on u.id = m.user_id
@@ -71,8 +76,16 @@ export const insertMember = async (tx: Tx, org: string, user: string, role: Orga
 export const updateRoleOf = (tx: Tx, org: string, user: string, role: OrganizationRole) =>
   run(tx)`update identity.member set role = ${role} where org_id = ${org} and user_id = ${user}`;
 
-/** The tokens go with the membership. They are locked first, as minting does it: else each would wait for the other. */
-export async function deleteMember(tx: Tx, org: string, user: string): Promise<void> {
+/**
+ * For whoever is about to be removed: those who page them at this moment are waited for, and whoever wants to afterwards finds them gone. The
+ * tokens go with the membership. They are locked first, as minting does it: else each would wait for the other.
+ */
+export async function lockLeaving(tx: Tx, org: string, user: string): Promise<void> {
   await run(tx)`select from identity.token where org_id = ${org} and user_id = ${user} order by id for update`;
+  await run(tx)`select from identity.member where org_id = ${org} and user_id = ${user} for update`;
+}
+
+export async function deleteMember(tx: Tx, org: string, user: string): Promise<void> {
+  await lockLeaving(tx, org, user);
   await run(tx)`delete from identity.member where org_id = ${org} and user_id = ${user}`;
 }

@@ -72,8 +72,14 @@ export function openDb(options: DbOptions): Db {
       }
     }
   };
-  const tellCommitted = ({ after, marked }: Notes) =>
-    tellAll([...after, ...[...marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
+  const tellCommitted = (noted: Notes) => {
+    noted.end = 'committed';
+    tellAll([...noted.after, ...[...noted.marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
+  };
+  const tellFailed = (noted: Notes, isKnown: boolean) => {
+    noted.end = isKnown ? 'failed' : 'in doubt';
+    tellAll(noted.failed.map((act) => () => act(isKnown)));
+  };
 
   /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
   const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, lent?: Slots): Promise<T> => {
@@ -98,9 +104,8 @@ export function openDb(options: DbOptions): Db {
       broken = asAway(error);
       if (broken instanceof DatabaseFull) fullAt = performance.now();
       const reason = broken ?? error;
-      const isKnown = broken === undefined;
       broken ??= await undo(client);
-      tellAll(noted.failed.map((act) => () => act(isKnown)));
+      tellFailed(noted, broken === undefined);
       throw reason;
     } finally {
       client.release(broken);

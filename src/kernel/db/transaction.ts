@@ -41,6 +41,8 @@ export interface Notes {
   checksRows: boolean;
   watch: LoopWatch | undefined;
   slots: Slots | undefined;
+  /** How it ended, once that was told: a statement that was on its way when another part failed answers later than this. */
+  end: 'committed' | 'failed' | 'in doubt' | undefined;
 }
 export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots): Notes => ({
   after: [],
@@ -49,7 +51,13 @@ export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots)
   checksRows,
   watch,
   slots,
+  end: undefined,
 });
+
+/** To be told at its end; at once if that is over. */
+const hearCommit = (noted: Notes, act: () => void) => void (noted.end === 'committed' ? act() : noted.after.push(act));
+const hearFailure = (noted: Notes, act: (isKnown: boolean) => void) =>
+  void (noted.end === 'failed' || noted.end === 'in doubt' ? act(noted.end === 'failed') : noted.failed.push(act));
 
 /** Does the work on this connection. What part of it is still under way when another has failed cannot reach whoever has it next. */
 export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -75,7 +83,8 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
   }
 }
 
-function onClient(client: pg.ClientBase, { after, failed, marked, checksRows, watch, slots }: Notes): Tx {
+function onClient(client: pg.ClientBase, noted: Notes): Tx {
+  const { marked, checksRows, watch, slots } = noted;
   return {
     checksRows,
     slots,
@@ -84,8 +93,8 @@ function onClient(client: pg.ClientBase, { after, failed, marked, checksRows, wa
       watch?.resume(currentBehalf());
       return { rows: result.rows, rowCount: result.rowCount ?? 0 };
     },
-    afterCommit: (act) => after.push(act),
-    afterFailure: (act) => failed.push(act),
+    afterCommit: (act) => hearCommit(noted, act),
+    afterFailure: (act) => hearFailure(noted, act),
     wake: (channel) => marked.add(channel),
   };
 }

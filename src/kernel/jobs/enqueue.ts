@@ -42,16 +42,16 @@ export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<
   if (wanted.length === 0) return 0;
   const births = wanted.map((w) => takeSlot(tx, w));
   try {
+    // Its payload as it is inserted, whatever becomes of the caller's object meanwhile.
+    const born = births.flatMap((slot, i) => (slot ? [{ slot, ...wanted[i]!, stored: json(wanted[i]!.payload) }] : []));
     const inserted = await insertJobs(tx, wanted, births);
     for (const { lane } of inserted.filter((i) => i.soon && i.lease === null)) tx.wake(laneChannel(lane));
-    for (const [i, slot] of births.entries())
-      if (slot)
-        beginLater(
-          tx,
-          wanted[i]!,
-          slot,
-          inserted.find((made) => made.lease === slot.lease),
-        );
+    for (const birth of born)
+      beginLater(
+        tx,
+        birth,
+        inserted.find((made) => made.lease === birth.slot.lease),
+      );
     return inserted.length;
   } catch (error) {
     for (const slot of births) slot?.giveBack();
@@ -63,10 +63,15 @@ export async function enqueueAll(tx: Tx, wanted: readonly WantedJob[]): Promise<
 const takeSlot = (tx: Tx, { job, org, runAt, delaySeconds = 0 }: WantedJob): Slot | undefined =>
   job.beginsHere && runAt === undefined && delaySeconds <= 0 ? tx.slots?.take({ lane: job.lane, kind: job.kind, org }) : undefined;
 
+interface Birth extends Pick<WantedJob, 'key' | 'requestId'> {
+  slot: Slot;
+  /** Its payload as JSON. */
+  stored: string | null;
+}
+
 /** Once it has committed. */
-function beginLater(tx: Tx, { key, payload, requestId }: WantedJob, slot: Slot, made: { id: number; run_at: string } | undefined): void {
+function beginLater(tx: Tx, { slot, key, requestId, stored }: Birth, made: { id: number; run_at: string } | undefined): void {
   if (made) {
-    const stored = json(payload);
     tx.afterCommit(() => slot.begin({ id: made.id, key, payload: stored && JSON.parse(stored), requestId, runAt: made.run_at }));
     tx.afterFailure(slot.giveBack);
   } else slot.giveBack();

@@ -15,17 +15,23 @@ export interface Behalf {
  * Carried along by Node instead of being handed down: some hundred functions lead from a request to a statement, and one that forgot to
  * pass it on would be a hole that nobody sees (docs/decisions/0014).
  */
-const behalves = new AsyncLocalStorage<Behalf>();
+const behalves = new AsyncLocalStorage<{ behalf: Behalf; watch: LoopWatch | undefined }>();
 
 /** Whatever is not done for anybody: starting, watching, and what tests do themselves. */
 export const house: Behalf = { org: '', act: 'house', isAside: true };
 
-export const currentBehalf = (): Behalf => behalves.getStore() ?? house;
+export const currentBehalf = (): Behalf => behalves.getStore()?.behalf ?? house;
 
 /** Does the work for somebody: everything that it begins counts for them, also after it has waited. */
 export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T {
-  return behalves.run(behalf, () => {
+  return behalves.run({ behalf, watch: watch ?? behalves.getStore()?.watch }, () => {
     watch?.resume(behalf);
     return work();
   });
+}
+
+/** For whoever goes on with long work after having waited for something else than the database: from here on the loop's time is theirs again. */
+export function goOn(): void {
+  const doing = behalves.getStore();
+  doing?.watch?.resume(doing.behalf);
 }

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tooMany } from '../../../identity/attempts.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { RateLimit } from '../../../identity/rate-limit.ts';
 import type { App } from '../../../kernel/app.ts';
 import { invalid } from '../../../kernel/errors.ts';
+import { nextTurn } from '../../../kernel/slices.ts';
 import { now } from '../../../kernel/time.ts';
 import { showMailbox } from '../rules/address.ts';
 import { limits } from '../rules/limits.ts';

@@ -1,4 +1,5 @@
 import { invalid } from '../../../kernel/errors.ts';
+import { nextTurn } from '../../../kernel/slices.ts';
 import { fingerprintOf, mostAlerts, type Sent } from '../rules/alerts.ts';
 import { judgeAlert } from '../rules/judge-alert.ts';
 
@@ -18,8 +19,6 @@ const mostProblems = 10;
 /** Occurrences of one alert in one delivery: a group has each alert once. */
 const mostOccurrences = 100;
 
-const takeTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 /** Looks at every alert by itself, in slices, so that neither a bad one nor very many of them keep the others from being heard. */
 export async function judgeAlerts(given: unknown, name: 'alerts' | ''): Promise<Judged> {
   if (!Array.isArray(given)) return invalid(`${name || 'the body'} ${given === undefined && name ? 'is required' : 'must be an array'}`);
@@ -27,7 +26,7 @@ export async function judgeAlerts(given: unknown, name: 'alerts' | ''): Promise<
   const judged: Judged = { alerts: [], left, rejected: 0, problems: [] };
   const occurrences = new Map<string, number>();
   for (const [n, i] of kept.entries()) {
-    if (n % sliceLength === sliceLength - 1) await takeTurn();
+    if (n % sliceLength === sliceLength - 1) await nextTurn();
     const where = name ? `${name}.${i}` : String(i);
     const looked = judgeAlert(given[i], where);
     if ('problem' in looked) {
@@ -54,7 +53,7 @@ async function cutToLimit(given: readonly unknown[]): Promise<{ kept: number[]; 
   const firing: number[] = [];
   const resolved: number[] = [];
   for (let i = 0; i < given.length && firing.length < mostAlerts; i++) {
-    if (i % (sliceLength * 20) === sliceLength * 20 - 1) await takeTurn();
+    if (i % (sliceLength * 20) === sliceLength * 20 - 1) await nextTurn();
     if ((given[i] as { status?: unknown } | null)?.status !== 'resolved') firing.push(i);
     else if (resolved.length < mostAlerts) resolved.push(i);
   }

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tx } from '../../../kernel/db/index.ts';
+import { nextTurn } from '../../../kernel/slices.ts';
 import { namedServices } from '../../services/index.ts';
 import { addMonitor, families, type Snapshot } from '../rules/export-families.ts';
 import { writePieces } from '../rules/export-text.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { inSlices } from '../../slices.ts';
 import { house, makeLoopShare, makeLoopWatch, onBehalf } from '../index.ts';
 
 /** A share whose clock and timers are moved by the test. */
@@ -122,5 +123,75 @@ test('what pieces of work take is what their organization has spent', async () =
   const rest = watch.takeTurn({ org: 'a', act: 'x' });
   assert.ok(rest);
   clock += 1_001;
+  await rest;
+});
+
+const hold = (ms: number) => {
+  for (const until = performance.now() + ms; performance.now() < until; );
+};
+const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('what others do in the same turn of the loop, of which nobody says whose it is, is not held against whoever had a piece before', async () => {
+  const watch = makeLoopWatch();
+  await new Promise<void>((resolve) => {
+    setTimeout(() => onBehalf({ org: 'b', act: 'x' }, () => hold(1), watch), 5);
+    setTimeout(hold, 5, 60); // a request that arrives, a body, a stream
+    setTimeout(resolve, 5);
+  });
+  await setImmediate();
+  watch.share.spend('c', 1);
+  assert.equal(watch.takeTurn({ org: 'b', act: 'x' }), undefined);
+});
+
+test('a piece goes on after promises that are settled already, and ends before the next callback', async () => {
+  const watch = makeLoopWatch();
+  watch.share.spend('c', 1);
+  await new Promise<void>((resolve) => {
+    setTimeout(
+      () =>
+        onBehalf(
+          { org: 'a', act: 'x' },
+          async () => {
+            for (let i = 0; i < 6; i++) {
+              hold(8);
+              await undefined;
+            }
+          },
+          watch,
+        ),
+      5,
+    );
+    setTimeout(resolve, 5);
+  });
+  const rest = watch.takeTurn({ org: 'a', act: 'x' });
+  assert.ok(rest);
+  await rest;
+});
+
+test('work in slices, and what comes after a turn was waited for, counts for whom it is done and for nobody else', async () => {
+  const watch = makeLoopWatch();
+  watch.share.spend('c', 1);
+  let isOver = false;
+  const slices = onBehalf(
+    { org: 'a', act: 'x' },
+    () =>
+      inSlices(
+        (function* () {
+          for (let i = 0; i < 20; i++) {
+            hold(5);
+            yield;
+          }
+        })(),
+      ),
+    watch,
+  ).finally(() => (isOver = true));
+  while (!isOver) {
+    await soon();
+    onBehalf({ org: 'b', act: 'y' }, () => {}, watch);
+  }
+  await slices;
+  assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'who did next to nothing does not rest');
+  const rest = watch.takeTurn({ org: 'a', act: 'x' });
+  assert.ok(rest, 'who had all of it does');
   await rest;
 });

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { type Selectable, selectableOf } from '../../rules/kubernetes/selectors.ts';
 import { type ChangeRow, listChanges } from '../../store/object-changes.ts';
@@ -127,7 +127,7 @@ function markAll(following: Following): void {
 
 /** Reads on until nothing is new. Never in the turn of whoever woke us. */
 async function readOn(following: Following): Promise<void> {
-  await setImmediate();
+  await nextTurn();
   while (following.isDirty && following.position !== undefined) {
     following.isDirty = false;
     try {
@@ -173,6 +173,6 @@ async function tell({ hearers }: Following, change: Change): Promise<void> {
     hearer.hear(change);
     if (++told < hearersAtOnce && told * change.body.length < bytesAtOnce) continue;
     told = 0;
-    await setImmediate();
+    await nextTurn();
   }
 }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import { isPast, passing } from '../../rules/kubernetes/expiry.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { resourceStoredAs } from '../../rules/kubernetes/resources.ts';
@@ -38,12 +38,12 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   let looks = 0;
   let running: Promise<void> | undefined;
   const run = async () => {
-    await setImmediate(); // never in the turn of whoever asks
+    await nextTurn(); // never in the turn of whoever asks
     while (isWanted && !cluster.isStopped) {
       isWanted = false;
       try {
-        while (!cluster.isStopped && (await sweepOnce(cluster))) await setImmediate();
-        if (looks % looksPerPast === 0) while (!cluster.isStopped && (await removePast(cluster))) await setImmediate();
+        while (!cluster.isStopped && (await sweepOnce(cluster))) await nextTurn();
+        if (looks % looksPerPast === 0) while (!cluster.isStopped && (await removePast(cluster))) await nextTurn();
         looks++;
       } catch (error) {
         cluster.app.log.debug({ err: error, cluster: cluster.id }, 'what is to go could not be cleared away; it is tried again');

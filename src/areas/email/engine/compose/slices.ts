@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid } from '../../../../kernel/errors.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 
 // Megabytes are worked on in slices, each in a turn of its own, so that nobody else waits for them.
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Transform } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import type { Storage } from '../../../../kernel/storage/index.ts';
 import { makeBodyHash } from '../../clients/dkim.ts';
 import type { Submission } from '../submission.ts';

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import { membersOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import { now } from '../../../../kernel/time.ts';
 import type { ServiceRow } from '../../../services/index.ts';
 import { type ChannelName, missingFor } from '../../rules/channels.ts';
@@ -55,7 +55,7 @@ export async function foreseeShifts(rotas: ReadonlyMap<string, Rota>, at: string
   const schedules = new Map<string, { name: string; shifts: Shift[]; participants: readonly Person[] }>();
   for (const [id, { name, rotation, overrides }] of rotas) {
     schedules.set(id, { name, shifts: shiftsBetween(rotation, overrides, at, until), participants: rotation.participants });
-    await setImmediate();
+    await nextTurn();
   }
   return schedules;
 }
@@ -69,7 +69,7 @@ export async function diagnosePolicies(
   for (const { policy_id, steps } of attached) {
     if (diagnoses.has(policy_id)) continue;
     diagnoses.set(policy_id, diagnose({ steps }, world));
-    await setImmediate();
+    await nextTurn();
   }
   return diagnoses;
 }

@@ -1,4 +1,5 @@
 import { type Actor, audit } from '../../../../identity/audit.ts';
+import { lockLeaving } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { onCallAt, reanchored } from '../../rules/rotation.ts';
@@ -18,6 +19,7 @@ const mostIncidents = 100;
  */
 export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email: string; name: string }): Promise<string[]> {
   const org = by.org;
+  await lockLeaving(tx, org, member.id); // what is opened for them at this moment is there to be handed on
   const at = await now(tx);
   const told: string[] = [];
   const stoodIn = Map.groupBy(await schedules.deleteOverridesOf(tx, org, member.id), (o) => o.schedule_id);

@@ -21,13 +21,14 @@ export async function responderOf(
   target: Target,
   at: string,
   tried: ReadonlySet<string> = new Set(),
+  find: typeof memberOf = memberOf,
 ): Promise<Reached> {
   const isSchedule = target.kind === 'schedule';
   const people: Person[] = isSchedule ? await peopleOnCall(tx, org, target.id, at) : [{ userId: target.id, label: target.label }];
   const where = isSchedule ? `, on call in the schedule ${target.label || target.id},` : '';
   let because: string | undefined;
   for (const { userId, label } of people) {
-    const [member, wishes] = await Promise.all([memberOf(tx, org, userId), wishesOf(tx, userId)]);
+    const [member, wishes] = await Promise.all([find(tx, org, userId), wishesOf(tx, userId)]);
     const name = label || member?.name || member?.email || userId;
     if (member && !tried.has(userId)) return { member, label: name, ...wishes, ...(because ? { because } : {}) };
     because ??= `${name}${where} ${member ? 'cannot be reached' : 'is no member any more'}`;

@@ -1,3 +1,4 @@
+import { memberToPage } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, enqueueAll, type WantedJob } from '../../../../kernel/jobs/index.ts';
 import { advance, type Policy, stepByStep, type Walk } from '../../rules/walk.ts';
@@ -157,7 +158,7 @@ async function fire(
     return { then, words: tellNext(then, now), data: { pass, step, target, nextAt, ...lateData } };
   };
   for (;;) {
-    const reached = await responderOf(tx, org, target, now, tried);
+    const reached = await responderOf(tx, org, target, now, tried, memberToPage);
     if ('nobody' in reached) {
       const { then, words, data } = goOn(false);
       const message = `Step ${step + 1} of ${policy.name} reached nobody: ${reached.nobody}${words || '; going on at once'}${late}`;

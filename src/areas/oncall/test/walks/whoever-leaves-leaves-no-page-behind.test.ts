@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../../../../kernel/db/index.ts';
+import { openIncident } from '../../engine/open-incident.ts';
 import { covered, detail, eventually, made, mails, once, overdue, user, type Ward, ward } from '../support.ts';
 
 const calm = (qd: Ward) => eventually(async () => (await overdue(qd)) === 0);
@@ -62,5 +64,34 @@ test('an incident whose step has reached somebody else is left as it is', async 
   assert.deepEqual(
     smtp.received.map((m) => m.to[0]),
     [bob.email],
+  );
+});
+
+test('whoever leaves while an incident opens for them leaves it to the next', async (t) => {
+  const qd = await ward(t);
+  const { app, owner, smtp } = qd;
+  const ada = await qd.member(owner, 'admin', 'ada@example.com');
+  const { service } = await covered(owner, {
+    steps: [
+      [user(ada), 86_400],
+      [user(owner), 86_400],
+    ],
+  });
+  const opening = { serviceId: service.id, serviceName: service.name, title: 'down', description: undefined, origin: 'manual' as const };
+  const actor = { kind: 'user', label: 'test' };
+  const removing: Promise<unknown>[] = [];
+  const { id } = await app.db.write(async (tx) => {
+    const opened = await openIncident(tx, owner.orgId, { ...opening, actor, requestId: undefined });
+    removing.push(made(owner.delete(`/organization/members/${ada.userId}`)));
+    await sleep(300); // a large delivery goes on for as long
+    return opened;
+  });
+  await Promise.all(removing);
+  await mails(smtp, owner.email, 1);
+  await calm(qd);
+  const { pages } = await detail(owner, id);
+  assert.deepEqual(
+    pages.filter((p: { userId: string }) => p.userId === owner.userId).map((p: { state: string }) => p.state),
+    ['sent'],
   );
 });

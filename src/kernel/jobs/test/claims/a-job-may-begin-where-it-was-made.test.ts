@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import Type from 'typebox';
 import type { Slot } from '../../../db/index.ts';
 import { cancel, enqueue, enqueueMany, job } from '../../index.ts';
 import { laneChannel } from '../../wake.ts';
@@ -163,4 +164,42 @@ test('a stopping worker waits for what has a slot, gives it back, and takes noth
   worker([born('staying')]);
   await eventually('another runs both at once', async () => (await count()) === 0, 2_000);
   assert.deepEqual(ran.toSorted(), ['staying a', 'staying b']);
+});
+
+test('whatever fails beside an insert that is on its way, its slot is free again', async (t) => {
+  const bench = await workbench(t);
+  const { app, worker } = bench;
+  const born = job('born', here, ({ finishWith }) => finishWith(async () => {}));
+  const crew = worker([born, warm]);
+  await lookedAround(bench);
+  for (const key of ['a', 'b', 'c']) {
+    // The rollback is given before the insert is answered, and this process hears of both at once.
+    const failing = app.db.write((tx) => Promise.all([enqueue(tx, born, { key }), Promise.reject(new Error('not this time'))]));
+    setImmediate(() => {
+      for (const until = performance.now() + 20; performance.now() < until; );
+    });
+    await assert.rejects(failing, /not this time/);
+  }
+  await eventually('all slots are free', () => crew.snapshot().lanes.page.running === 0, 1_000);
+});
+
+test('a job that begins where it was made sees the payload that was inserted', async (t) => {
+  const bench = await workbench(t);
+  const { app, worker } = bench;
+  const seen: unknown[] = [];
+  const born = job('born', { ...here, payload: Type.Object({ n: Type.Integer() }) }, async ({ payload, finishWith }) => {
+    await finishWith(async () => {});
+    seen.push(payload.n);
+  });
+  worker([born, warm]);
+  await lookedAround(bench);
+  await app.db.write(async (tx) => {
+    const payload = { n: 1 };
+    const made = enqueue(tx, born, { key: 'a', payload });
+    payload.n = 2; // while the insert is on its way
+    await made;
+    payload.n = 3;
+  });
+  await eventually('it ran', () => seen.length === 1);
+  assert.deepEqual(seen, [1]);
 });
