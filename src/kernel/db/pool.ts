@@ -31,8 +31,6 @@ export interface DbOptions {
   /** How many of them one organization may have at once. Default: all. */
   perOrg?: number;
   watch?: LoopWatch | undefined;
-  /** Whoever works on these connections never rests, however much of the event loop their organization has had: pages. */
-  isUrgent?: boolean;
   /** Told of each organization that waited in vain for a connection. */
   refused?: (org: string) => void;
   checkRows?: boolean;
@@ -55,7 +53,7 @@ const limits = {
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
   const connect = makeConnect(pool, options.patienceMs ?? 0);
-  const { max = defaultMax, perOrg = max, watch, isUrgent, refused, checkRows: checksRows = false } = options;
+  const { max = defaultMax, perOrg = max, watch, refused, checkRows: checksRows = false } = options;
   const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
@@ -86,7 +84,7 @@ export function openDb(options: DbOptions): Db {
     if (unit?.getStore()?.isOver === false && currentBehalf() !== house)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const behalf = currentBehalf();
-    const rest = isUrgent ? undefined : watch?.takeTurn(behalf);
+    const rest = watch?.takeTurn(behalf);
     if (rest) await rest;
     const { org } = behalf;
     const turn = takeTurn(turns, org);

@@ -56,7 +56,7 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
     await withinDeadline(
       declared,
       abort,
-      runFor(app, job, () => declared.run(run as JobRun<never>, undefined)),
+      runFor(app, declared, job, () => declared.run(run as JobRun<never>, undefined)),
     );
     return finished ? undefined : { is: 'done' };
   } catch (error) {
@@ -74,8 +74,8 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
   }
 }
 
-const runFor = <T>({ watch }: App, { org_id, kind }: LeasedJob['job'], work: () => T): T =>
-  onBehalf(org_id ? { org: org_id, act: kind } : { ...house, act: kind }, work, watch);
+const runFor = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>
+  onBehalf(org_id ? { org: org_id, act: kind, isUrgent: lane === 'page' } : { ...house, act: kind }, work, watch);
 
 async function withinDeadline({ deadlineSeconds }: ReadyJob, abort: AbortController, ended: Promise<unknown>) {
   const { promise: late, reject } = Promise.withResolvers<never>();

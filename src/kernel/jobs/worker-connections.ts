@@ -30,14 +30,14 @@ const plannedOnce = { plan_cache_mode: 'force_generic_plan' };
 
 export function openConnections({ connection, strict, log, waker, watch, refusals }: App): WorkerConnections {
   const onError = (error: Error) => log.warn({ err: error }, 'trouble beside the worker’s statements');
-  const open = (max: number, { perOrg = max, ...rest }: Pick<DbOptions, 'perOrg' | 'isUrgent' | 'patienceMs' | 'settings'> = {}) =>
+  const open = (max: number, { perOrg = max, ...rest }: Pick<DbOptions, 'perOrg' | 'patienceMs' | 'settings'> = {}) =>
     openDb({ connection, max, perOrg, watch, refused: refusals.of('connections of jobs'), checkRows: strict, onError, ...rest });
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
   // Every lane looks at the same moment, each for a millisecond or two: one connection serves them all, unless one of them hangs.
   const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
-  const paging = open(12, { perOrg: 8, isUrgent: true, settings: plannedOnce });
+  const paging = open(12, { perOrg: 8, settings: plannedOnce });
   paging.onWake((channel) => waker.wake(channel));
   return { claims, outcomes, paging, end: () => Promise.all([claims.end(), outcomes.end(), paging.end()]) };
 }

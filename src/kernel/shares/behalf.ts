@@ -9,6 +9,8 @@ export interface Behalf {
   readonly act: string;
   /** No organization: an address, the probers, the house. Nobody rests for its sake, and it never rests. */
   readonly isAside?: boolean;
+  /** It never rests, however much of the event loop its organization has had: pages, whatever they need on their way out. */
+  readonly isUrgent?: boolean;
 }
 
 /**

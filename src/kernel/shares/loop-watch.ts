@@ -60,7 +60,7 @@ export function makeLoopWatch(tell: (act: string, ms: number) => void = () => {}
   return {
     resume,
     takeTurn: (next = currentBehalf()) => {
-      const rest = next.isAside ? undefined : share.rest(next.org);
+      const rest = next.isAside || next.isUrgent ? undefined : share.rest(next.org);
       if (rest) return rest.then(() => resume(next));
       resume(next);
       return undefined;

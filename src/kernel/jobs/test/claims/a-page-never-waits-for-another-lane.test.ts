@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDb } from '../../../db/index.ts';
+import { makeLoopWatch } from '../../../shares/index.ts';
+import { now } from '../../../time.ts';
 import { enqueue, enqueueMany, job, type Lane, lanes } from '../../index.ts';
 import { eventually, workbench } from '../support.ts';
 
@@ -47,4 +49,32 @@ test('a page never waits for another lane, though all others are full, stuck and
   const { slots, running } = crew.snapshot().lanes.mail;
   assert.deepEqual({ slots, running }, { slots: 3, running: 3 }, 'no lane took more than its slots');
   assert.deepEqual(Object.fromEntries(begun), { mail: 3, webhook: 3, default: 2 });
+});
+
+test('a page does not rest however much of the event loop its organization has had, whatever connections it uses', async (t) => {
+  const { app, worker, connection, defer, count } = await workbench(t);
+  const watch = makeLoopWatch();
+  const db = openDb({ connection, watch, checkRows: true }); // as a page has them that goes out by our own mail
+  defer(() => db.end());
+  const rested = new Map<Lane, boolean>();
+  const ask = async ({ kind }: { kind: Lane }) => {
+    watch.share.spend('org_a', 50);
+    watch.share.spend('org_b', 1);
+    const before = watch.share.figures().restedSeconds;
+    await db.read((tx) => now(tx));
+    rested.set(kind, watch.share.figures().restedSeconds > before);
+  };
+  const kinds = (['page', 'default'] as const).map((lane) => job(lane, { lane }, () => ask({ kind: lane })));
+  worker(kinds, { app: { ...app, watch } });
+  for (const kind of kinds) {
+    await app.db.write((tx) => enqueue(tx, kind, { key: 'a', org: 'org_a' }));
+    await eventually('it ran', async () => (await count()) === 0);
+  }
+  assert.deepEqual(
+    [...rested],
+    [
+      ['page', false],
+      ['default', true],
+    ],
+  );
 });
