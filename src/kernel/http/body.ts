@@ -125,8 +125,22 @@ export function discard(request: IncomingMessage) {
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.destroy();
+    else waitForPace(request.pause());
   });
   request.resume(); // somebody may have stopped reading it in the middle
+}
+
+/** What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. */
+const pace = { everyMs: 4, chunks: 4 };
+const unwanted: IncomingMessage[] = [];
+
+function waitForPace(request: IncomingMessage): void {
+  if (unwanted.push(request) === 1) setTimeout(readOn, pace.everyMs).unref();
+}
+
+function readOn(): void {
+  for (const request of unwanted.splice(0, pace.chunks)) request.resume();
+  if (unwanted.length > 0) setTimeout(readOn, pace.everyMs).unref();
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body
