@@ -32,7 +32,8 @@ export const askOperation = (app: App, operation: Operation<undefined>, checks: 
   const { org } = behalf;
   const answer = () => answerRequest(app, operation, checks, request);
   const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, org, answer) : answer());
-  return app.requests.pass(doorOf(operation.spec, org), () => onBehalf(behalf, answerInTurn, app.watch));
+  const pass = () => app.requests.pass(doorOf(operation.spec, org), () => onBehalf(behalf, answerInTurn, app.watch));
+  return request.held ? request.held.during(pass) : pass();
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */

@@ -13,7 +13,7 @@ export interface BodyLimits {
   held: HeldBytes;
 }
 
-/** What a request makes us keep counts for its sender until it has its answer, or is gone. */
+/** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
   const held = bodies.open(holders);
   response.once('close', held.end);
@@ -97,7 +97,7 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
-const noRoom = () =>
+export const noRoom = () =>
   new Refusal(503, 'unavailable', 'too many bytes of yours are on their way here at once; send this again in a moment', {
     headers: { 'retry-after': '2' },
     isTold: true,
