@@ -120,18 +120,26 @@ export function discard(request: IncomingMessage) {
   if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
   let left = linger.maxBytes;
+  let turn = pace.turnBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
   request.once('close', () => clearTimeout(timer));
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
+    turn -= chunk.length + pace.chunkBytes;
     if (left < 0) request.destroy();
-    else waitForPace(request.pause());
+    else if (turn <= 0) {
+      turn = pace.turnBytes;
+      waitForPace(request.pause());
+    }
   });
   request.resume(); // somebody may have stopped reading it in the middle
 }
 
-/** What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. */
-const pace = { everyMs: 4, chunks: 4 };
+/**
+ * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. So many bytes are a turn, and a
+ * chunk costs some beside its own: whoever sends few holds up nobody who sends many and waits for the reason.
+ */
+const pace = { everyMs: 4, turns: 4, turnBytes: 65_536, chunkBytes: 1_024 };
 const unwanted: IncomingMessage[] = [];
 
 function waitForPace(request: IncomingMessage): void {
@@ -139,7 +147,12 @@ function waitForPace(request: IncomingMessage): void {
 }
 
 function readOn(): void {
-  for (const request of unwanted.splice(0, pace.chunks)) request.resume();
+  for (let turns = pace.turns; turns > 0 && unwanted.length > 0; ) {
+    const request = unwanted.shift()!;
+    if (request.destroyed) continue;
+    turns--;
+    request.resume();
+  }
   if (unwanted.length > 0) setTimeout(readOn, pace.everyMs).unref();
 }
 
