@@ -10,7 +10,7 @@ export interface JsonLimits {
 
 const deepest = 64;
 /** So far is looked before everybody else has a turn. */
-const stretchBytes = 1_048_576;
+const stretchBytes = 65_536;
 
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
   number,
