@@ -120,40 +120,44 @@ export function discard(request: IncomingMessage) {
   if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
   let left = linger.maxBytes;
-  let turn = pace.turnBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
   request.once('close', () => clearTimeout(timer));
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
-    turn -= chunk.length + pace.chunkBytes;
     if (left < 0) request.destroy();
-    else if (turn <= 0) {
-      turn = pace.turnBytes;
-      waitForPace(request.pause());
-    }
+    else keepPace(request, chunk.length);
   });
   request.resume(); // somebody may have stopped reading it in the middle
 }
 
 /**
- * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. So many bytes are a turn, and a
- * chunk costs some beside its own: whoever sends few holds up nobody who sends many and waits for the reason.
+ * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
+ * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
  */
-const pace = { everyMs: 4, turns: 4, turnBytes: 65_536, chunkBytes: 1_024 };
-const unwanted: IncomingMessage[] = [];
+const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024 };
+const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
 
-function waitForPace(request: IncomingMessage): void {
-  if (unwanted.push(request) === 1) setTimeout(readOn, pace.everyMs).unref();
+/** Stops reading once there was as much as the pace allows, until the next turn comes. */
+function keepPace(request: IncomingMessage, length: number): void {
+  const cost = length + pace.chunkBytes;
+  unwanted.left -= cost;
+  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
+  unwanted.isCounting = true;
+  if (unwanted.left <= 0) unwanted.waiting.push({ request: request.pause(), cost });
 }
 
+/** As many go on as have room if each brings what it brought before. */
 function readOn(): void {
-  for (let turns = pace.turns; turns > 0 && unwanted.length > 0; ) {
-    const request = unwanted.shift()!;
+  const { waiting } = unwanted;
+  unwanted.left = pace.bytes;
+  unwanted.isCounting = waiting.length > 0;
+  for (let room = pace.bytes; room > 0 && waiting.length > 0; ) {
+    const { request, cost } = waiting.shift()!;
     if (request.destroyed) continue;
-    turns--;
+    room -= cost;
     request.resume();
   }
-  if (unwanted.length > 0) setTimeout(readOn, pace.everyMs).unref();
+  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body

@@ -10,7 +10,7 @@ export interface JsonLimits {
 
 const deepest = 64;
 /** So far is looked before everybody else has a turn. */
-const stretchBytes = 1_048_576;
+const stretchBytes = 65_536;
 /** Longer than this, what is read at once is a single number, a name or empty space, and nobody means it. */
 const mostAtOnce = 1_048_576;
 
@@ -144,7 +144,7 @@ function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: n
     if (at >= bytes.length) throw notJson();
     if (bytes[at] === quote) break;
     cuts.push(at);
-    if (cuts.length % 8 === 0) yield;
+    yield;
   }
   let next = at + 1;
   while (isSpace(bytes[next])) next++;
