@@ -11,7 +11,8 @@ test('what a batch unpacks to counts against the bytes that its sender may have 
   const qd = await quarterdeck(t, { env: { QUARTERDECK_BODY_MEMORY: '32' } });
   const { agents } = await watched(qd, ['tokyo']);
   const { instance, ask } = agents[0]!;
-  const batch = gzipSync(JSON.stringify({ instance, seq: 1, now: 0, degraded: false, results: [] }) + ' '.repeat(4 * 2 ** 20));
+  const text = JSON.stringify({ instance, seq: 1, now: 0, degraded: false, results: [] });
+  const batch = gzipSync(text.replaceAll(',', `,${' '.repeat(900_000)}`));
   const others = qd.app.bodies.open({ credential: 'tokyo' }); // of the same agent, while they are read
   assert.equal(others.take(10 * 2 ** 20), true);
   const refused = await ask('POST', paths.results, batch, gzipped);
