@@ -131,31 +131,32 @@ export function discard(request: IncomingMessage) {
 }
 
 /**
- * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some bytes beside its
- * own. `turns` go on at once when there is room again, if each brings what one read of a socket gives.
+ * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
+ * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
  */
-const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024, turns: 4 };
-const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as IncomingMessage[] };
+const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024 };
+const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
 
-/** Stops reading once there was as much as the pace allows, until the next turn comes. Whoever sends little holds up nobody: they go on
- *  at once while there is room. */
+/** Stops reading once there was as much as the pace allows, until the next turn comes. */
 function keepPace(request: IncomingMessage, length: number): void {
-  unwanted.left -= length + pace.chunkBytes;
+  const cost = length + pace.chunkBytes;
+  unwanted.left -= cost;
   if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
   unwanted.isCounting = true;
-  if (unwanted.left <= 0) unwanted.waiting.push(request.pause());
+  if (unwanted.left <= 0) unwanted.waiting.push({ request: request.pause(), cost });
 }
 
+/** As many go on as have room if each brings what it brought before. */
 function readOn(): void {
   const { waiting } = unwanted;
   unwanted.left = pace.bytes;
-  for (let turns = pace.turns; turns > 0 && waiting.length > 0; ) {
-    const request = waiting.shift()!;
+  unwanted.isCounting = waiting.length > 0;
+  for (let room = pace.bytes; room > 0 && waiting.length > 0; ) {
+    const { request, cost } = waiting.shift()!;
     if (request.destroyed) continue;
-    turns--;
+    room -= cost;
     request.resume();
   }
-  unwanted.isCounting = waiting.length > 0;
   if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 

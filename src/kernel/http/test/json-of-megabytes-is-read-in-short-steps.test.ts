@@ -46,7 +46,9 @@ describe('JSON of megabytes is read in short steps', () => {
   });
 
   test('also when it is damaged: what is not JSON at once is not JSON in steps', () => {
-    const whole = Buffer.from('{"alerts":["xx",["x\\"x",{"a":"x","a":[1]},1,2],{"c":["x","x"]}],"x":{"y":-1e5,"z":[]}, "n":null }');
+    const whole = Buffer.from(
+      '{"alerts":["xx",["x\\"x",{"a":"x","a":[1]},1,2],{"c":["x","x"]}],"x":{"y":-1e5,"z":[]}, "n":null, "€" : "€\\u20ac\\ud83d\\ude00😀" }',
+    );
     for (let at = 0; at <= whole.length; at++)
       for (const damage of ['', ',', ':', ']', '}', '[', '{', '"', '\\', '1', ' ', 'n', '{}', '[1,2]', '\uFEFF'])
         for (const [kind, rest] of [['in place of', at + 1] as const, ['before', at] as const]) {
@@ -68,9 +70,17 @@ describe('JSON of megabytes is read in short steps', () => {
     assert.throws(() => readJson(bytes, limits), /not valid JSON/);
   });
 
+  test('empty space, a number or a name of megabytes, which cannot be cut, is refused', () => {
+    for (const text of [`[${' '.repeat(2e6)}1]`, `${' '.repeat(2e6)}1`, `[1${'0'.repeat(2e6)}]`, `{"${'x'.repeat(2e6)}":1}`])
+      assert.throws(() => readJson(Buffer.from(text), limits), /a megabyte of space, or a name or a number of that length/);
+  });
+
   test('each step reads a piece, however deep the many values stand', () => {
     const many = Array.from({ length: 50_000 }, (_, i) => ({ name: `value ${i}`, at: i }));
-    for (const value of [many, { alerts: many }, { a: [{ b: { c: many } }] }, Object.fromEntries(many.map((each) => [each.name, each]))]) {
+    const [long, escaped, wide] = ['base64+/'.repeat(500_000), '"\\\u0000'.repeat(300_000), 'ä€😀'.repeat(300_000)];
+    const strings = [long, { attachments: [{ content: long }, { content: escaped }] }, [wide, escaped]];
+    const lists = [many, { alerts: many }, { a: [{ b: { c: many } }] }, Object.fromEntries(many.map((each) => [each.name, each]))];
+    for (const value of [...lists, ...strings]) {
       const bytes = Buffer.from(JSON.stringify(value));
       const steps = readJsonInSteps(bytes, limits);
       let count = 0;
