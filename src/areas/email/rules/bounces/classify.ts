@@ -158,7 +158,9 @@ function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgem
 }
 
 const saysOtherwise = (text: string): boolean =>
-  !said.unknownUser.test(text) && !said.unknownHost.test(text) && (said.aboutUs.test(text) || said.policy.test(text));
+  !said.unknownUser.test(text) &&
+  !said.unknownHost.test(text) &&
+  (said.aboutUs.test(text) || said.policy.test(text) || said.greylisted.test(text));
 
 /** Words that may mean this or that, where nothing else was said. */
 function judgeWeakWords(text: string, { code = 0, stage }: Refusal): Judgement | undefined {

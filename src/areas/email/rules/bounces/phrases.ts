@@ -1,3 +1,5 @@
+import { networkAddress, unknownRecipient, unknownSender } from './languages.ts';
+
 /**
  * What servers say, in the words of many of them and in several languages, kept by what it means. None names a host, an address or a file.
  * Texts are in lower case, with single spaces, straight quotes, an `@` where an address was, and `_` for dots within words (`normalize`). Each pattern looks a bounded
@@ -101,7 +103,7 @@ export const unauthenticated = any(
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
   /procmail: |could ?n[o']?t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
-  /but will deliver to|can ?not (?:open|write|append|lock) /,
+  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|can ?not (?:open|write|append|lock) /,
 );
 
 /** It was tried until nobody wanted to try any more. */
@@ -118,6 +120,7 @@ export const givenUp = any(
 export const notWanted = any(
   /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)/,
   /refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by/,
+  /(?:recipient|user)'s (?:own )?(?:rules|filters?|settings)\b/,
   /only accepting mail from|blocked by the recipient|user reject|has restricted/,
 );
 
@@ -167,6 +170,7 @@ export const blocked = any(
   /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|reverse|ip)/,
   /unable to (?:resolve|verify) (?:your )?(?:host|ip|address of sending)|can't determine purported|could not be resolved/,
   /client host rejected|fix reverse|invalid dns (?:mx|a|ptr)\b|\bblocked ?:/,
+  networkAddress,
   /\b(?:bad|invalid) (?:helo|ehlo)\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
 );
 
@@ -174,7 +178,7 @@ export const badSender = any(
   /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))/,
   /(?:invalid|unknown|bad|illegal|unresolvable|forged|fake|unverified|nonexistent) (?:envelope )?(?:sender|return path|return address|from address|mail from)/,
   /mail from[^.;]{0,40}(?:rejected|refused|denied|not allowed|not accept|invalid|does not exist|unknown)/,
-  /domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)/,
+  /domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)|\bsender that does not exist/,
   /sender'?s? (?:address|domain|e-?mail)[^.;]{0,30}(?:not|invalid|unknown|reject)|bad sender|badmailfrom|envelope sender/,
   /(?:null|empty|blank) (?:envelope )?sender|<> (?:invalid|sender|not)|sender is (?:not|on|in)/,
   /the sender (?:was|has been|is|address|email)/,
@@ -186,6 +190,7 @@ export const badSender = any(
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
   /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
   /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
+  unknownSender,
 );
 
 export const spam = any(
@@ -206,7 +211,7 @@ export const malformed = any(
 );
 
 export const policy = any(
-  /polic(?:y|ies)|administrat(?:ive|ively|or)(?: prohib| deni| reject| block| has)|not (?:allowed|permitted)|prohibited/,
+  /polic(?:y|ies)|pol[ií]tica|politique|richtlinie|политик|administrat(?:ive|ively|or)(?: prohib| deni| reject| block| has)|not (?:allowed|permitted)|prohibited/,
   /forbidden|access denied|denied by|security|unacceptable|restricted|authentication (?:required|needed|is required)/,
   /auth(?:entication)? required|must (?:issue|use|authenticate)|starttls|tls (?:required|is|not)|encryption|certificate/,
   /closed (?:relay|system)|disallowed|permission denied|command rejected|was refused|not (?:accept|want)(?:ed|ing)?(?: here)?$/,
@@ -216,21 +221,21 @@ export const policy = any(
 /** About us who send, and not about whom it is for. */
 export const aboutUs = any(
   /\b(?:your|the sending) (?:ip|host|domain|mail ?server|server|country|network|isp|provider|organi[sz]ation|account)\b/,
-  /suppress(?:ed|ion)|previously bounced/,
+  /suppress(?:ed|ion)|previously bounced|opted out/,
 );
 
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|local[- ]?part)";
 
 /** There is no such mailbox. */
 export const unknownUser = any(
   /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) /,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:mehr )?(?:gefunden|vorhanden|bekannt|registriert|gültig)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
   new RegExp(`${box} (?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
   /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
@@ -246,22 +251,17 @@ export const unknownUser = any(
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
   /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
-  /hat (?:das|die|unser[e]?) (?:unternehmen|firma|haus) verlassen|nicht mehr (?:im unternehmen|bei uns|in unserem haus)/,
-  /(?:a quitt[ée]|ne travaille plus|ne fait plus partie)|(?:ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa])/,
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
   /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
   /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
   /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n[o']?t exist|does not exist|unknown)/,
   /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
-  /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
-  /(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя/,
-  /(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)/,
-  /(?:u[żz]ytkownik|skrzynka|adres|odbiorca|uživatel|schránka|příjemce|gebruiker|ontvanger|användare|mottagare|mottake|modtage|adressen|brugeren|käyttäj|vastaanottaj|felhasználó|címzett|kullanıcı|alıcı)[^.;]{0,30}(?:nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|finnes ikke|ukendt|ukjent|ei ole olemassa|tuntematon|neexistuje|neznám|nem létezik|ismeretlen|bulunamadı)/,
+  unknownRecipient,
 );
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n[o']?t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not known|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n[o']?t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
   /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
   /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host\b(?!,)|host name|(?:host\/)?domain(?: name)?\b[^.;]{0,20} (?:recipient|found)|recipient domain)/,
   /could ?n[o']?t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
