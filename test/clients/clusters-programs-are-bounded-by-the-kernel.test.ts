@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +44,8 @@ test('the kernel holds a cluster’s programs to its cgroup, and ends the one th
   const mountinfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   const root = findOwnDirectory('0::/\n', mountinfo);
   const lacking = root === undefined ? ['v2'] : lackingOf(await readFile(join(root, 'cgroup.subtree_control'), 'utf8').catch(() => ''));
-  if (lacking.length > 0 || process.getuid?.() !== 0) return t.skip(`there is no cgroup ${lacking.join(', ')} that this user may make others in`);
+  if (lacking.length > 0 || process.getuid?.() !== 0)
+    return t.skip(`there is no cgroup ${lacking.join(', ')} that this user may make others in`);
   const given = join(root!, `quarterdeck-test-${process.pid}`);
   await mkdir(given);
   t.after(async () => {
