@@ -45,7 +45,7 @@ const doorOf = ({ id, unlimited }: Op, org: string) => (unlimited ? `${org} ${id
 const longestRestMs = 2_000;
 
 /**
- * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
+ * A body of megabytes takes the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
  * then rests for as long as that took, so that it has half of the time at most.
  */
 export async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
@@ -68,7 +68,7 @@ async function answerRequest(
   const { principal } = request;
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
-  const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
+  const sent = request.body instanceof LargeBody ? await request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
   if (principal && spec.permission !== 'none') authorize(spec, principal);
 

@@ -125,8 +125,29 @@ export function discard(request: IncomingMessage) {
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.destroy();
+    else keepPace(request, chunk.length);
   });
   request.resume(); // somebody may have stopped reading it in the middle
+}
+
+/** What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. */
+const pace = { everyMs: 4, bytes: 262_144 };
+const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as IncomingMessage[] };
+
+/** Stops reading once there was as much as the pace allows, until the next turn comes. */
+function keepPace(request: IncomingMessage, length: number): void {
+  unwanted.left -= length;
+  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
+  unwanted.isCounting = true;
+  if (unwanted.left <= 0) unwanted.waiting.push(request.pause());
+}
+
+/** As many go on as have room if each brings what one read of a socket gives. */
+function readOn(): void {
+  unwanted.left = pace.bytes;
+  unwanted.isCounting = unwanted.waiting.length > 0;
+  for (const request of unwanted.waiting.splice(0, pace.bytes / 65_536)) request.resume();
+  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body

@@ -1,11 +1,17 @@
 import { Refusal } from '../errors.ts';
+import type { Steps } from '../steps.ts';
 
 export interface JsonLimits {
   /** Values and names of fields, at any depth. */
   values: number;
+  /** So much is read at once: by default what takes a millisecond or two. */
+  pieceBytes?: number;
 }
 
 const deepest = 64;
+/** So far is looked before everybody else has a turn. */
+const stretchBytes = 65_536;
+
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
   number,
   number,
@@ -17,31 +23,147 @@ const [quote, backslash, comma, colon, openList, openObject, closeList, closeObj
   number,
 ];
 
-/**
- * Reads JSON whose parts were counted first. A megabyte of two-letter names takes three seconds to be judged field by field, so what has
- * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte.
- */
+const byteOrderMark = Buffer.from('\uFEFF');
+
+/** Reads JSON whose parts were counted first. */
 export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
-  countParts(bytes, limits.values);
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
+  const steps = readJsonInSteps(bytes, limits);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
   }
 }
 
-function countParts(bytes: Buffer, most: number): void {
+/**
+ * Reads JSON whose parts were counted first. A megabyte of two-letter names takes three seconds to be judged field by field, so what has
+ * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte. The same look finds the lists and
+ * objects that are too large to be read at once, and the commas at which they can be cut.
+ */
+export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknown> {
+  const bytes = sent.subarray(sent.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0);
+  const [large] = yield* outline(bytes, limits);
+  if (!large) return parse(decode(bytes));
+  parse(textAround(bytes, large, 0, bytes.length));
+  return yield* readLarge(bytes, large);
+}
+
+/** A list or an object that is read in pieces. */
+interface Large {
+  isList: boolean;
+  /** Behind its opening bracket. */
+  begin: number;
+  /** At its closing one. */
+  end: number;
+  /** At these commas. Whatever is large itself has a piece of its own. */
+  cuts: number[];
+  inner: Large[];
+}
+
+/** A list or an object whose end was not seen yet. */
+interface Open extends Large {
+  /** Where the piece begins that is not cut off yet. */
+  piece: number;
+  lastComma: number;
+  /** Whether that piece holds something large. */
+  isFull: boolean;
+}
+
+const open = (isList: boolean, begin: number): Open => ({
+  isList,
+  begin,
+  end: -1,
+  cuts: [],
+  inner: [],
+  piece: begin,
+  lastComma: -1,
+  isFull: false,
+});
+
+/** Counts the parts and gives what is large. Brackets match from here on. */
+function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
+  let here = open(true, 0);
+  const around: Open[] = [];
   let parts = 1;
-  let depth = 0;
+  let stretch = stretchBytes;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (byte === quote) at = endOfString(bytes, at);
     else if (byte === comma || byte === colon) {
       if (++parts > most) throw new Refusal(400, 'invalid', `the body has more than ${most} fields and values`);
+      if (byte === comma) passComma(here, at, pieceBytes);
     } else if (byte === openList || byte === openObject) {
-      if (++depth > deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
-    } else if (byte === closeList || byte === closeObject) depth--;
+      if (around.length >= deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+      around.push(here);
+      here = open(byte === openList, at + 1);
+    } else if (byte === closeList || byte === closeObject) {
+      const outer = around.pop();
+      if (!outer || here.isList !== (byte === closeList)) throw notJson();
+      here.end = at;
+      if (at - here.begin >= pieceBytes) setApart(outer, here);
+      here = outer;
+    }
+    if (at >= stretch) {
+      stretch = at + stretchBytes;
+      yield;
+    }
   }
+  if (around.length > 0) throw notJson();
+  return here.inner;
+}
+
+function passComma(here: Open, at: number, pieceBytes: number): void {
+  if (here.isFull || at - here.piece >= pieceBytes) cut(here, at);
+  here.lastComma = at;
+}
+
+/** What is large has a piece of its own: what stands before it in this one is cut off now, what follows at the next comma. */
+function setApart(outer: Open, large: Large): void {
+  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma);
+  outer.isFull = true;
+  outer.inner.push(large);
+}
+
+function cut(here: Open, at: number): void {
+  here.cuts.push(at);
+  here.piece = at + 1;
+  here.isFull = false;
+}
+
+function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
+  const list: unknown[] = [];
+  const object = {};
+  for (const { from, to, inner } of piecesOf(large)) {
+    const text = inner ? textAround(bytes, inner, from, to) : decode(bytes.subarray(from, to));
+    const piece = parse(large.isList ? `[${text}]` : `{${text}}`) as object;
+    const names = large.isList ? undefined : Object.keys(piece);
+    const count = (names ?? (piece as unknown[])).length;
+    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // nothing between two commas
+    yield;
+    const whole = inner && (yield* readLarge(bytes, inner));
+    if (!names) for (const value of piece as unknown[]) list.push(inner ? whole : value);
+    else for (const name of names) setField(object, name, inner ? whole : (piece as Record<string, unknown>)[name]);
+  }
+  return large.isList ? list : object;
+}
+
+function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number; to: number; inner: Large | undefined }> {
+  let from = begin;
+  let next = 0;
+  for (const to of [...cuts, end]) {
+    const isHere = next < inner.length && inner[next]!.begin < to;
+    yield { from, to, inner: isHere ? inner[next++] : undefined };
+    from = to + 1;
+  }
+}
+
+/** A piece without what is large in it, in whose place something small stands. */
+const textAround = (bytes: Buffer, { begin, end }: Large, from: number, to: number) =>
+  `${decode(bytes.subarray(from, begin - 1))} null ${decode(bytes.subarray(end + 1, to))}`;
+
+/** `__proto__` is a name like any other. */
+function setField(object: object, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  else (object as Record<string, unknown>)[name] = value;
 }
 
 /** Where the string that begins here ends; behind the end of the bytes for one that does not. */
@@ -50,3 +172,21 @@ function endOfString(bytes: Buffer, begin: number): number {
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
   return at;
 }
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notJson();
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notJson();
+  }
+}
+
+const notJson = () => new Refusal(400, 'invalid', 'the body is not valid JSON');

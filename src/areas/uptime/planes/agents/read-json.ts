@@ -3,12 +3,14 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { readBody } from '../../../../kernel/http/body.ts';
+import { readJsonInSteps } from '../../../../kernel/http/json.ts';
 import type { HeldBytes } from '../../../../kernel/shares/index.ts';
+import { inSlices } from '../../../../kernel/slices.ts';
 
 const unpack = promisify(gunzip);
 
 /** A batch of 500 with every snippet and detail at its longest, escaped, stays below it. */
-const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20 };
+const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20, values: 200_000 };
 
 /** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
 export async function readJson(request: IncomingMessage, held: HeldBytes): Promise<unknown> {
@@ -23,11 +25,7 @@ export async function readJson(request: IncomingMessage, held: HeldBytes): Promi
     );
   const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000, held });
   const bytes = encoding === 'gzip' ? await unpacked(sent) : sent;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
-  }
+  return inSlices(readJsonInSteps(bytes, most));
 }
 
 async function unpacked(sent: Buffer): Promise<Buffer> {
