@@ -6,7 +6,7 @@ import { sql } from '../../../../kernel/sql.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
 
 const few = 300;
-const many = 20_000;
+const many = 4_000;
 const lease = '00000000-0000-0000-0000-000000000000';
 
 /** Of recipients that are gone: they are looked for as all others are. */
@@ -36,8 +36,8 @@ const addOthers = (tx: Tx, count: number) =>
   tx.query(sql`
     insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, message_id,
                                body_offset, body_bytes, header_bytes, body_hash)
-    select 'org_other', kernel.new_id('msg'), 'send', 'sending', kernel.now(), kernel.now(), 'smtp', 'dom_other', 'a@example.com', '{b@far.example}', '{}', '<n>',
-           0, 0, 0, '' from generate_series(1, ${count})`);
+    select 'org_other', 'msg_other_' || ${count}::text || '_' || n, 'send', 'sending', kernel.now(), kernel.now(), 'smtp', 'dom_other', 'a@example.com', '{b@far.example}', '{}', '<n>',
+           0, 0, 0, '' from generate_series(1, ${count}::int) n`);
 
 /** What was read in this transaction of the table from its first row to its last. */
 async function countRead(tx: Tx): Promise<number> {
