@@ -13,7 +13,7 @@ export interface BodyLimits {
   held: HeldBytes;
 }
 
-/** What a request makes us keep counts for its sender until it has its answer, or is gone. */
+/** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
   const held = bodies.open(holders);
   response.once('close', held.end);
@@ -97,7 +97,7 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
-const noRoom = () =>
+export const noRoom = () =>
   new Refusal(503, 'unavailable', 'too many bytes of yours are on their way here at once; send this again in a moment', {
     headers: { 'retry-after': '2' },
     isTold: true,
@@ -130,23 +130,32 @@ export function discard(request: IncomingMessage) {
   request.resume(); // somebody may have stopped reading it in the middle
 }
 
-/** What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. */
-const pace = { everyMs: 4, bytes: 262_144 };
+/**
+ * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some bytes beside its
+ * own. `turns` go on at once when there is room again, if each brings what one read of a socket gives.
+ */
+const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024, turns: 4 };
 const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as IncomingMessage[] };
 
-/** Stops reading once there was as much as the pace allows, until the next turn comes. */
+/** Stops reading once there was as much as the pace allows, until the next turn comes. Whoever sends little holds up nobody: they go on
+ *  at once while there is room. */
 function keepPace(request: IncomingMessage, length: number): void {
-  unwanted.left -= length;
+  unwanted.left -= length + pace.chunkBytes;
   if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
   unwanted.isCounting = true;
   if (unwanted.left <= 0) unwanted.waiting.push(request.pause());
 }
 
-/** As many go on as have room if each brings what one read of a socket gives. */
 function readOn(): void {
+  const { waiting } = unwanted;
   unwanted.left = pace.bytes;
-  unwanted.isCounting = unwanted.waiting.length > 0;
-  for (const request of unwanted.waiting.splice(0, pace.bytes / 65_536)) request.resume();
+  for (let turns = pace.turns; turns > 0 && waiting.length > 0; ) {
+    const request = waiting.shift()!;
+    if (request.destroyed) continue;
+    turns--;
+    request.resume();
+  }
+  unwanted.isCounting = waiting.length > 0;
   if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 

@@ -40,7 +40,7 @@ export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
  * objects that are too large to be read at once, and the commas at which they can be cut.
  */
 export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknown> {
-  const bytes = sent.subarray(sent.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0);
+  const bytes = sent.subarray(sent.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0);
   const [large] = yield* outline(bytes, limits);
   if (!large) return parse(decode(bytes));
   parse(textAround(bytes, large, 0, bytes.length));

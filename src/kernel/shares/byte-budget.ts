@@ -22,6 +22,8 @@ export interface ByteBudget {
 export interface HeldBytes {
   /** Counts them before they are kept. False, and nothing counted: there is no room. */
   take(bytes: number): boolean;
+  /** Does something with them: until it is over they stay counted, whoever says meanwhile that they end. */
+  during<T>(work: () => Promise<T>): Promise<T>;
   /** Gives all of them back; a second time does nothing. */
   end(): void;
 }
@@ -46,7 +48,17 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
       return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
     };
     let mine = 0;
+    let inUse = 0;
     let isOver = false;
+    const giveBack = () => {
+      all -= mine;
+      for (const { place } of shares) {
+        const left = (held.get(place) ?? 0) - mine;
+        if (left > 0) held.set(place, left);
+        else held.delete(place);
+      }
+      mine = 0;
+    };
     return {
       take: (bytes) => {
         const room = mine + bytes > smallBytes ? roomOfLarge : total;
@@ -56,15 +68,18 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
         mine += bytes;
         return true;
       },
+      during: async (work) => {
+        inUse++;
+        try {
+          return await work();
+        } finally {
+          inUse--;
+          if (isOver && inUse === 0) giveBack();
+        }
+      },
       end: () => {
         isOver = true;
-        all -= mine;
-        for (const { place } of shares) {
-          const left = (held.get(place) ?? 0) - mine;
-          if (left > 0) held.set(place, left);
-          else held.delete(place);
-        }
-        mine = 0;
+        if (inUse === 0) giveBack();
       },
     };
   };

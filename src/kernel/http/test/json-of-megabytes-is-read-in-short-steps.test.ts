@@ -62,6 +62,12 @@ describe('JSON of megabytes is read in short steps', () => {
     }
   });
 
+  test('and is looked for nowhere else', () => {
+    const bytes = Buffer.alloc(1_000, 0xef); // the mark's first byte: to search for the mark among many takes a hundred milliseconds
+    bytes.indexOf = () => assert.fail('all of it is searched');
+    assert.throws(() => readJson(bytes, limits), /not valid JSON/);
+  });
+
   test('each step reads a piece, however deep the many values stand', () => {
     const many = Array.from({ length: 50_000 }, (_, i) => ({ name: `value ${i}`, at: i }));
     for (const value of [many, { alerts: many }, { a: [{ b: { c: many } }] }, Object.fromEntries(many.map((each) => [each.name, each]))]) {

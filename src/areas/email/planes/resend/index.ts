@@ -145,7 +145,7 @@ async function withBody<T>(
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
   const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
   if (bytes.length <= largeBytes) return work(readJson(bytes, most));
-  return takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most))));
+  return held.during(() => takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most)))));
 }
 
 const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>

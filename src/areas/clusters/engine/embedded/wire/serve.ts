@@ -126,7 +126,7 @@ async function readRequestBody(
   const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
   if (bytes.length === 0) return undefined;
   // Large ones of an organization are read one after the other, so that others have their turn between them.
-  if (bytes.length > largeBytes) return cluster.app.heavy.pass(cluster.org, () => decodeBody(bytes, type, asked));
+  if (bytes.length > largeBytes) return held.during(() => cluster.app.heavy.pass(cluster.org, () => decodeBody(bytes, type, asked)));
   return decodeBody(bytes, type, asked);
 }
 
