@@ -6,7 +6,8 @@ export interface ByteBudgetOptions {
   leaving?: readonly HolderKind[];
 }
 
-export type HolderKind = 'org' | 'credential' | 'address';
+const kinds = ['org', 'credential', 'address'] as const;
+export type HolderKind = (typeof kinds)[number];
 
 /** Those in whose name bytes are held, such as an organization and its token: each has a share, and bytes count against all of them. */
 export type Holders = Partial<Record<HolderKind, string | readonly string[]>>;
@@ -27,6 +28,8 @@ export interface HeldBytes {
   end(): void;
 }
 
+const namesOf = (names: string | readonly string[] = []): readonly string[] => (typeof names === 'string' ? [names] : names);
+
 /** The last eighth is for small ones: a few senders of large bodies keep out others of their kind, never an alert. */
 const smallBytes = 65_536;
 
@@ -37,9 +40,9 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
-    const shares = Object.entries(holders).flatMap(([kind, names]) =>
-      [names].flat().map((name) => ({ place: `${kind} ${name}`, most: most[kind as HolderKind], leaves: isLeaving.has(kind) })),
-    );
+    const shares: { place: string; most: number; leaves: boolean }[] = [];
+    for (const kind of kinds)
+      for (const name of namesOf(holders[kind])) shares.push({ place: `${kind} ${name}`, most: most[kind], leaves: isLeaving.has(kind) });
     const hasRoom = ({ place, most, leaves }: (typeof shares)[number], bytes: number) => {
       const theirs = (held.get(place) ?? 0) + bytes;
       return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
