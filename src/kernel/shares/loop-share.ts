@@ -2,7 +2,7 @@
  * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
  * leaks: what its pieces of work took is poured in, a quarter of the time that passes runs out. Whoever has filled theirs rests before the next
  * piece, in the order in which they came, one a turn; so a quarter is everybody's, whatever the others do. Nobody rests for those who are
- * quiet: what they leave is for the others to take.
+ * quiet, nor while the loop is idle for much of the time: what others leave is there to be taken.
  */
 export interface LoopShare {
   /** A piece of work of this organization took so long. */
@@ -22,6 +22,8 @@ const longestRestMs = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
 const keptMs = 1_000;
+/** The loop is busy if it was so for this share of the last moments. */
+const busy = { share: 0.6, everyMs: 20 };
 
 interface Account {
   debtMs: number;
@@ -30,7 +32,7 @@ interface Account {
   resting: { since: number; goOn(): void }[];
 }
 
-export function makeLoopShare(now = () => performance.now()): LoopShare {
+export function makeLoopShare(now = () => performance.now(), isBusy = watchLoop(now)): LoopShare {
   const accounts = new Map<string, Account>();
   let restedMs = 0;
   let tidiedAt = now();
@@ -38,6 +40,7 @@ export function makeLoopShare(now = () => performance.now()): LoopShare {
   const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * share);
   /** Somebody who has had less wants the loop. */
   const isWanted = (account: Account, at: number) => {
+    if (!isBusy()) return false;
     const debt = debtAt(account, at);
     for (const other of accounts.values()) if (at - other.at <= wantsMs && debtAt(other, at) < debt) return true;
     return false;
@@ -85,5 +88,19 @@ export function makeLoopShare(now = () => performance.now()): LoopShare {
       resting: [...accounts].flatMap(([org, { resting }]) => (resting.length > 0 ? [{ org, waiting: resting.length }] : [])),
       restedSeconds: restedMs / 1000,
     }),
+  };
+}
+
+/** Whether the event loop had much to do within the last moments. */
+function watchLoop(now: () => number): () => boolean {
+  let before = performance.eventLoopUtilization();
+  let lookedAt = now();
+  let isBusy = false;
+  return () => {
+    if (now() - lookedAt < busy.everyMs) return isBusy;
+    isBusy = performance.eventLoopUtilization(before).utilization >= busy.share;
+    before = performance.eventLoopUtilization();
+    lookedAt = now();
+    return isBusy;
   };
 }

@@ -19,8 +19,12 @@ export interface LoopWatch {
 const noticedMs = 20;
 
 /** `tell` hears of each long piece, after it. */
-export function makeLoopWatch(tell: (act: string, ms: number) => void = () => {}, now = () => performance.now()): LoopWatch {
-  const share = makeLoopShare(now);
+export function makeLoopWatch(
+  tell: (act: string, ms: number) => void = () => {},
+  now = () => performance.now(),
+  isBusy?: () => boolean,
+): LoopWatch {
+  const share = makeLoopShare(now, isBusy);
   const long = new Map<string, { act: string; count: number; seconds: number; longest: number }>();
   let isOpen = false;
   let piece = 0;

@@ -4,14 +4,21 @@ import { setImmediate } from 'node:timers/promises';
 import { inSlices } from '../../slices.ts';
 import { house, makeLoopShare, makeLoopWatch, onBehalf } from '../index.ts';
 
+const always = () => true;
+
 /** A share whose clock and timers are moved by the test. */
 function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let clock = 0;
-  const share = makeLoopShare(() => clock);
+  const loop = { isBusy: true };
+  const share = makeLoopShare(
+    () => clock,
+    () => loop.isBusy,
+  );
   const gone: string[] = [];
   return {
     share,
+    loop,
     gone,
     /** Somebody wants a turn, and takes so long once they have it. */
     want: (org: string, name: string, ms = 0) => {
@@ -70,6 +77,22 @@ test('of two who want much, the one that has had less goes on: the loop is never
   assert.deepEqual(gone, ['b']);
 });
 
+test('nobody rests while the loop is idle for much of the time: a trickle of somebody else costs nobody anything', async (t) => {
+  const { share, loop, want, gone, pass } = scene(t);
+  loop.isBusy = false;
+  share.spend('a', 50);
+  share.spend('b', 1);
+  want('a', 'first', 40);
+  assert.deepEqual(gone, ['first']);
+  loop.isBusy = true;
+  want('a', 'second');
+  await pass(60, 'b');
+  assert.deepEqual(gone, ['first']);
+  loop.isBusy = false;
+  await pass(50, 'b');
+  assert.deepEqual(gone, ['first', 'second']);
+});
+
 test('what somebody did while they were alone costs them a moment of rest, no more', async (t) => {
   const { share, want, gone, pass } = scene(t);
   for (let i = 0; i < 100; i++) share.spend('a', 100);
@@ -103,7 +126,7 @@ test('nobody rests for more than two seconds', async (t) => {
 });
 
 test('the house and strangers neither rest nor make others rest', async () => {
-  const watch = makeLoopWatch(undefined, () => performance.now());
+  const watch = makeLoopWatch(undefined, undefined, always);
   watch.resume(house);
   watch.share.spend('a', 50);
   assert.equal(watch.takeTurn({ org: 'a', act: 'x' }), undefined, 'nobody else is there');
@@ -117,7 +140,7 @@ test('the house and strangers neither rest nor make others rest', async () => {
 
 test('what pieces of work take is what their organization has spent', async () => {
   let clock = 0;
-  const watch = makeLoopWatch(undefined, () => clock);
+  const watch = makeLoopWatch(undefined, () => clock, always);
   watch.resume({ org: 'b', act: 'y' });
   clock += 1;
   watch.resume({ org: 'a', act: 'x' });
@@ -140,7 +163,7 @@ const hold = (ms: number) => {
 const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 test('what others do in the same turn of the loop, of which nobody says whose it is, is not held against whoever had a piece before', async () => {
-  const watch = makeLoopWatch();
+  const watch = makeLoopWatch(undefined, undefined, always);
   await new Promise<void>((resolve) => {
     setTimeout(() => onBehalf({ org: 'b', act: 'x' }, () => hold(1), watch), 5);
     setTimeout(hold, 5, 60); // a request that arrives, a body, a stream
@@ -152,7 +175,7 @@ test('what others do in the same turn of the loop, of which nobody says whose it
 });
 
 test('a piece goes on after promises that are settled already, and ends before the next callback', async () => {
-  const watch = makeLoopWatch();
+  const watch = makeLoopWatch(undefined, undefined, always);
   await new Promise<void>((resolve) => {
     setTimeout(
       () =>
@@ -177,7 +200,7 @@ test('a piece goes on after promises that are settled already, and ends before t
 });
 
 test('work in slices, and what comes after a turn was waited for, counts for whom it is done and for nobody else', async () => {
-  const watch = makeLoopWatch();
+  const watch = makeLoopWatch(undefined, undefined, always);
   watch.share.spend('c', 1);
   let isOver = false;
   const slices = onBehalf(
