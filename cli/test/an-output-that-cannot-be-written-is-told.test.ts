@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 import { cliOf } from './support.ts';
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');

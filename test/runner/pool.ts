@@ -27,7 +27,7 @@ export interface Pool {
 }
 
 /** A process that has run so many files is replaced by a new one, so that nothing grows without bound. */
-const filesAProcess = 40;
+const filesAProcess = 100;
 
 export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Promise<void> {
   const queue = [...files];
