@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { AnyArea } from './areas/area.ts';
 import { type Database, openDatabase } from './boot/database.ts';
@@ -149,6 +150,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     connection: database.connection,
     max: config.database_pool,
     perOrg: shareOf(config.database_pool),
+    besides: shareBesides(config.database_pool),
     watch,
     refused: refusals.of('connections'),
     checkRows: strict,
@@ -197,8 +199,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   };
 }
 
-/** Of the connections, an organization may have two thirds. */
+/** Of the connections, an organization may have two thirds; while others ask for some as well, a quarter, or one for each processor. */
 const shareOf = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
+const shareBesides = (connections: number) => Math.min(shareOf(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
 
 /** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };

@@ -1,10 +1,15 @@
 // The same programs with etcd instead of kine, and nothing in front: as somebody starts them who has no Quarterdeck. The flags are ours, so that what
-// differs is the store, the way to the apiserver, and who looks after it all.
+// differs is the store, the way to the apiserver, and who looks after it all. What counts is the same as well: from the moment that somebody wants a
+// cluster until its keys are made, its programs are started, it says that it is ready, it holds what `kubeadm init` puts there for nodes to join, its
+// controller-manager is started, and it answers.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { askCluster } from '../../src/areas/clusters/clients/process/ask.ts';
+import { dialServer, makeTarget } from '../../src/areas/clusters/clients/process/dial.ts';
+import { prepareCluster } from '../../src/areas/clusters/clients/tenant/prepare.ts';
 import { makeInnerKeys } from '../../src/areas/clusters/engine/inner-keys.ts';
 import { makeAuthority, newKey } from '../../src/areas/clusters/engine/issue.ts';
 import { filesOf } from '../../src/areas/clusters/rules/process/files.ts';
@@ -34,15 +39,15 @@ export interface ByHand {
 /** Not for us: what only our front or our own store needs. */
 const onlyOurs = /^--(etcd-servers|encryption-provider-config|egress-selector-config-file)=/;
 
-/** Certificates are there before the clock runs. */
-export async function startByHand(etcd: string, binaries: { dir: string; kine: string }, folder: string): Promise<ByHand> {
+export async function startByHand(etcd: string, binaries: { dir: string; kine: string; version: string }, folder: string): Promise<ByHand> {
   rmSync(folder, { recursive: true, force: true });
+  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+  const began = performance.now();
   mkdirSync(join(folder, 'keys'), { recursive: true });
   const ca = { ...makeAuthority('kubernetes', newKey()), commonName: 'kubernetes' };
   const inner = makeInnerKeys(ca);
   const files = filesOf({ ca, accountKey: newKey(), inner, egressSocket: '/nowhere' });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'keys', name), text, { mode: 0o600 });
-  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
   const server = `https://127.0.0.1:${port}`;
   const run: Run = {
     ...{ tier: 'small', replicas: 1, endpoint: server, binaries, keysDir: join(folder, 'keys') },
@@ -60,7 +65,7 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     start(kind, program, [...args(port).filter((each) => !onlyOurs.test(each)), ...more]);
 
   const way: Way = { server, ca: inner.authority.certificate, cert: inner.admin.certificate, key: inner.admin.key };
-  const agent = new Agent();
+  const agent = new Agent({ keepAlive: true });
   const answers = (path: string) =>
     ask(way, agent, 'GET', path).then(
       (status) => status === 200,
@@ -74,7 +79,6 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     rmSync(folder, { recursive: true, force: true });
   };
 
-  const began = performance.now();
   const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
   const pids: Record<string, number> = {
     etcd: start('etcd', etcd, [
@@ -90,7 +94,13 @@ export async function startByHand(etcd: string, binaries: { dir: string; kine: s
     }
     await sleep(50);
   }
+  const target = makeTarget(port, inner);
+  const prepared = { name: 'by-hand', endpoint: server, version: binaries.version, caCertificate: ca.certificate };
+  await prepareCluster((method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body), prepared);
+  target.close();
   pids['kube-controller-manager'] = startWanted(wantControllerManager(run, server));
   while (!(await answers('/api/v1/namespaces'))) await sleep(5);
-  return { way, readyMs: performance.now() - began, pids, stop };
+  const readyMs = performance.now() - began;
+  agent.destroy();
+  return { way, readyMs, pids, stop };
 }

@@ -52,7 +52,7 @@ export async function measureReal(rounds: number): Promise<void> {
     await server.ready;
     const owner = await server.owner();
     const measureOurs = () => measureQuarterdeck(owner, server.pid, join(dir, 'data'), version);
-    const measureTheirs = () => measureByHand(etcd, { dir: programs, kine: '' }, join(dir, 'by-hand'));
+    const measureTheirs = () => measureByHand(etcd, { dir: programs, kine: '', version }, join(dir, 'by-hand'));
     // Once each for nothing: what is read from the disk then is in memory for both.
     for (const measure of [measureOurs, measureTheirs]) await measure();
     for (let round = 1; round <= rounds; round++) {
@@ -120,7 +120,7 @@ async function timeWrites(way: Way): Promise<number[]> {
   return times;
 }
 
-async function measureByHand(etcd: string, binaries: { dir: string; kine: string }, folder: string): Promise<Seen> {
+async function measureByHand(etcd: string, binaries: Parameters<typeof startByHand>[1], folder: string): Promise<Seen> {
   const { way, readyMs, pids, stop } = await startByHand(etcd, binaries, folder);
   const each = (show: (pid: number) => number) => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, show(pid)]));
   try {

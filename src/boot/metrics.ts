@@ -95,7 +95,7 @@ function measureShares(registry: Registry, { db, requests, bodies, refusals }: A
 function measureLoop(registry: Registry, { watch }: App) {
   new Gauge({
     name: 'quarterdeck_share_loop_resting',
-    help: 'Pieces of work of an organization that rest, because it has had its half of the event loop while others want some of it',
+    help: 'Pieces of work of an organization that rest, because it has had much of the event loop and others, who have had less, want some of it',
     labelNames: ['organization'],
     registers: [registry],
     collect() {

@@ -21,8 +21,13 @@ export interface Statement {
 
 /** PostgreSQL keeps a plan per name and connection; the name follows from the text, so equal statements share one. */
 const names = new Map<string, string>();
+/** The text of a piece without others in it, by where it stands in the program: writing and naming it anew costs as much as sending it. */
+const plain = new WeakMap<readonly string[], Omit<Statement, 'values'>>();
 
 export function statement(piece: Sql): Statement {
+  const isPlain = !piece.values.some((value) => value instanceof Sql);
+  const known = isPlain ? plain.get(piece.strings) : undefined;
+  if (known) return { ...known, values: [...piece.values] };
   const values: unknown[] = [];
   const text = write(piece, values);
   let name = names.get(text);
@@ -30,6 +35,7 @@ export function statement(piece: Sql): Statement {
     name = createHash('sha256').update(text).digest('base64url').slice(0, 24);
     names.set(text, name);
   }
+  if (isPlain) plain.set(piece.strings, { name, text });
   return { name, text, values };
 }
 

@@ -20,8 +20,6 @@ const seconds = Number(process.env.QUARTERDECK_FAULT_SECONDS ?? 75);
 const leastMs = 50;
 const mostMemory = 900 * 2 ** 20;
 const mostPieceMs = 50;
-/** What reads a body of several megabytes as one JSON text, which nothing can do in steps; 8 MiB at most. */
-const wholeBodies = new Set(['receiveAlerts']);
 
 /** As far up as this many samples tell, and no farther than 99 %: of 300 the third largest, of 60 as well. */
 const quantileOf = (count: number) => Math.min(0.99, 1 - 3 / count);
@@ -83,7 +81,7 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
           `${act}: the ${(quantile * 100).toFixed(0)}th percentile is ${took.toFixed(0)} ms, at most ${most.toFixed(0)}`,
         );
       }
-      const long = pieces.filter(([act, ms]) => ms > Math.max(mostPieceMs, 2 * quietPiece) && !wholeBodies.has(act));
+      const long = pieces.filter(([, ms]) => ms > Math.max(mostPieceMs, 2 * quietPiece));
       assert.deepEqual(isBusy ? [] : long, [], `held the loop for more than ${mostPieceMs} ms, or twice what it is held when A is quiet`);
       assert.ok(memory < mostMemory, `the server has ${Math.round(memory / 2 ** 20)} MiB`);
       assert.ok((await bytesBelow(scene)) < 2 * quotaBytes + 2 ** 20, 'two quotas are what the disk holds');

@@ -1,4 +1,4 @@
-import { clusterFigures } from '../../areas/clusters/index.ts';
+import { clusterFigures, withoutCgroups } from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -21,4 +21,19 @@ export function judgeClusters(figures: readonly ClusterFigure[]): Finding[] {
   return found.length ? found : [ok('clusters', `all ${all} are served`)];
 }
 
-export const checkClusters = async (db: Db): Promise<Finding[]> => judgeClusters(await db.read(clusterFigures));
+/** Nothing is wrong with it: the operator only has to know what a tier's memory means here. */
+export const tellUnbounded = ({ why, servers }: { why: string; servers: number }): Finding =>
+  ok(
+    'clusters',
+    `${servers} of the servers with the role shard run programs of clusters without cgroups, so that a tier’s memory is no wall: ${why}`,
+  );
+
+/** The same of a database that is the operator's: clusters have no roles of their own there. */
+export const tellShared = (clusters: number): Finding =>
+  ok('clusters', `the stores of ${clusters} clusters come to the database as the server’s own role; in the embedded one each has its own`);
+
+export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
+  ...judgeClusters(await db.read(clusterFigures)),
+  ...(await db.read(withoutCgroups)).map(tellUnbounded),
+  ...(isForeign && clusters > 0 ? [tellShared(clusters)] : []),
+];

@@ -67,7 +67,9 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
-          ...(migrated.verdict === 'ok' ? await attempt('clusters', () => checkClusters(db)) : []),
+          ...(migrated.verdict === 'ok'
+            ? await attempt('clusters', () => checkClusters(db, { isForeign: !database.embedded, clusters }))
+            : []),
         ];
       } finally {
         await db.end();

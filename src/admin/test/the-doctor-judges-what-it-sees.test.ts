@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { authority } from '../../kernel/guard/test/certificates.ts';
 import { judgeCertificate } from '../doctor/certificates.ts';
-import { judgeClusters } from '../doctor/clusters.ts';
+import { judgeClusters, tellShared, tellUnbounded } from '../doctor/clusters.ts';
 import { judgeClock, judgeMigrations, judgeSettings, type Settings } from '../doctor/database.ts';
 import { judgeSpace } from '../doctor/disk.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -118,4 +118,8 @@ test('clusters that nobody serves, or that are in trouble, are told', () => {
   assert.deepEqual(brief(judgeClusters([])), ['clusters ok']);
   assert.deepEqual(brief(judgeClusters([ready])), ['clusters ok']);
   assert.deepEqual(brief(judgeClusters([ready, { phase: 'failed', clusters: 1, unheld: 1 }])), ['clusters warn', 'clusters warn']);
+  const unbounded = tellUnbounded({ servers: 1, why: 'this machine shows the server no cgroup v2' });
+  assert.deepEqual(brief(unbounded), ['clusters ok']);
+  assert.match(says(tellShared(2)), /^the stores of 2 clusters come to the database as the server’s own role/);
+  assert.match(says(unbounded), /no wall: this machine shows the server no cgroup v2$/);
 });

@@ -60,5 +60,10 @@ function measurePrograms(registry: Registry, shard: () => RunningShard | undefin
     });
   gauge('up', 'Programs of a cluster that run; 0: it has ended and is started again', ({ up }) => up);
   gauge('restarts', 'How often a program was started again', ({ restarts }) => restarts);
+  gauge(
+    'memory_ends',
+    'How often the kernel ended a program for its memory; 0 where clusters have no cgroup',
+    ({ memoryEnds }) => memoryEnds,
+  );
   gauge('memory_bytes', 'Memory of programs (PSS), as measured within the last minute', ({ memoryBytes }) => memoryBytes);
 }

@@ -29,10 +29,11 @@ export const checksOf = (spec: Op): Checks => ({
 /** Validate → permission → handler; at the cost of the caller's organization. */
 export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> => {
   const behalf = behalfOf(app, request, operation.spec.id);
-  const { org } = behalf;
+  const door = doorOf(operation.spec, behalf.org);
   const answer = () => answerRequest(app, operation, checks, request);
-  const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, org, answer) : answer());
-  return app.requests.pass(doorOf(operation.spec, org), () => onBehalf(behalf, answerInTurn, app.watch));
+  const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, door, answer) : answer());
+  const pass = () => app.requests.pass(door, () => onBehalf(behalf, answerInTurn, app.watch));
+  return request.held ? request.held.during(pass) : pass();
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */
@@ -45,17 +46,17 @@ const doorOf = ({ id, unlimited }: Op, org: string) => (unlimited ? `${org} ${id
 const longestRestMs = 2_000;
 
 /**
- * A body of megabytes holds the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
+ * A body of megabytes takes the event loop for tens of milliseconds, and a connection for longer: an organization has one at a time, and
  * then rests for as long as that took, so that it has half of the time at most.
  */
-export async function takeTime<T>({ heavy }: App, org: string, work: () => Promise<T>): Promise<T> {
-  await heavy.enter(org);
+export async function takeTime<T>({ heavy }: App, door: string, work: () => Promise<T>): Promise<T> {
+  await heavy.enter(door);
   goOn();
   const since = performance.now();
   try {
     return await work();
   } finally {
-    setTimeout(heavy.leave, Math.min(performance.now() - since, longestRestMs), org).unref();
+    setTimeout(heavy.leave, Math.min(performance.now() - since, longestRestMs), door).unref();
   }
 }
 
@@ -68,7 +69,7 @@ async function answerRequest(
   const { principal } = request;
   const params = checkParams(checks, request.params as Record<string, string>);
   const query = checks.query?.(request.query);
-  const sent = request.body instanceof LargeBody ? request.body.read() : request.body;
+  const sent = request.body instanceof LargeBody ? await request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
   if (principal && spec.permission !== 'none') authorize(spec, principal);
 

@@ -1,4 +1,5 @@
-import { type JsonLimits, readJson } from '../../kernel/http/json.ts';
+import { type JsonLimits, readJson, readJsonInSteps } from '../../kernel/http/json.ts';
+import { inSlices } from '../../kernel/slices.ts';
 
 /** Bodies beyond it wait for a turn of their organization before anybody reads them. */
 const largeBytes = 262_144;
@@ -13,8 +14,8 @@ export class LargeBody {
     this.#limits = limits;
   }
 
-  read(): unknown {
-    return readJson(this.#bytes, this.#limits);
+  read(): Promise<unknown> {
+    return inSlices(readJsonInSteps(this.#bytes, this.#limits));
   }
 }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
-import { Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
+import { type Behalf, Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
 import { asAway, codeOf, DatabaseBusy, DatabaseFull, worthAnotherTry } from './errors.ts';
 import { gatheringSocket } from './socket.ts';
 import { makeNotes, type Notes, type Slots, type Tx, workOn } from './transaction.ts';
@@ -30,6 +30,8 @@ export interface DbOptions {
   max?: number;
   /** How many of them one organization may have at once. Default: all. */
   perOrg?: number;
+  /** And how many while others ask for some as well: the database's processors are fewer than its connections. Default: as many as else. */
+  besides?: number;
   watch?: LoopWatch | undefined;
   /** Told of each organization that waited in vain for a connection. */
   refused?: (org: string) => void;
@@ -53,8 +55,8 @@ const limits = {
 export function openDb(options: DbOptions): Db {
   const { pool, end } = openPool(options);
   const connect = makeConnect(pool, options.patienceMs ?? 0);
-  const { max = defaultMax, perOrg = max, watch, refused, checkRows: checksRows = false } = options;
-  const turns = makeTurnstile({ slots: max, perOrg, ...(refused ? { refused } : {}) });
+  const { max = defaultMax, perOrg = max, besides = perOrg, watch, refused, checkRows: checksRows = false } = options;
+  const turns = makeTurnstile({ slots: max, perOrg, besides, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
   const wakers: ((channel: string) => void)[] = [];
   let slots: Slots | undefined;
@@ -87,7 +89,7 @@ export function openDb(options: DbOptions): Db {
     const rest = watch?.takeTurn(behalf);
     if (rest) await rest;
     const { org } = behalf;
-    const turn = takeTurn(turns, org);
+    const turn = takeTurn(turns, behalf);
     if (turn) await turn;
     const client = await connect().catch((error) => {
       turns.leave(org);
@@ -146,8 +148,8 @@ async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>)
 
 const defaultMax = 8;
 
-const takeTurn = (turns: Turnstile, org: string): Promise<void> | undefined =>
-  turns.enter(org)?.catch((error) => {
+const takeTurn = (turns: Turnstile, { org, isAside }: Behalf): Promise<void> | undefined =>
+  turns.enter(org, isAside)?.catch((error) => {
     throw error instanceof Crowded ? new DatabaseBusy(error) : error;
   });
 

@@ -13,7 +13,7 @@ export interface BodyLimits {
   held: HeldBytes;
 }
 
-/** What a request makes us keep counts for its sender until it has its answer, or is gone. */
+/** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
   const held = bodies.open(holders);
   response.once('close', held.end);
@@ -97,7 +97,7 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
 const cutOff = () => new Refusal(400, 'invalid', 'the body was cut off');
 const tooLarge = (maxBytes: number) => new Refusal(413, 'too_large', `the body is larger than ${maxBytes} bytes`);
 
-const noRoom = () =>
+export const noRoom = () =>
   new Refusal(503, 'unavailable', 'too many bytes of yours are on their way here at once; send this again in a moment', {
     headers: { 'retry-after': '2' },
     isTold: true,
@@ -125,8 +125,39 @@ export function discard(request: IncomingMessage) {
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.destroy();
+    else keepPace(request, chunk.length);
   });
   request.resume(); // somebody may have stopped reading it in the middle
+}
+
+/**
+ * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
+ * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
+ */
+const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024 };
+const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
+
+/** Stops reading once there was as much as the pace allows, until the next turn comes. */
+function keepPace(request: IncomingMessage, length: number): void {
+  const cost = length + pace.chunkBytes;
+  unwanted.left -= cost;
+  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
+  unwanted.isCounting = true;
+  if (unwanted.left <= 0) unwanted.waiting.push({ request: request.pause(), cost });
+}
+
+/** As many go on as have room if each brings what it brought before. */
+function readOn(): void {
+  const { waiting } = unwanted;
+  unwanted.left = pace.bytes;
+  unwanted.isCounting = waiting.length > 0;
+  for (let room = pace.bytes; room > 0 && waiting.length > 0; ) {
+    const { request, cost } = waiting.shift()!;
+    if (request.destroyed) continue;
+    room -= cost;
+    request.resume();
+  }
+  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body

@@ -1,11 +1,19 @@
 import { Refusal } from '../errors.ts';
+import type { Steps } from '../steps.ts';
 
 export interface JsonLimits {
   /** Values and names of fields, at any depth. */
   values: number;
+  /** So much is read at once: by default what takes a millisecond or two. */
+  pieceBytes?: number;
 }
 
 const deepest = 64;
+/** So far is looked before everybody else has a turn. */
+const stretchBytes = 65_536;
+/** Longer than this, what is read at once is a single number, a name or empty space, and nobody means it. */
+const mostAtOnce = 1_048_576;
+
 const [quote, backslash, comma, colon, openList, openObject, closeList, closeObject] = [...Buffer.from('"\\,:[{]}')] as [
   number,
   number,
@@ -17,36 +25,209 @@ const [quote, backslash, comma, colon, openList, openObject, closeList, closeObj
   number,
 ];
 
+const letterU = 0x75;
+const byteOrderMark = Buffer.from('\uFEFF');
+
+/** Reads JSON whose parts were counted first. */
+export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
+  const steps = readJsonInSteps(bytes, limits);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 /**
  * Reads JSON whose parts were counted first. A megabyte of two-letter names takes three seconds to be judged field by field, so what has
- * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte.
+ * more parts than anybody may send is refused by looking at its commas: a millisecond for each megabyte. The same look finds the lists,
+ * objects and strings that are too large to be read at once, and where they can be cut.
  */
-export function readJson(bytes: Buffer, limits: JsonLimits): unknown {
-  countParts(bytes, limits.values);
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
-  }
+export function* readJsonInSteps(sent: Buffer, limits: JsonLimits): Steps<unknown> {
+  const bytes = sent.subarray(sent.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0);
+  const [large] = yield* outline(bytes, limits);
+  if (!large) return parse(decode(bytes));
+  parse(textAround(bytes, large, 0, bytes.length));
+  return yield* readLarge(bytes, large);
 }
 
-function countParts(bytes: Buffer, most: number): void {
+/** A list, an object or a string that is read in pieces. */
+interface Large {
+  kind: 'list' | 'object' | 'string';
+  /** Behind its opening bracket or quote. */
+  begin: number;
+  /** At its closing one. */
+  end: number;
+  /** At these commas, and in strings before these characters. Whatever is large itself has a piece of its own. */
+  cuts: number[];
+  inner: Large[];
+}
+
+/** A list or an object whose end was not seen yet. */
+interface Open extends Large {
+  /** Where the piece begins that is not cut off yet. */
+  piece: number;
+  lastComma: number;
+  /** Whether that piece holds something large. */
+  isFull: boolean;
+}
+
+const open = (kind: 'list' | 'object', begin: number): Open => ({
+  kind,
+  begin,
+  end: -1,
+  cuts: [],
+  inner: [],
+  piece: begin,
+  lastComma: -1,
+  isFull: false,
+});
+
+/** Counts the parts and gives what is large. Brackets match from here on. */
+function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
+  let here = open('list', 0);
+  const around: Open[] = [];
   let parts = 1;
-  let depth = 0;
+  let stretch = stretchBytes;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
-    if (byte === quote) at = endOfString(bytes, at);
-    else if (byte === comma || byte === colon) {
+    if (byte === quote) {
+      const end = endOfString(bytes, at + 1, at + pieceBytes);
+      at = bytes[end] === quote ? end : yield* passLongString(bytes, at + 1, here, pieceBytes);
+    } else if (byte === comma || byte === colon) {
       if (++parts > most) throw new Refusal(400, 'invalid', `the body has more than ${most} fields and values`);
+      if (byte === comma) passComma(here, at, pieceBytes);
     } else if (byte === openList || byte === openObject) {
-      if (++depth > deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
-    } else if (byte === closeList || byte === closeObject) depth--;
+      if (around.length >= deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+      around.push(here);
+      here = open(byte === openList ? 'list' : 'object', at + 1);
+    } else if (byte === closeList || byte === closeObject) {
+      const outer = around.pop();
+      if (!outer || (here.kind === 'list') !== (byte === closeList)) throw notJson();
+      here.end = at;
+      if (at - here.begin >= pieceBytes) setApart(outer, here);
+      here = outer;
+    }
+    if (at >= stretch) {
+      stretch = at + stretchBytes;
+      yield;
+    }
+  }
+  if (around.length > 0) throw notJson();
+  return here.inner;
+}
+
+function passComma(here: Open, at: number, pieceBytes: number): void {
+  if (here.isFull || at - here.piece >= pieceBytes) cut(here, at);
+  here.lastComma = at;
+}
+
+/** What is large has a piece of its own: what stands before it in this one is cut off now, what follows at the next comma. */
+function setApart(outer: Open, large: Large): void {
+  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma);
+  outer.isFull = true;
+  outer.inner.push(large);
+}
+
+function cut(here: Open, at: number): void {
+  here.cuts.push(at);
+  here.piece = at + 1;
+  here.isFull = false;
+}
+
+/** Sets a long string apart, unless it is the name of a field, and gives its end. */
+function* passLongString(bytes: Buffer, begin: number, here: Open, pieceBytes: number): Steps<number> {
+  const cuts: number[] = [];
+  let at = begin;
+  for (;;) {
+    at = endOfString(bytes, at, at + pieceBytes);
+    while ((bytes[at]! & 0xc0) === 0x80) at++; // in the middle of a character
+    if (at >= bytes.length) throw notJson();
+    if (bytes[at] === quote) break;
+    cuts.push(at);
+    yield;
+  }
+  let next = at + 1;
+  while (isSpace(bytes[next])) next++;
+  if (bytes[next] !== colon && cuts.length > 0) setApart(here, { kind: 'string', begin, end: at, cuts, inner: [] });
+  return at;
+}
+
+const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function* readLongString(bytes: Buffer, { begin, end, cuts }: Large): Steps<string> {
+  const parts: string[] = [];
+  let from = begin;
+  for (const to of [...cuts, end]) {
+    parts.push(parse(`"${decode(bytes.subarray(from, to))}"`) as string);
+    from = to;
+    yield;
+  }
+  return parts.join('');
+}
+
+function* readLarge(bytes: Buffer, large: Large): Steps<unknown> {
+  if (large.kind === 'string') return yield* readLongString(bytes, large);
+  const isList = large.kind === 'list';
+  const list: unknown[] = [];
+  const object = {};
+  for (const { from, to, inner } of piecesOf(large)) {
+    const text = inner ? textAround(bytes, inner, from, to) : decode(bytes.subarray(from, to));
+    const piece = parse(isList ? `[${text}]` : `{${text}}`) as object;
+    const names = isList ? undefined : Object.keys(piece);
+    const count = (names ?? (piece as unknown[])).length;
+    if (inner ? count !== 1 : count === 0 && large.cuts.length > 0) throw notJson(); // nothing between two commas
+    yield;
+    const whole = inner && (yield* readLarge(bytes, inner));
+    if (!names) for (const value of piece as unknown[]) list.push(inner ? whole : value);
+    else for (const name of names) setField(object, name, inner ? whole : (piece as Record<string, unknown>)[name]);
+  }
+  return isList ? list : object;
+}
+
+function* piecesOf({ begin, end, cuts, inner }: Large): Generator<{ from: number; to: number; inner: Large | undefined }> {
+  let from = begin;
+  let next = 0;
+  for (const to of [...cuts, end]) {
+    const isHere = next < inner.length && inner[next]!.begin < to;
+    yield { from, to, inner: isHere ? inner[next++] : undefined };
+    from = to + 1;
   }
 }
 
-/** Where the string that begins here ends; behind the end of the bytes for one that does not. */
-function endOfString(bytes: Buffer, begin: number): number {
-  let at = begin + 1;
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+/** A piece without what is large in it, in whose place something small stands. */
+const textAround = (bytes: Buffer, { begin, end }: Large, from: number, to: number) =>
+  `${decode(bytes.subarray(from, begin - 1))} null ${decode(bytes.subarray(end + 1, to))}`;
+
+/** `__proto__` is a name like any other. */
+function setField(object: object, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  else (object as Record<string, unknown>)[name] = value;
+}
+
+/** Where the string ends in which this is a character's or an escape's first byte; or the first such byte that is not before `most`. */
+function endOfString(bytes: Buffer, begin: number, most: number): number {
+  const end = Math.min(most, bytes.length);
+  let at = begin;
+  while (at < end && bytes[at] !== quote) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === letterU ? 6 : 2;
   return at;
 }
+
+function decode(bytes: Buffer): string {
+  if (bytes.length > mostAtOnce)
+    throw new Refusal(400, 'invalid', 'the body has a megabyte of space, or a name or a number of that length');
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notJson();
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notJson();
+  }
+}
+
+const notJson = () => new Refusal(400, 'invalid', 'the body is not valid JSON');

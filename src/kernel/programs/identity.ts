@@ -105,8 +105,17 @@ async function firstClosed(path: string, who: { uid: number; gid: number }): Pro
   return mode & bit ? undefined : path;
 }
 
+/** Those that were seen to work: they do as long as we run. */
+const worked = new Set<string>();
+
 /** Asked, not guessed: a container may map no other user, and may forbid new namespaces. */
 async function works(identity: Identity): Promise<boolean> {
+  const name = `${identity.kind} ${identity.owner?.uid} ${identity.owner?.gid}`;
+  if (!worked.has(name) && (await tryOut(identity))) worked.add(name);
+  return worked.has(name);
+}
+
+function tryOut(identity: Identity): Promise<boolean> {
   const child = identity.spawn('id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });
   return new Promise((resolve) => {
     let said = '';

@@ -24,16 +24,24 @@ export async function markOf(pid: number): Promise<ProcessMark | undefined> {
   return started === undefined ? undefined : { pid, started };
 }
 
+/** It stays as long as we do. */
+let bootId: string | undefined;
+
 /** Clock ticks since the machine's start, and which start of the machine that was. */
 async function startedByProc(pid: number): Promise<string | undefined> {
-  const [stat, boot] = await Promise.all([
-    readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
-    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
-  ]);
+  bootId ??= await readIfThere('/proc/sys/kernel/random/boot_id');
+  const stat = await readIfThere(`/proc/${pid}/stat`);
   // The name stands in parentheses and may hold anything; what follows has no such places. Field 3 is the state, 22 the start.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return stat === '' || fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${boot.trim()} ${fields[19]}`;
+  return stat === '' || fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${bootId.trim()} ${fields[19]}`;
 }
+
+/** Throws for anything else than that it is not there: with too many files open, say, nobody is taken for gone. */
+const readIfThere = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return '';
+    throw error;
+  });
 
 async function startedByPs(pid: number): Promise<string | undefined> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'state=,lstart=', '-p', String(pid)]).catch(() => ({ stdout: '' }));

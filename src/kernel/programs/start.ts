@@ -12,6 +12,8 @@ export interface Starting {
   cwd: string;
   /** What it says is appended here. */
   log: string;
+  /** With its number, before it has done anything to speak of. */
+  entered?: (pid: number) => Promise<void>;
 }
 
 export interface Started extends ProcessMark {
@@ -20,7 +22,7 @@ export interface Started extends ProcessMark {
 }
 
 /** Starts a program that outlives us: in a session of its own, its output in a file. */
-export async function startProgram({ identity, program, args, env, cwd, log }: Starting): Promise<Started> {
+export async function startProgram({ identity, program, args, env, cwd, log, entered }: Starting): Promise<Started> {
   await boundLog(log);
   const logOffset = await sizeOf(log);
   const child = withLogOpen(log, identity.owner, (fd) =>
@@ -32,6 +34,7 @@ export async function startProgram({ identity, program, args, env, cwd, log }: S
     throw error as Error;
   }
   child.on('error', () => {});
+  await entered?.(child.pid);
   // One that ended already has no mark: it is shown as one that is gone.
   const mark = (await markOf(child.pid)) ?? { pid: child.pid, started: 'gone' };
   return { ...mark, logOffset };
@@ -46,10 +49,14 @@ export async function writeRecord(path: string, record: unknown): Promise<void> 
   await rename(making, path);
 }
 
-/** Undefined: there is none, or none that can be read. */
+/** Undefined: there is none, or it is none. Throws when it cannot be read at the moment: what it tells of is not to be taken for gone. */
 export async function readRecord<T>(path: string): Promise<T | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as T;
+    return JSON.parse(text) as T;
   } catch {
     return undefined;
   }

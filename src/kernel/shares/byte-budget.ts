@@ -6,7 +6,8 @@ export interface ByteBudgetOptions {
   leaving?: readonly HolderKind[];
 }
 
-export type HolderKind = 'org' | 'credential' | 'address';
+const kinds = ['org', 'credential', 'address'] as const;
+export type HolderKind = (typeof kinds)[number];
 
 /** Those in whose name bytes are held, such as an organization and its token: each has a share, and bytes count against all of them. */
 export type Holders = Partial<Record<HolderKind, string | readonly string[]>>;
@@ -21,9 +22,13 @@ export interface ByteBudget {
 export interface HeldBytes {
   /** Counts them before they are kept. False, and nothing counted: there is no room. */
   take(bytes: number): boolean;
+  /** Does something with them: until it is over they stay counted, whoever says meanwhile that they end. */
+  during<T>(work: () => Promise<T>): Promise<T>;
   /** Gives all of them back; a second time does nothing. */
   end(): void;
 }
+
+const namesOf = (names: string | readonly string[] = []): readonly string[] => (typeof names === 'string' ? [names] : names);
 
 /** The last eighth is for small ones: a few senders of large bodies keep out others of their kind, never an alert. */
 const smallBytes = 65_536;
@@ -35,15 +40,25 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
-    const shares = Object.entries(holders).flatMap(([kind, names]) =>
-      [names].flat().map((name) => ({ place: `${kind} ${name}`, most: most[kind as HolderKind], leaves: isLeaving.has(kind) })),
-    );
+    const shares: { place: string; most: number; leaves: boolean }[] = [];
+    for (const kind of kinds)
+      for (const name of namesOf(holders[kind])) shares.push({ place: `${kind} ${name}`, most: most[kind], leaves: isLeaving.has(kind) });
     const hasRoom = ({ place, most, leaves }: (typeof shares)[number], bytes: number) => {
       const theirs = (held.get(place) ?? 0) + bytes;
       return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
     };
     let mine = 0;
+    let inUse = 0;
     let isOver = false;
+    const giveBack = () => {
+      all -= mine;
+      for (const { place } of shares) {
+        const left = (held.get(place) ?? 0) - mine;
+        if (left > 0) held.set(place, left);
+        else held.delete(place);
+      }
+      mine = 0;
+    };
     return {
       take: (bytes) => {
         const room = mine + bytes > smallBytes ? roomOfLarge : total;
@@ -53,15 +68,18 @@ export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions)
         mine += bytes;
         return true;
       },
+      during: async (work) => {
+        inUse++;
+        try {
+          return await work();
+        } finally {
+          inUse--;
+          if (isOver && inUse === 0) giveBack();
+        }
+      },
       end: () => {
         isOver = true;
-        all -= mine;
-        for (const { place } of shares) {
-          const left = (held.get(place) ?? 0) - mine;
-          if (left > 0) held.set(place, left);
-          else held.delete(place);
-        }
-        mine = 0;
+        if (inUse === 0) giveBack();
       },
     };
   };

@@ -1,7 +1,8 @@
 /**
- * Nobody has more than half of the event loop while others want some of it. An organization's time is a bucket that leaks: what its pieces of
- * work took is poured in, half of the time that passes runs out. Whoever has filled theirs rests before the next piece, in the order in which
- * they came, one a turn. Alone, nobody rests.
+ * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
+ * leaks: what its pieces of work took is poured in, a quarter of the time that passes runs out. Whoever has filled theirs rests before the next
+ * piece, in the order in which they came, one a turn; so a quarter is everybody's, whatever the others do. Nobody rests for those who are
+ * quiet: what they leave is for the others to take.
  */
 export interface LoopShare {
   /** A piece of work of this organization took so long. */
@@ -12,14 +13,15 @@ export interface LoopShare {
   figures(): { resting: { org: string; waiting: number }[]; restedSeconds: number };
 }
 
-const share = 0.5;
+const share = 0.25;
 /** So much at once is nobody's loss. */
-const burstMs = 25;
+const burstMs = 8;
 /** More is not held against anybody, nor is anybody held longer: what an organization did alone costs it no more than a moment. */
 const mostDebtMs = 50;
 const longestRestMs = 2_000;
-/** Others want the loop if they had some of it within this time. */
-const activeMs = 1_000;
+/** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
+const wantsMs = 50;
+const keptMs = 1_000;
 
 interface Account {
   debtMs: number;
@@ -30,32 +32,34 @@ interface Account {
 
 export function makeLoopShare(now = () => performance.now()): LoopShare {
   const accounts = new Map<string, Account>();
-  /** Whoever was active last, and whoever else was before: enough to know whether somebody other than this one was. */
-  let last = { org: '', at: Number.NEGATIVE_INFINITY };
-  let other = last;
   let restedMs = 0;
   let tidiedAt = now();
 
   const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * share);
-  const isAlone = (org: string, at: number) => (last.org === org ? other : last).at < at - activeMs;
+  /** Somebody who has had less wants the loop. */
+  const isWanted = (account: Account, at: number) => {
+    const debt = debtAt(account, at);
+    for (const other of accounts.values()) if (at - other.at <= wantsMs && debtAt(other, at) < debt) return true;
+    return false;
+  };
 
   const letGo = (account: Account, at: number) => {
     const { since, goOn } = account.resting.shift()!;
     restedMs += at - since;
     goOn();
   };
-  const letNextGo = (org: string, account: Account) => {
+  const letNextGo = (account: Account) => {
     const at = now();
-    while (account.resting.length > 0 && (isAlone(org, at) || at - account.resting[0]!.since >= longestRestMs)) letGo(account, at);
+    while (account.resting.length > 0 && at - account.resting[0]!.since >= longestRestMs) letGo(account, at);
     if (account.resting.length === 0) return;
     const ms = (debtAt(account, at) - burstMs) / share;
-    if (ms > 0) return void setTimeout(letNextGo, Math.ceil(ms), org, account);
+    if (ms > 0 && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
     letGo(account, at);
-    if (account.resting.length > 0) setImmediate(letNextGo, org, account); // what this one takes is known after its turn
+    if (account.resting.length > 0) setImmediate(letNextGo, account); // what this one takes is known after its turn
   };
   const tidy = (at: number) => {
     tidiedAt = at;
-    for (const [org, account] of accounts) if (account.resting.length === 0 && at - account.at > activeMs) accounts.delete(org);
+    for (const [org, account] of accounts) if (account.resting.length === 0 && at - account.at > keptMs) accounts.delete(org);
   };
 
   return {
@@ -65,17 +69,15 @@ export function makeLoopShare(now = () => performance.now()): LoopShare {
       accounts.set(org, account);
       account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + ms);
       account.at = at;
-      if (last.org === org) last.at = at;
-      else [other, last] = [last, { org, at }];
-      if (at - tidiedAt > activeMs) tidy(at);
+      if (at - tidiedAt > keptMs) tidy(at);
     },
     rest: (org) => {
       const account = accounts.get(org);
       if (!account) return undefined;
       const at = now();
       if (account.resting.length === 0) {
-        if (debtAt(account, at) <= burstMs || isAlone(org, at)) return undefined;
-        setImmediate(letNextGo, org, account);
+        if (debtAt(account, at) <= burstMs || !isWanted(account, at)) return undefined;
+        setImmediate(letNextGo, account);
       }
       return new Promise((goOn) => account.resting.push({ since: at, goOn }));
     },

@@ -1,3 +1,5 @@
+import { type Company, makeCompany } from './company.ts';
+
 /** Somebody waited too long, or too many of theirs wait already: their own doing, so it is they who are told. */
 export class Crowded extends Error {
   constructor(why: string) {
@@ -11,17 +13,21 @@ export interface TurnstileOptions {
   slots: number;
   /** How many of one organization are. The rest of the slots is there for the others, whatever this one does. */
   perOrg: number;
+  /** How many of one organization come in while others do as well. Default: as many as else. */
+  besides?: number;
   /** How many of one organization wait. */
   mostWaiting?: number;
   waitMs?: number;
   /** Told of everybody who waited in vain. */
   refused?: (org: string) => void;
+  now?: () => number;
 }
 
 /** Lets a bounded number in, the organizations in turn; within one, first come, first served. */
 export interface Turnstile {
-  /** Undefined: come in. Else wait for it; it rejects with `Crowded`. Whoever came in must `leave`. */
-  enter(org: string): Promise<void> | undefined;
+  /** Undefined: come in. Else wait for it; it rejects with `Crowded`. Whoever came in must `leave`. What is aside is no organization: nobody
+   *  has less for its sake, nor it for theirs. */
+  enter(org: string, isAside?: boolean): Promise<void> | undefined;
   leave(org: string): void;
   /** Does something inside. */
   pass<T>(org: string, work: () => Promise<T>): Promise<T>;
@@ -34,21 +40,25 @@ interface Waiter {
 }
 
 interface Queue {
+  isAside: boolean;
   inside: number;
   waiting: Waiter[];
 }
 
-interface State extends Required<TurnstileOptions> {
+interface State extends Required<Omit<TurnstileOptions, 'now'>> {
+  company: Company;
   inside: number;
   queues: Map<string, Queue>;
   /** Those who wait, in the order of their turns: whoever was let in goes to the end. */
   turns: Set<string>;
 }
 
-export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000, refused = () => {} }: TurnstileOptions): Turnstile {
-  const state: State = { slots, perOrg, mostWaiting, waitMs, refused, inside: 0, queues: new Map(), turns: new Set() };
+export function makeTurnstile(options: TurnstileOptions): Turnstile {
+  const { slots, perOrg, besides = perOrg, mostWaiting = 500, waitMs = 2_000, refused = () => {} } = options;
+  const limits = { slots, perOrg, besides, mostWaiting, waitMs, refused };
+  const state: State = { ...limits, company: makeCompany(options.now), inside: 0, queues: new Map(), turns: new Set() };
   return {
-    enter: (org) => enter(state, org),
+    enter: (org, isAside) => enter(state, org, isAside),
     leave: (org) => leave(state, org),
     pass: async (org, work) => {
       const turn = enter(state, org);
@@ -63,9 +73,10 @@ export function makeTurnstile({ slots, perOrg, mostWaiting = 500, waitMs = 2_000
   };
 }
 
-function enter(state: State, org: string): Promise<void> | undefined {
-  const queue = queueOf(state, org);
-  if (state.inside < state.slots && queue.inside < state.perOrg) {
+function enter(state: State, org: string, isAside = false): Promise<void> | undefined {
+  const queue = queueOf(state, org, isAside);
+  if (!isAside) state.company.note(org);
+  if (state.inside < state.slots && queue.inside < capOf(state, org, queue)) {
     queue.inside++;
     state.inside++;
     return undefined;
@@ -76,6 +87,9 @@ function enter(state: State, org: string): Promise<void> | undefined {
   }
   return waitIn(state, org, queue);
 }
+
+const capOf = ({ company, perOrg, besides }: State, org: string, { isAside }: Queue) =>
+  isAside || company.isAlone(org) ? perOrg : besides;
 
 function leave(state: State, org: string): void {
   const queue = state.queues.get(org)!;
@@ -89,7 +103,7 @@ function letNextIn(state: State): void {
   for (const org of state.turns) {
     if (state.inside >= state.slots) return;
     const queue = state.queues.get(org)!;
-    if (queue.inside >= state.perOrg) continue;
+    if (queue.inside >= capOf(state, org, queue)) continue;
     queue.inside++;
     state.inside++;
     state.turns.delete(org);
@@ -117,10 +131,10 @@ const waitIn = (state: State, org: string, queue: Queue) =>
     state.turns.add(org);
   });
 
-function queueOf({ queues }: State, org: string): Queue {
+function queueOf({ queues }: State, org: string, isAside: boolean): Queue {
   let queue = queues.get(org);
   if (!queue) {
-    queue = { inside: 0, waiting: [] };
+    queue = { isAside, inside: 0, waiting: [] };
     queues.set(org, queue);
   }
   return queue;

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { Binaries } from '../clients/process/binaries.ts';
+import type { Ask } from '../clients/tenant/ask.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
@@ -28,7 +29,7 @@ export interface Figures {
   objects: number;
   bytes: number;
   /** Programs that are told apart. */
-  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number }[];
+  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number; outOfMemory?: boolean }[];
 }
 
 /** Programs of one kind that a control plane is made of. */
@@ -39,12 +40,17 @@ export interface ProgramFigure {
   restarts: number;
   /** As it was last measured. */
   memoryBytes: number;
+  /** How often the kernel ended one for its memory, where the cluster has a cgroup of its own. */
+  memoryEnds: number;
 }
+
+/** Makes sure that what others rely on is in the cluster. Safe to run again. */
+export type Prepare = (ask: Ask) => Promise<void>;
 
 /** A control plane in this process, whichever driver runs it. */
 export interface ControlPlane {
-  /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. */
-  apply(pki: Pki): Promise<void>;
+  /** Brings it to the cluster's row and these keys; returns once it answers so. Safe to run again. `prepare` is run as soon as it can be asked. */
+  apply(pki: Pki, prepare: Prepare): Promise<void>;
   /** Why `apply` is to be run again; `isAway`: it does not answer as it should meanwhile. */
   trouble(): { why: string; isAway: boolean } | undefined;
   /** Whether it looks after silent nodes by itself. */
@@ -88,8 +94,8 @@ export interface Driver {
   clean(app: App, cluster: string): Promise<void>;
   /** Once, before the first cluster is claimed: what a killed server held here may be claimed at once. */
   begin(app: App): Promise<void>;
-  /** Now and then: ends what is left here of clusters that are not this server's any more. */
-  sweep(app: App, held: ReadonlySet<string>): Promise<void>;
+  /** Now and then: ends what is left here of clusters that are not this server's any more. `isHeld` is asked anew: it may take one up meanwhile. */
+  sweep(app: App, isHeld: (cluster: string) => boolean): Promise<void>;
 }
 
 const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, unread }) => {
@@ -109,7 +115,7 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, un
   // Whatever changes is read while requests are served.
   return {
     ...plane,
-    apply: async () => {},
+    apply: (_, prepare) => prepare(plane.ask),
     trouble: () => undefined,
     hasControllers: false,
     programs: async () => [],

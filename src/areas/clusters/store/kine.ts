@@ -14,7 +14,40 @@ export function schemaOf(cluster: string): string {
 const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
 
 export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
-export const dropSchema = (tx: Tx, cluster: string) => run(tx)`drop schema if exists ${quoted(cluster)} cascade`;
+
+/** A role of the schema's name, which may do in it what it likes, and has nothing anywhere else. `verifier`: of its password. */
+export function makeRole(tx: Tx, cluster: string, verifier: string) {
+  if (!/^SCRAM-SHA-256\$[0-9A-Za-z+/=:$]+$/.test(verifier)) throw new Error('this is no verifier of a password');
+  const name = schemaOf(cluster);
+  return run(tx)`${new Sql(
+    [
+      `do $make$ begin
+         if not exists (select from pg_roles where rolname = '${name}') then create role "${name}"; end if;
+         alter role "${name}" login password '${verifier}';
+         grant usage, create on schema "${name}" to "${name}";
+         if exists (select from pg_tables where schemaname = '${name}' and tablename = 'kine' and tableowner <> '${name}') then
+           alter table "${name}".kine owner to "${name}";
+         end if;
+       end $make$`,
+    ],
+    [],
+  )}`;
+}
+
+/** With its role, if it has one and nothing else hangs on it. */
+export async function dropSchema(tx: Tx, cluster: string): Promise<void> {
+  const name = schemaOf(cluster);
+  await run(tx)`drop schema if exists ${quoted(cluster)} cascade`;
+  await run(tx)`${new Sql(
+    [
+      `do $drop$ begin
+         if exists (select from pg_roles where rolname = '${name}') then drop role "${name}"; end if;
+       exception when dependent_objects_still_exist or insufficient_privilege then null;
+       end $drop$`,
+    ],
+    [],
+  )}`;
+}
 
 /** As kine makes them; it adds its indexes by itself when it starts. */
 export const kineSchemas: Guests = {

@@ -64,10 +64,10 @@ export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonl
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
 /** Says that this server is there, and forgets those that have long been silent. */
-export async function touchShard(tx: Tx, id: string, versions: readonly string[]): Promise<void> {
+export async function touchShard(tx: Tx, id: string, versions: readonly string[], withoutCgroups: string | null): Promise<void> {
   await run(tx)`
-    insert into clusters.shard (id, seen_at, versions) values (${id}, kernel.now(), ${versions}::text[])
-    on conflict (id) do update set seen_at = excluded.seen_at, versions = excluded.versions`;
+    insert into clusters.shard (id, seen_at, versions, without_cgroups) values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups})
+    on conflict (id) do update set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 
@@ -81,6 +81,13 @@ export const versionsOfShards = async (tx: Tx): Promise<string[]> =>
     await rows(tx, VersionRow)`
     select distinct unnest(versions) as version from clusters.shard where seen_at > kernel.now() - interval '5 minutes'`
   ).map(({ version }) => version);
+
+const WithoutRow = Type.Object({ why: Type.String(), servers: Type.Integer() });
+
+/** Servers that run programs of clusters without bounding them by cgroups, by the reason. */
+export const withoutCgroups = (tx: Tx) => rows(tx, WithoutRow)`
+  select without_cgroups as why, count(*)::int as servers from clusters.shard
+   where without_cgroups <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
 
 const ThereRow = Type.Object({ is_there: Type.Boolean() });
 export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>

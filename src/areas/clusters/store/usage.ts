@@ -8,7 +8,7 @@ export interface Measured {
   inflight: number;
   objects: number;
   bytes: number;
-  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number }[];
+  components: { name: string; cpuMilli: number; memoryBytes: number; restarts: number; outOfMemory?: boolean }[];
   /** Since the last time. */
   requests: number;
   errors: number;
@@ -51,7 +51,13 @@ const SampleRow = Type.Object({
   objects: Type.Integer(),
   bytes: Type.Integer(),
   components: Type.Array(
-    Type.Object({ name: Type.String(), cpuMilli: Type.Integer(), memoryBytes: Type.Integer(), restarts: Type.Integer() }),
+    Type.Object({
+      name: Type.String(),
+      cpuMilli: Type.Integer(),
+      memoryBytes: Type.Integer(),
+      restarts: Type.Integer(),
+      outOfMemory: Type.Optional(Type.Boolean()),
+    }),
   ),
 });
 

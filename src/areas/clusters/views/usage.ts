@@ -1,4 +1,5 @@
 import { p95 } from '../rules/headroom.ts';
+import { wallsOf } from '../rules/process/cgroup.ts';
 import { limitationsOf } from '../rules/spec.ts';
 import { tierOf } from '../rules/tiers.ts';
 import { type ClusterRow, specOf } from '../store/clusters.ts';
@@ -29,6 +30,16 @@ function componentsOf({ driver }: ClusterRow, samples: readonly SampleRow[]) {
   }));
 }
 
+/** Programs that were ended lately because all of them together had too much memory. */
+function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): string[] {
+  const ended = last?.components.filter(({ outOfMemory }) => outOfMemory).map(({ name }) => name) ?? [];
+  if (ended.length === 0) return [];
+  const { mostMiB } = wallsOf(tier, replicas);
+  return [
+    `memory: within the last 15 minutes ${ended.join(' and ')} needed more than the ${mostMiB} MiB of the tier and was ended; choose a larger one`,
+  ];
+}
+
 export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly SampleRow[], nodes: readonly Counted[] | undefined) {
   const last = samples.at(-1);
   const tier = tierOf(row.tier);
@@ -57,6 +68,6 @@ export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly Sa
     datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
     loadBalancers: { count: 0, hours: 0, bytesIn: 0, bytesOut: 0 },
     api: { requests: meter.requests, errors5xx: meter.errors, inflightPeak: meter.inflight_peak },
-    limitations: [...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]), ...limitationsOf(specOf(row))],
+    limitations: [...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]), ...memoryOf(row, last), ...limitationsOf(specOf(row))],
   };
 }

@@ -147,11 +147,12 @@ function canonicalize(header: string): SignedPart {
   return { names, text };
 }
 
-const relaxValue = (value: string) =>
-  value
-    .replace(/\r\n/g, '')
-    .replace(/[ \t]+/g, ' ')
-    .replace(/^ | $/g, '');
+/** Runs of spaces and tabs are one space, and ends of lines nothing. Most values have none of either. */
+const relaxValue = (value: string) => {
+  const text = relaxable.test(value) ? value.replaceAll('\r\n', '').replace(/[ \t]+/g, ' ') : value;
+  return text.slice(text.startsWith(' ') ? 1 : 0, text.endsWith(' ') && text.length > 1 ? -1 : undefined);
+};
+const relaxable = /\r\n|\t| {2}/;
 
 export interface SigningKey {
   selector: string;

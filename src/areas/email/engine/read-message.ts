@@ -16,7 +16,7 @@ export interface ReadMessage {
   subject: string | undefined;
   messageId: string;
   idempotencyKey: string | undefined;
-  /** With the empty line at its end. */
+  /** With the empty line at its end; the bytes that came, if nothing is to be changed. */
   header: Buffer;
 }
 
@@ -37,7 +37,7 @@ const taken: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 
 
 /** Reads the header of a message that is handed in by SMTP; completes it, and takes out what must not go on. */
 export function readMessage(bytes: Buffer): ReadMessage | Malformed {
-  const fields = readHeader(bytes);
+  const fields = readHeader(bytes.toString('latin1'));
   if (fields instanceof Malformed) return fields;
   const seen = new Map<string, string>();
   for (const field of fields) {
@@ -64,7 +64,7 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
     subject: subject === undefined ? undefined : showable(decodeWords(subject), limits.subject),
     messageId,
     idempotencyKey,
-    header: writeHeader(fields, hasName ? undefined : messageId, seen.has('date')),
+    header: writeHeader(bytes, fields, { messageId: hasName ? undefined : messageId, hasDate: seen.has('date') }),
   };
 }
 
@@ -114,11 +114,17 @@ function readList(value: string | undefined): string[] {
     .filter(Boolean);
 }
 
-function writeHeader(fields: HeaderField[], messageId: string | undefined, hasDate: boolean): Buffer {
-  const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id')).map(({ raw }) => raw);
+function writeHeader(
+  came: Buffer,
+  fields: HeaderField[],
+  { messageId, hasDate }: { messageId: string | undefined; hasDate: boolean },
+): Buffer {
+  const kept = fields.filter(({ name }) => !taken.has(name) && !(messageId && name === 'message-id'));
   const ours = [
     ...(messageId ? [`Message-ID: ${messageId}\r\n`] : []),
     ...(hasDate ? [] : [`Date: ${wallClock().toUTCString().replace('GMT', '+0000')}\r\n`]),
   ];
-  return Buffer.concat([...kept, Buffer.from(`${ours.join('')}\r\n`, 'latin1')]);
+  const written = `${kept.map(({ raw }) => raw).join('')}${ours.join('')}\r\n`;
+  const isAsItCame = kept.length === fields.length && ours.length === 0 && written.length === came.length;
+  return isAsItCame ? came : Buffer.from(written, 'latin1');
 }

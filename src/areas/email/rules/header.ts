@@ -1,12 +1,12 @@
 import { isHeaderName, limits } from './limits.ts';
 
-// The header of a message that somebody else composed, as bytes: what we do not change goes on exactly as it came.
+// The header of a message that somebody else composed, a character for each byte (latin1): what we do not change goes on exactly as it came.
 
 export interface HeaderField {
   /** In lower case. */
   name: string;
   /** With its line ends, folded as it came. */
-  raw: Buffer;
+  raw: string;
 }
 
 /** Why a message cannot be taken as it is, for whoever sent it. */
@@ -28,17 +28,17 @@ export function endOfHeader(bytes: Buffer, from = 0): number {
 }
 
 /** Its fields, without the empty line at the end. */
-export function readHeader(bytes: Buffer): HeaderField[] | Malformed {
+export function readHeader(header: string): HeaderField[] | Malformed {
   const fields: HeaderField[] = [];
   let lines = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const lineEnd = bytes.indexOf('\r\n', at, 'latin1');
-    const end = lineEnd < 0 ? bytes.length : lineEnd;
+  for (let at = 0; at < header.length; ) {
+    const lineEnd = header.indexOf('\r\n', at);
+    const end = lineEnd < 0 ? header.length : lineEnd;
     if (end === at) break;
     if (++lines > headerLimits.lines) return new Malformed(`the header has more than ${headerLimits.lines} lines`);
     if (end - at > limits.line) return new Malformed(`line ${lines} of the header is longer than ${limits.line} bytes`);
-    const line = lineEnd < 0 ? Buffer.concat([bytes.subarray(at), Buffer.from('\r\n')]) : bytes.subarray(at, end + 2);
-    const isFolded = line[0] === 0x20 || line[0] === 0x09;
+    const line = `${header.slice(at, end)}\r\n`;
+    const isFolded = line[0] === ' ' || line[0] === '\t';
     const field = isFolded ? continueField(fields.pop(), line) : beginField(line);
     if (!field) return new Malformed(`line ${lines} of the header is no field: a field is a name, a colon and a value`);
     fields.push(field);
@@ -47,26 +47,26 @@ export function readHeader(bytes: Buffer): HeaderField[] | Malformed {
   return fields;
 }
 
-const continueField = (field: HeaderField | undefined, line: Buffer): HeaderField | undefined =>
-  field && { name: field.name, raw: Buffer.concat([field.raw, line]) };
+const continueField = (field: HeaderField | undefined, line: string): HeaderField | undefined =>
+  field && { name: field.name, raw: field.raw + line };
 
-function beginField(line: Buffer): HeaderField | undefined {
-  const colon = line.indexOf(0x3a);
-  const name = line.toString('latin1', 0, Math.max(0, colon)).trimEnd();
+function beginField(line: string): HeaderField | undefined {
+  const name = line.slice(0, Math.max(0, line.indexOf(':'))).trimEnd();
   return isHeaderName(name) ? { name: name.toLowerCase(), raw: line } : undefined;
 }
 
 /** Its value on one line, as it came. Raw characters beyond ASCII are read as UTF-8. */
 export const readValue = ({ raw }: HeaderField): string => {
-  const text = raw.toString('utf8');
+  const text = /[\u0080-\u00ff]/.test(raw) ? Buffer.from(raw, 'latin1').toString('utf8') : raw;
   return text
     .slice(text.indexOf(':') + 1)
-    .replaceAll(/\r\n/g, '')
+    .replaceAll('\r\n', '')
     .trim();
 };
 
 /** RFC 2047: `=?utf-8?Q?caf=C3=A9?=` as people read it. Words next to each other are one text, also where a character was cut in two. */
 export function decodeWords(text: string): string {
+  if (!text.includes('=?')) return text;
   return text.replaceAll(/=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=(?:[ \t]+=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=)*/gi, (run) => {
     const words = run.split(/[ \t]+/).map(decodeWord);
     let shown = '';

@@ -115,7 +115,9 @@ const givenUpAfter = sql`interval '72 hours'`;
  */
 export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<SettledRow[]> {
   const messages = [...new Set(fates.map((f) => f.message_id))];
-  const [, settled] = await Promise.all([
+  const [, , settled] = await Promise.all([
+    // A plan that was made while there were few would read all of them, until PostgreSQL has counted them again.
+    run(tx)`set local enable_seqscan = off`,
     run(tx)`select id from email.message where id = any(${messages}::text[]) order by id for update`,
     rows(tx, SettledRow)`
       with clock as materialized (select kernel.now() as now),

@@ -21,6 +21,28 @@ test('one organization never has more than its slots, whoever waits is let in by
   assert.deepEqual(turns.figures(), [], 'nothing is remembered of who has left');
 });
 
+test('while others come in as well, an organization has fewer; who is aside neither makes it fewer nor has fewer', async () => {
+  let clock = 0;
+  const turns = makeTurnstile({ slots: 12, perOrg: 8, besides: 3, now: () => clock });
+  const insideOf = (org: string) => turns.figures().find((f) => f.org === org)?.inside ?? 0;
+  const come = (org: string, many: number, isAside = false) => Array.from({ length: many }, () => turns.enter(org, isAside));
+  come('house', 9, true)[8]!.catch(() => {});
+  come('a', 4);
+  assert.deepEqual([insideOf('house'), insideOf('a')], [8, 4], 'alone');
+  for (let i = 0; i < 4; i++) turns.leave('house');
+  for (let i = 0; i < 4; i++) turns.leave('a');
+  assert.equal(insideOf('house'), 5, 'as many as it may have');
+  come('b', 1);
+  const waits = come('a', 5);
+  assert.deepEqual([insideOf('a'), insideOf('b')], [3, 1]);
+  clock += 1_001; // B has not come again
+  turns.leave('a');
+  assert.equal(insideOf('a'), 4, 'all that wait come in');
+  await Promise.all(waits);
+  for (const { org, inside } of turns.figures()) for (let i = 0; i < inside; i++) turns.leave(org);
+  assert.deepEqual(turns.figures(), []);
+});
+
 test('a wait has an end, and so has a queue', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const turns = makeTurnstile({ slots: 1, perOrg: 1, mostWaiting: 2, waitMs: 1_000 });

@@ -1,7 +1,8 @@
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { connect } from 'node:net';
-import type { InnerKeys } from '../../rules/process/files.ts';
+import { createSecureContext } from 'node:tls';
+import type { InnerKeys, Pair } from '../../rules/process/files.ts';
 
 /** Free connections are closed before the apiserver does it after 90 s: a request that meets the closing would fail. */
 const idleMs = 30_000;
@@ -18,12 +19,13 @@ export interface Target {
 }
 
 export function makeTarget(port: number, { authority, front, admin }: InnerKeys): Target {
-  const common = { keepAlive: true, timeout: idleMs, maxFreeSockets: mostIdle, ca: authority.certificate, ALPNProtocols: ['http/1.1'] };
-  const agents = {
-    front: new Agent({ ...common, cert: front.certificate, key: front.key }),
-    plain: new Agent(common),
-    admin: new Agent({ ...common, cert: admin.certificate, key: admin.key }),
+  const common = { keepAlive: true, timeout: idleMs, maxFreeSockets: mostIdle, ALPNProtocols: ['http/1.1'] };
+  // Keys and certificates are read once, not for every connection.
+  const makeAgent = (shown?: Pair) => {
+    const own = shown ? { cert: shown.certificate, key: shown.key } : {};
+    return new Agent({ ...common, secureContext: createSecureContext({ ca: authority.certificate, ...own }) });
   };
+  const agents = { front: makeAgent(front), plain: makeAgent(), admin: makeAgent(admin) };
   return {
     port,
     agents,

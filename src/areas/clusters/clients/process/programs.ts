@@ -25,10 +25,17 @@ const recordPath = (dir: string, name: string) => join(dir, `${name}${ending}`);
 
 /** What was started for the cluster of this directory, by this server or the one before it. */
 export async function readRecords(dir: string): Promise<ProgramRecord[]> {
-  const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith(ending));
+  const names = (await listIfThere(dir)).filter((name) => name.endsWith(ending));
   const found = await Promise.all(names.map((name) => readRecord<ProgramRecord>(join(dir, name))));
   return found.filter((record) => record !== undefined);
 }
+
+/** Throws for anything else than that it is not there: programs whose records cannot be read at the moment are no strays. */
+const listIfThere = (dir: string): Promise<string[]> =>
+  readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
 
 /** One that nobody has at this moment. Somebody may take it before the program does: then it ends, and is started with another. */
 async function findFreePort(): Promise<number> {
@@ -41,12 +48,28 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
+/** What is known before a start. */
+interface Known {
+  port: number;
+  restarts: number;
+  entered: (pid: number) => Promise<void>;
+}
+
 /** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
-export async function startWanted(dir: string, identity: Identity, wanted: WantedProgram, known: { port: number; restarts: number }) {
+export async function startWanted(dir: string, identity: Identity, wanted: WantedProgram, known: Known) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;
-  const started = await startProgram({ identity, program, args: wanted.args(port), env: { ...env, [ownMark]: dir }, cwd: dir, log });
+  const { entered } = known;
+  const started = await startProgram({
+    identity,
+    program,
+    args: wanted.args(port),
+    env: { ...env, [ownMark]: dir },
+    cwd: dir,
+    log,
+    entered,
+  });
   const record: ProgramRecord = { ...started, kind, name, log, hash, port, restarts: known.restarts };
   await writeRecord(recordPath(dir, name), record);
   return record;

@@ -16,9 +16,15 @@ export async function prepareCluster(ask: Ask, described: Described): Promise<vo
   const wanted = kubeadmObjects(described);
   const isNamespace = ({ object }: Wanted) => object.kind === 'Namespace';
   await Promise.all(wanted.filter(isNamespace).map((each) => ensureObject(ask, each)));
-  const others = wanted.filter((each) => !isNamespace(each));
-  await Promise.all([...others.map((each) => ensureObject(ask, each)), tellDiscovery(ask, described)]);
+  const others = wanted.filter((each) => !isNamespace(each)).values();
+  const makeInTurn = async () => {
+    for (const each of others) await ensureObject(ask, each);
+  };
+  await Promise.all([tellDiscovery(ask, described), ...Array.from({ length: atOnce }, makeInTurn)]);
 }
+
+/** Objects that are made side by side: each of them takes a connection, and a new one costs more than waiting for another's. */
+const atOnce = 3;
 
 async function ensureObject(ask: Ask, { path, object }: Wanted): Promise<void> {
   const { status, body } = await ask('POST', path, object);

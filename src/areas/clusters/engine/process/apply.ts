@@ -1,37 +1,50 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersAt, makeTarget } from '../../clients/process/dial.ts';
+import { askCluster } from '../../clients/process/ask.ts';
+import { isAllowed, ownCgroups } from '../../clients/process/cgroup.ts';
+import { answersAt, dialServer, makeTarget } from '../../clients/process/dial.ts';
 import { startEgress } from '../../clients/process/egress.ts';
 import { dropOtherFiles, settleCluster, writeFiles } from '../../clients/process/place.ts';
 import { endProgram, endStrays, isRunning, lastWords, type ProgramRecord, readRecords } from '../../clients/process/programs.ts';
+import type { Ask } from '../../clients/tenant/ask.ts';
+import { wallsOf, widerOf } from '../../rules/process/cgroup.ts';
+import { type DatabaseLogin, loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
 import * as rules from '../../rules/process/programs.ts';
-import { makeSchema, schemaOf } from '../../store/kine.ts';
+import { makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
+import type { Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { ClusterTrouble } from '../trouble.ts';
-import { databaseUrl } from './database-url.ts';
+import { databaseUrl, isOwnDatabase } from './database-url.ts';
 import { keepProgram, noteEnd } from './keep-program.ts';
-import { noteHolder } from './leftovers.ts';
+import { noteHolder, waitForSweep } from './leftovers.ts';
 import { askReady } from './ready.ts';
 import type { ProcessPlane, RunningServer } from './state.ts';
 
-const limits = { kineMs: 30_000, readyMs: 120_000, drainMs: 60_000, leaveMs: 60_000 };
+const limits = { kineMs: 30_000, readyMs: 120_000, lookAtProcesses: 5, drainMs: 60_000, leaveMs: 60_000 };
 
 /**
  * Brings the programs of a cluster to what should run; returns once it answers so. Every step looks at what is there, so it may be run again
  * after a kill at any point. What runs already as it should is left alone.
  */
-export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
+export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
   const { app, parts, stopping } = plane;
-  const { id, org_id } = parts.cluster();
+  const { id } = parts.cluster();
   const inner = pki.inner;
   if (!inner) throw new Error('the cluster has no keys for programs');
+  await waitForSweep(app.config.data, id);
   plane.place ??= await settleCluster(app.config.data, id);
   const { dir } = plane.place;
-  await noteHolder(dir, parts.lease ?? '');
-  await app.db.write((tx) => makeSchema(tx, id));
-  await endStrays(dir, await readRecords(dir));
-  plane.egress ??= await startEgress(app, { socket: plane.place.egressSocket, org: org_id, owner: plane.place.identity.owner });
-  const run = await describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
+  const described = describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
+  const steps = await Promise.allSettled([
+    described,
+    noteHolder(dir, parts.lease ?? ''),
+    makeStore(plane, loginOf(schemaOf(id), inner.storeKey)),
+    readRecords(dir).then((records) => endStrays(dir, records)),
+    openEgress(plane),
+    widenWalls(plane),
+  ]);
+  for (const step of steps) if (step.status === 'rejected') throw step.reason;
+  const run = await described;
 
   await endStuckStore(plane);
   plane.kine = await keepProgram(plane, rules.wantKine(run));
@@ -40,11 +53,65 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki): Promise<void> {
   await Promise.all(servers.map((each) => keepProgram(plane, each)));
   await waitForKine(plane, plane.kine);
   stopping.signal.throwIfAborted();
-  await keepServers(plane, servers, inner);
-  await keepControllers(plane, run);
+  const preparing = prepareEarly(plane, prepare);
+  await keepServers(plane, servers, inner, preparing.begin);
+  try {
+    // Before the controllers, which want the processors for themselves when they start; but nobody goes without them for what this meets.
+    if (!(await preparing.isDone())) await prepare(plane.ask);
+  } finally {
+    await keepControllers(plane, run);
+  }
   plane.keysDir = run.keysDir;
-  await dropOldFiles(plane);
+  await tidyUp(plane);
   plane.trouble = undefined;
+}
+
+/** A new apiserver waits for a second before it makes the roles without which it is not ready. The first of a cluster can be asked meanwhile. */
+function prepareEarly({ servers }: ProcessPlane, prepare: Prepare) {
+  let done: Promise<boolean> | undefined;
+  const begin = ({ target }: RunningServer) => {
+    if (servers.length > 0) return;
+    const ask: Ask = (method, path, body) => askCluster((dialed) => dialServer(target, dialed), method, path, body);
+    done ??= prepare(ask).then(
+      () => true,
+      () => false, // it is asked again once it is ready, and then says why
+    );
+  };
+  return { begin, isDone: async () => (await done) ?? false };
+}
+
+/** Its schema in our database, and who may come to it. */
+async function makeStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Promise<void> {
+  const { id } = parts.cluster();
+  await app.db.write(async (tx) => {
+    await makeSchema(tx, id);
+    if (isOwnDatabase(app)) await makeRole(tx, id, verifierOf(login));
+  });
+}
+
+async function openEgress(plane: ProcessPlane): Promise<void> {
+  const { egressSocket: socket, identity } = plane.place!;
+  plane.egress ??= await startEgress(plane.app, { socket, org: plane.parts.cluster().org_id, owner: identity.owner });
+}
+
+/** Before anything is started: what holds now, and what is wanted. */
+async function widenWalls(plane: ProcessPlane): Promise<void> {
+  const found = await ownCgroups();
+  const { id, tier, replicas } = plane.parts.cluster();
+  if (!isAllowed(found)) return;
+  const isNew = plane.cgroup === undefined;
+  plane.cgroup = await found.keep(id);
+  if (isNew) plane.memoryKills = await plane.cgroup.memoryKills();
+  await plane.cgroup.bound(widerOf(await plane.cgroup.walls(), wallsOf(tier, replicas)));
+}
+
+/** Not while a program that leaves may still read its files, or needs the memory of a larger tier. */
+async function tidyUp(plane: ProcessPlane): Promise<void> {
+  const { place, keysDir, leaving, cgroup, parts } = plane;
+  if (!place || !keysDir || leaving.size > 0) return;
+  await dropOtherFiles(place, keysDir);
+  const { tier, replicas } = parts.cluster();
+  await cgroup?.bound(wallsOf(tier, replicas));
 }
 
 async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egressSocket'>): Promise<rules.Run> {
@@ -60,7 +127,7 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
     ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket },
     binaries: { dir: folder, kine: parts.binaries.kine },
     keysDir: await writeFiles(place, filesOf({ ...source, egressSocket: place.egressSocket })),
-    database: databaseUrl(app, schemaOf(id)),
+    database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), source.inner.storeKey)),
   };
 }
 
@@ -91,8 +158,13 @@ async function failStart(plane: ProcessPlane, record: ProgramRecord): Promise<ne
 }
 
 /** New apiservers become ready before the ones that they replace lose a request. */
-async function keepServers(plane: ProcessPlane, wanted: readonly rules.WantedProgram[], inner: InnerKeys): Promise<void> {
-  const settled = await Promise.allSettled(wanted.map((each) => keepServer(plane, each, inner)));
+async function keepServers(
+  plane: ProcessPlane,
+  wanted: readonly rules.WantedProgram[],
+  inner: InnerKeys,
+  onAnswer: (server: RunningServer) => void,
+): Promise<void> {
+  const settled = await Promise.allSettled(wanted.map((each) => keepServer(plane, each, inner, onAnswer)));
   const ready = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const isWhole = ready.length === wanted.length;
   // While one of the new ones is missing, those that run serve on.
@@ -113,7 +185,12 @@ async function keepRunning(servers: readonly RunningServer[]): Promise<RunningSe
   return servers.filter((_, n) => running[n]);
 }
 
-async function keepServer(plane: ProcessPlane, wanted: rules.WantedProgram, inner: InnerKeys): Promise<RunningServer> {
+async function keepServer(
+  plane: ProcessPlane,
+  wanted: rules.WantedProgram,
+  inner: InnerKeys,
+  onAnswer: (server: RunningServer) => void,
+): Promise<RunningServer> {
   const serving = plane.servers.find(({ record }) => record.name === wanted.name);
   // One that said nothing for a while is given a last chance, then ended.
   if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000, plane.stopping.signal)).isThere)
@@ -125,21 +202,22 @@ async function keepServer(plane: ProcessPlane, wanted: rules.WantedProgram, inne
   }
   if (serving) plane.targets.close(serving.target);
   const server: RunningServer = { record, target: makeTarget(record.port, inner), silent: 0, unready: 0 };
-  await waitReady(plane, server).catch((error) => {
+  await waitReady(plane, server, onAnswer).catch((error) => {
     server.target.close();
     throw error;
   });
   return server;
 }
 
-async function waitReady(plane: ProcessPlane, server: RunningServer): Promise<void> {
+async function waitReady(plane: ProcessPlane, server: RunningServer, onAnswer?: (server: RunningServer) => void): Promise<void> {
   const until = performance.now() + limits.readyMs;
-  for (;;) {
+  for (let look = 0; ; look++) {
     plane.stopping.signal.throwIfAborted();
-    const { isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
+    const { isThere, isReady } = await askReady(server.target, 5_000, plane.stopping.signal);
+    if (isThere) onAnswer?.(server);
     // Another program may have the port: then ours has ended. Without its store it becomes ready never.
     for (const record of [server.record, ...(plane.kine ? [plane.kine] : [])])
-      if (!(await isRunning(record))) await failStart(plane, record);
+      if ((isReady || look % limits.lookAtProcesses === 0) && !(await isRunning(record))) await failStart(plane, record);
     if (isReady) break;
     if (performance.now() > until) {
       await endProgram(plane.place!.dir, server.record);
@@ -163,14 +241,9 @@ function sendAway(plane: ProcessPlane, { record, target }: RunningServer): void 
     .catch((error) => plane.app.log.warn({ err: error, cluster: plane.parts.cluster().id }, 'an old apiserver could not be ended'))
     .finally(() => {
       plane.leaving.delete(leaving);
-      return dropOldFiles(plane).catch(() => {}); // at the next change
+      return tidyUp(plane).catch(() => {}); // at the next change
     });
   plane.leaving.add(leaving);
-}
-
-/** Not while a program that leaves may still read them. */
-async function dropOldFiles({ place, keysDir, leaving }: ProcessPlane): Promise<void> {
-  if (place && keysDir && leaving.size === 0) await dropOtherFiles(place, keysDir);
 }
 
 /** Programs of a kind that a server before this one left, and nobody wants any more. */

@@ -1,12 +1,13 @@
 import type { App } from '../../../../kernel/app.ts';
 import { askCluster, type Dial, watchCluster } from '../../clients/process/ask.ts';
+import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/process/dial.ts';
 import { dropOtherFiles, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import { dropSchema, weighSchema } from '../../store/kine.ts';
 import { clustersDue } from '../channels.ts';
-import type { ControlPlane, Driver, PlaneParts } from '../driver.ts';
+import type { ControlPlane, Driver, PlaneParts, Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { applyPlane } from './apply.ts';
 import { makeCapacity } from './capacity.ts';
@@ -38,6 +39,9 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
       cpu: new Map(),
       hasNodes: false,
       egress: undefined,
+      cgroup: undefined,
+      memoryKills: 0,
+      memoryEnds: new Map(),
       trouble: undefined,
     },
     ask: (method, path, body) => askCluster(dial, method, path, body),
@@ -60,7 +64,7 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
   const { forwarding, stopping } = plane;
   const looking = lookAfter(plane, () => app.waker.wake(clustersDue));
   return {
-    apply: (pki) => applyAlone(plane, pki),
+    apply: (pki, prepare) => applyAlone(plane, pki, prepare),
     trouble: () => (plane.trouble === undefined ? undefined : { why: plane.trouble, isAway: plane.trouble !== firstNode }),
     hasControllers: true,
     serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
@@ -88,8 +92,8 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
 }
 
 /** One at a time. Whoever stops it waits for one that is under way, which sees soon that it is over; then all that it began is ended. */
-function applyAlone(plane: ProcessPlane, pki: Pki): Promise<void> {
-  const applying = applyPlane(plane, pki).finally(() => {
+function applyAlone(plane: ProcessPlane, pki: Pki, prepare: Prepare): Promise<void> {
+  const applying = applyPlane(plane, pki, prepare).finally(() => {
     plane.applies++;
     plane.applying = undefined;
   });
@@ -130,8 +134,12 @@ export const processDriver: Driver = {
   open: openPlane,
   openToAsk: (_app, parts) => openOutside(parts),
   end: async (app, cluster) => endAll(`${runDir(app.config.data)}/${cluster}`),
-  forget: (tx, cluster) => dropSchema(tx, cluster).then(() => {}),
-  clean: (app, cluster) => removePlace(app.config.data, cluster),
+  forget: dropSchema,
+  async clean(app, cluster) {
+    await removePlace(app.config.data, cluster);
+    const found = knownCgroups();
+    if (found && isAllowed(found)) await found.remove(cluster);
+  },
   begin: giveBackLeases,
   sweep: endLeftovers,
 };

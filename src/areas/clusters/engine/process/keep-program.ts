@@ -1,6 +1,7 @@
 import { endProgram, isRunning, lastWords, type ProgramRecord, readRecords, startWanted } from '../../clients/process/programs.ts';
 import { pauseSeconds, type WantedProgram } from '../../rules/process/programs.ts';
 import { ClusterTrouble } from '../trouble.ts';
+import { isShortOfMemory, noteMemoryEnd } from './memory-ends.ts';
 import type { Ends, ProcessPlane } from './state.ts';
 
 /** One that ran so long ended for a reason of its own: the next start is not held up. */
@@ -11,7 +12,10 @@ export async function keepProgram(plane: ProcessPlane, wanted: WantedProgram): P
   const { dir, identity } = plane.place!;
   const known = (await readRecords(dir)).find(({ name }) => name === wanted.name);
   if (known && (await isRunning(known))) {
-    if (known.hash === wanted.hash) return known;
+    if (known.hash === wanted.hash) {
+      await enterCgroup(plane, known.pid);
+      return known;
+    }
     await endProgram(dir, known);
   } else if (known) await noteEnd(plane, wanted, known);
   const { notBefore } = endsOf(plane, wanted.name);
@@ -19,9 +23,17 @@ export async function keepProgram(plane: ProcessPlane, wanted: WantedProgram): P
   if (wait > 0) throw new ClusterTrouble(`${wanted.kind} ended soon after each of its last starts; it is started again in ${wait} s`);
   if (known) plane.restarts.set(wanted.kind, (plane.restarts.get(wanted.kind) ?? known.restarts) + 1);
   const restarts = plane.restarts.get(wanted.kind) ?? 0;
-  const record = await startWanted(dir, identity, wanted, { port: known?.port ?? 0, restarts });
+  const entered = (pid: number) => enterCgroup(plane, pid);
+  const record = await startWanted(dir, identity, wanted, { port: known?.port ?? 0, restarts, entered });
   endsOf(plane, wanted.name).startedAt = performance.now();
   return record;
+}
+
+/** Also one that is adopted: a server before this one may have had no cgroup to put it into. Nobody goes without a program for it. */
+async function enterCgroup({ app, cgroup, parts }: ProcessPlane, pid: number): Promise<void> {
+  await cgroup
+    ?.enter(pid)
+    .catch((error) => app.log.warn({ err: error, cluster: parts.cluster().id, pid }, 'a program is not in its cgroup'));
 }
 
 function endsOf({ ends }: ProcessPlane, name: string): Ends {
@@ -41,8 +53,9 @@ export async function noteEnd(
   ends.inRow = isEarly ? ends.inRow + 1 : 1;
   ends.notBefore = performance.now() + 1000 * pauseSeconds(ends.inRow);
   const said = await lastWords(record);
+  await noteMemoryEnd(plane, kind);
   plane.app.log.warn(
-    { cluster: plane.parts.cluster().id, program: kind, pid: record.pid, said, inRow: ends.inRow },
+    { cluster: plane.parts.cluster().id, program: kind, pid: record.pid, said, inRow: ends.inRow, forMemory: isShortOfMemory(plane, kind) },
     'a program of a cluster ended',
   );
   await endProgram(plane.place!.dir, record);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { App } from '../../../../kernel/app.ts';
 import { isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
+import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { placesIn, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { leasesOf, releaseClusters } from '../../store/shards.ts';
@@ -35,8 +36,9 @@ export async function giveBackLeases(app: App): Promise<void> {
 }
 
 /** Ends what runs here for clusters that are gone, or that another server has taken over since. */
-export async function endLeftovers(app: App, held: ReadonlySet<string>): Promise<void> {
-  const places = (await placesIn(app.config.data)).filter((cluster) => !held.has(cluster));
+export async function endLeftovers(app: App, isHeld: (cluster: string) => boolean): Promise<void> {
+  const places = (await placesIn(app.config.data)).filter((cluster) => !isHeld(cluster));
+  await removeEmptyCgroups(isHeld);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leasesOf(tx, places))).map((row) => [row.id, row]));
   for (const cluster of places) {
@@ -44,12 +46,29 @@ export async function endLeftovers(app: App, held: ReadonlySet<string>): Promise
     const row = known.get(cluster);
     const holder = await readRecord<Holder>(holderPath(dir));
     const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
-    if (row && !isAnothers) continue;
+    // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
+    if ((row && !isAnothers) || isHeld(cluster)) continue;
     app.log.info(
       { cluster },
       row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
     );
-    await endAll(dir);
-    await removePlace(app.config.data, cluster);
+    const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
+    ending.set(dir, work);
+    await work.finally(() => ending.delete(dir));
   }
+}
+
+/** Directories whose programs are being ended. */
+const ending = new Map<string, Promise<void>>();
+
+/** Whatever a sweep has begun here is over when this resolves. */
+export async function waitForSweep(dataDir: string, cluster: string): Promise<void> {
+  await ending.get(join(runDir(dataDir), cluster))?.catch(() => {}); // what is left is found by its record
+}
+
+/** Those that somebody is still in stay. */
+async function removeEmptyCgroups(isHeld: (cluster: string) => boolean): Promise<void> {
+  const found = knownCgroups();
+  if (!found || !isAllowed(found)) return;
+  for (const cluster of await found.list()) if (!isHeld(cluster)) await found.remove(cluster);
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
 import { weighSchema } from '../../store/kine.ts';
 import type { ProgramFigure } from '../driver.ts';
+import { isShortOfMemory, whyEnded } from './memory-ends.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
 
@@ -41,7 +42,7 @@ export const programsOf = ({ kine, servers, controllers }: ProcessPlane): Progra
 ];
 
 async function findGone(plane: ProcessPlane): Promise<string | undefined> {
-  for (const record of programsOf(plane)) if (!(await isRunning(record))) return `${record.kind} ended; it is started again`;
+  for (const record of programsOf(plane)) if (!(await isRunning(record))) return whyEnded(plane, record.kind);
   return undefined;
 }
 
@@ -82,7 +83,9 @@ async function measure(plane: ProcessPlane): Promise<void> {
     const cpuMilli = last && at > last.at ? Math.max(0, Math.round(((cpuSeconds - last.seconds) / (at - last.at)) * 1e6)) : 0;
     cpu.set(record.pid, { seconds: cpuSeconds, at });
     seen.add(record.pid);
-    const sum = byKind.get(record.kind) ?? { name: record.kind, cpuMilli: 0, memoryBytes: 0, restarts: restarts.get(record.kind) ?? 0 };
+    const outOfMemory = isShortOfMemory(plane, record.kind);
+    const none = { name: record.kind, cpuMilli: 0, memoryBytes: 0, restarts: restarts.get(record.kind) ?? 0, outOfMemory };
+    const sum = byKind.get(record.kind) ?? none;
     byKind.set(record.kind, { ...sum, cpuMilli: sum.cpuMilli + cpuMilli, memoryBytes: sum.memoryBytes + memoryBytes });
   }
   for (const pid of cpu.keys()) if (!seen.has(pid)) cpu.delete(pid);
@@ -95,7 +98,8 @@ export async function listPrograms(plane: ProcessPlane): Promise<ProgramFigure[]
   for (const record of programsOf(plane)) {
     const { kind: name } = record;
     const memoryBytes = plane.figures.components.find((each) => each.name === name)?.memoryBytes ?? 0;
-    const known = found.get(name) ?? { name, up: 0, restarts: plane.restarts.get(name) ?? record.restarts, memoryBytes };
+    const memoryEnds = plane.memoryEnds.get(name)?.inAll ?? 0;
+    const known = found.get(name) ?? { name, up: 0, restarts: plane.restarts.get(name) ?? record.restarts, memoryBytes, memoryEnds };
     found.set(name, { ...known, up: known.up + ((await isRunning(record)) ? 1 : 0) });
   }
   return [...found.values()];

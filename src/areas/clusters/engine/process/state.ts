@@ -1,5 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Dial } from '../../clients/process/ask.ts';
+import type { Cgroup } from '../../clients/process/cgroup.ts';
 import type { Target } from '../../clients/process/dial.ts';
 import type { ClusterPlace } from '../../clients/process/place.ts';
 import type { ProgramRecord } from '../../clients/process/programs.ts';
@@ -45,6 +46,11 @@ export interface ProcessPlane {
   /** Whether it has, or had, a node: then it has a scheduler. */
   hasNodes: boolean;
   egress: { stop(): Promise<void> } | undefined;
+  /** Where its programs are held apart; undefined: the server may not. */
+  cgroup: Cgroup | undefined;
+  /** How often the kernel ended somebody in it for memory, and whom. */
+  memoryKills: number;
+  memoryEnds: Map<Kind, { inAll: number; at: number }>;
   /** Why something has to be done; undefined: all is as it should be. */
   trouble: string | undefined;
   figures: { objects: number; bytes: number; components: Component[] };
@@ -62,4 +68,6 @@ export interface Component {
   cpuMilli: number;
   memoryBytes: number;
   restarts: number;
+  /** The kernel ended it lately: all programs of the cluster together had too much memory. */
+  outOfMemory: boolean;
 }

@@ -4,6 +4,7 @@ import { clockMoved } from '../../../../kernel/jobs/index.ts';
 import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
+import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
@@ -197,9 +198,9 @@ async function handOver(shard: Shard, held: HeldCluster): Promise<void> {
 
 /** What other servers have taken over, or nobody has any more. */
 async function sweepLeftovers(shard: Shard): Promise<void> {
-  const held = new Set(shard.held.keys());
+  const isHeld = (cluster: string) => shard.held.has(cluster);
   for (const driver of Object.values(drivers))
-    await driver.sweep(shard.app, held).catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
+    await driver.sweep(shard.app, isHeld).catch((error) => shard.app.log.warn({ err: error }, 'leftovers of clusters could not be ended'));
   shard.sweptAt = performance.now();
   shard.sweeping = undefined;
 }
@@ -218,7 +219,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, id, shard.versions);
+    await store.touchShard(tx, id, shard.versions, describeCgroups());
     return all.length > 0
       ? store.renewClusters(
           tx,
@@ -228,6 +229,12 @@ async function renewLeases(shard: Shard): Promise<void> {
   });
   shard.renewedAt = performance.now();
   await Promise.all(all.map((each, n) => (verdicts[n] === 'lost' ? dropCluster(shard, each) : undefined)));
+}
+
+/** For the operator: '' if programs are bounded, else why not; null: nobody has looked yet. */
+function describeCgroups(): string | null {
+  const found = knownCgroups();
+  return found === undefined ? null : isAllowed(found) ? '' : found.why;
 }
 
 async function dropCluster(shard: Shard, held: HeldCluster): Promise<void> {

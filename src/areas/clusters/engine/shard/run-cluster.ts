@@ -5,7 +5,7 @@ import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import type { ClusterRow } from '../../store/clusters.ts';
 import { type Held, keepPort, takePort } from '../../store/shards.ts';
-import { type ControlPlane, drivers } from '../driver.ts';
+import { type ControlPlane, drivers, type Prepare } from '../driver.ts';
 import type { Unread } from '../embedded/unread.ts';
 import { ensurePki, findPki, type Pki } from '../pki.ts';
 import { type Place, placeOf, portsInAll } from '../place.ts';
@@ -61,8 +61,7 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
     const isRefused = (print: string) => machinery.isRefused(row.id, print);
     plane = drivers[row.driver]!.open(app, { cluster, pki, endpoint, isRefused, binaries, unread, lease: held.lease });
     Object.assign(running, { plane, door, endpoint });
-    await applyUnlessStopped(machinery, plane, pki);
-    await prepareCluster(plane.ask, { name: row.name, endpoint, version: row.version, caCertificate: pki.caCertificate });
+    await applyUnlessStopped(machinery, plane, pki, { row, endpoint });
     running.approver = startApprover(app, plane, cluster, () => {
       running.hasNodes = true;
     });
@@ -76,12 +75,18 @@ export async function startCluster(machinery: Machinery, held: Held, row: Cluste
 }
 
 /** A server that stops does not wait for programs to become ready. */
-async function applyUnlessStopped({ stopping }: Machinery, plane: ControlPlane, pki: Pki): Promise<void> {
+async function applyUnlessStopped(
+  { stopping }: Machinery,
+  plane: ControlPlane,
+  pki: Pki,
+  { row: { name, version }, endpoint }: Pick<RunningCluster, 'row' | 'endpoint'>,
+): Promise<void> {
   stopping.throwIfAborted();
+  const prepare: Prepare = (ask) => prepareCluster(ask, { name, endpoint, version, caCertificate: pki.caCertificate });
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const give = () => reject(stopping.reason);
   stopping.addEventListener('abort', give, { once: true });
-  await Promise.race([plane.apply(pki), stopped]).finally(() => stopping.removeEventListener('abort', give));
+  await Promise.race([plane.apply(pki, prepare), stopped]).finally(() => stopping.removeEventListener('abort', give));
 }
 
 /** Takes up what was changed, without a request that fails. */
@@ -90,14 +95,8 @@ export async function applyChange(machinery: Machinery, running: RunningCluster,
   const pki = await app.db.read((tx) => findPki(tx, app, row.id));
   if (!pki) throw new Error('the keys are gone');
   running.row = row;
-  await applyUnlessStopped(machinery, running.plane, pki);
+  await applyUnlessStopped(machinery, running.plane, pki, running);
   if (pki.revision !== running.revision) running.door.renew(keysOf(pki));
-  await prepareCluster(running.plane.ask, {
-    name: row.name,
-    endpoint: running.endpoint,
-    version: row.version,
-    caCertificate: pki.caCertificate,
-  });
   running.revision = pki.revision;
 }
 

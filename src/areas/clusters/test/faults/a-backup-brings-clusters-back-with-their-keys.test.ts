@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
 import { backup } from '../../../../admin/backup/backup.ts';
 import { prepare, restore } from '../../../../admin/restore/restore.ts';
 import { emptyDatabase, scratch } from '../../../../admin/test/support.ts';
@@ -33,6 +34,8 @@ test('a backup brings clusters back elsewhere, with their keys, nodes and what t
   await restore(await prepare(target, dataDir, migrations), { database, storage: to, dataDir, areas, migrations });
   const second = await quarterdeck(t, { connection: database.connection, dataDir });
   assert.equal((await untilReady(second.owner, 'prod')).endpoint, made.endpoint);
+  // It says that it is ready from the moment that it is somebody's again, and is listened for a moment later.
+  await eventually(() => kube(node, 'GET', '/version').then(() => true));
   assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200, 'the certificate is of the same authority');
   assert.equal((await kube(removed, 'GET', '/api/v1/nodes/worker-2')).status, 401);
   assert.equal((await kube(admin, 'GET', '/api/v1/nodes')).status, 200, 'tokens are signed with the same key');

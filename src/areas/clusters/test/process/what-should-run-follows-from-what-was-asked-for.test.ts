@@ -20,6 +20,8 @@ test('what should run follows from what was asked for, and the same question has
   assert.ok(first!.args(4711).includes('--secure-port=4711'));
   // The store goes on over a change of the tier or the version.
   assert.equal(wantKine({ ...run, tier: 'large', keysDir: '/run/keys-b' }).hash, wantKine(run).hash);
+  // Asked how far its watches are, kine answers up to a second late; so it is not asked.
+  assert.match(wantKine(run).args(0).join(' '), /--emulated-etcd-version 3\.5\.12/);
   assert.notEqual(wantControllerManager(run, 'https://127.0.0.1:1').hash, wantControllerManager(run, 'https://127.0.0.1:2').hash);
   assert.ok(wantControllerManager(run, 'https://127.0.0.1:1').args(0).includes('--controllers=*,-csrapproving'));
 });

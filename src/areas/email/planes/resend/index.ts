@@ -6,9 +6,10 @@ import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
 import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
-import { readJson } from '../../../../kernel/http/json.ts';
+import { readJson, readJsonInSteps } from '../../../../kernel/http/json.ts';
 import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { inSlices } from '../../../../kernel/slices.ts';
 import { cancelMessage, requireReach } from '../../engine/cancel.ts';
 import { checkDraft, type EmailSend } from '../../engine/compose/index.ts';
 import { type HandIn, handIn, requireRate } from '../../engine/hand-in.ts';
@@ -143,8 +144,8 @@ async function withBody<T>(
   const org = principal.org.id;
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
   const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
-  const act = () => work(readJson(bytes, most));
-  return bytes.length > largeBytes ? takeTime(app, org, act) : act();
+  if (bytes.length <= largeBytes) return work(readJson(bytes, most));
+  return held.during(() => takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most)))));
 }
 
 const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>

@@ -43,14 +43,16 @@ export async function receiveMessage(
   try {
     const gathered = await gatherMessage(stream, { mostBytes: limits.bytes, gatheredBytes, held });
     rest = gathered.rest;
-    const { header, body } = cutHeader(gathered.pieces);
+    const { bytes, header, body } = cutHeader(gathered.pieces);
     const message = readMessage(header);
     if (message instanceof Malformed) throw unusable(message.why);
     const domain = await requireDomain(domains, principal, message.from.domain);
     for (const other of message.alsoFrom) if (other !== message.from.domain) await requireDomain(domains, principal, other);
     content = rest
       ? { stream: Readable.from(chainPieces([message.header, body], rest), { objectMode: false, highWaterMark: 65_536 }) }
-      : Buffer.concat([message.header, body]);
+      : message.header === header
+        ? bytes
+        : Buffer.concat([message.header, body]);
     const submission = describe(principal, domain.id, envelope, message, content);
     const take = () => intake.take({ submissions: [submission], ...idempotencyOf(message, submission) });
     const { messages } = Buffer.isBuffer(content) ? await take() : await large.pass(submission.org, take);
@@ -63,12 +65,12 @@ export async function receiveMessage(
 }
 
 /** The header is in what was gathered, or too large. */
-function cutHeader(pieces: readonly Buffer[]): { header: Buffer; body: Buffer } {
+function cutHeader(pieces: readonly Buffer[]): { bytes: Buffer; header: Buffer; body: Buffer } {
   const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   const end = endOfHeader(bytes);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
   if (header.length > headerLimits.bytes) throw unusable(`the header is larger than ${headerLimits.bytes} bytes`);
-  return { header, body: bytes.subarray(header.length) };
+  return { bytes, header, body: bytes.subarray(header.length) };
 }
 
 const describe = (principal: Principal, domainId: string, envelope: string[], message: ReadMessage, content: Content): Submission => ({

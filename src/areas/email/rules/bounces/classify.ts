@@ -69,6 +69,9 @@ const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (
 const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
   code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
 
+/** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours. */
+const isUnrelated = (refusal: Refusal) => isPolicy(refusal) && refusal.enhanced !== '5.7.17';
+
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
@@ -85,10 +88,11 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.tooQuick.test(text)) return later('RateLimited');
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
+  if (said.noAccount.test(text)) return recipients('InvalidRecipient');
   if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isPolicy(refusal))
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal))
     return recipients('InvalidRecipient');
   if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
@@ -98,7 +102,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
   // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
-  if (isUnknown) return judgeUnknown(refusal, said.repliesSentence.test(text) || said.unsure.test(text));
+  if (isUnknown) return judgeUnknown(refusal, text);
   // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
   if (code === 524) return recipients('InvalidRecipient');
   if (isNoMailHost(refusal)) return recipients('BadDomain');
@@ -111,9 +115,11 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
  * server and without another cause beside it. After the message was seen, filters say it too; and of a reply of which nobody knows what it
  * answered, nobody knows that either.
  */
-function judgeUnknown({ stage, code, enhanced }: Refusal, isDoubtful: boolean): Judgement {
+function judgeUnknown({ stage, code, enhanced }: Refusal, text: string): Judgement {
+  const isDoubtful = said.repliesSentence.test(text) || said.unsure.test(text);
   const isTheirOwn = code === undefined && stage === '' && !isDoubtful;
-  if (stage === 'rcpt' || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10|351)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
+  const isRecipients = stage === 'rcpt' || (stage === '' && said.answersRecipient.test(text) && !said.unsure.test(text));
+  if (isRecipients || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10|351)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
   return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
 }
 
@@ -140,6 +146,8 @@ function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgem
   if (enhanced.startsWith('4.')) return later(enhanced === '4.2.2' ? 'QuotaIssues' : 'TransientFailure');
   const detail = enhanced.slice(2);
   const known = byEnhanced[detail];
+  // Relays say 5.1.1 for whatever they do not deliver, and then why: for what is thought of us, or for a rule of theirs.
+  if (known?.bounceType === 'hard' && saysOtherwise(text)) return ours('PolicyRelated');
   if (known !== undefined) return known;
   const subject = detail.split('.')[0];
   if (subject === '7') return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');
@@ -148,6 +156,11 @@ function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgem
   if (subject === '5' && (code ?? 550) < 550) return ours('ProtocolErrors');
   return undefined;
 }
+
+const saysOtherwise = (text: string): boolean =>
+  !said.unknownUser.test(text) &&
+  !said.unknownHost.test(text) &&
+  (said.aboutUs.test(text) || said.policy.test(text) || said.greylisted.test(text));
 
 /** Words that may mean this or that, where nothing else was said. */
 function judgeWeakWords(text: string, { code = 0, stage }: Refusal): Judgement | undefined {

@@ -1,3 +1,5 @@
+import { networkAddress, unknownRecipient, unknownSender } from './languages.ts';
+
 /**
  * What servers say, in the words of many of them and in several languages, kept by what it means. None names a host, an address or a file.
  * Texts are in lower case, with single spaces, straight quotes, an `@` where an address was, and `_` for dots within words (`normalize`). Each pattern looks a bounded
@@ -11,7 +13,7 @@ const mostJudged = 3_000;
 /** The words of a stranger as the patterns expect them. Addresses are left out: a mailbox may be called `spam` or `user.unknown`. */
 export const normalize = (text: string): string =>
   stripAddresses(text.slice(0, 2 * mostJudged).toLowerCase())
-    .replace(/[’‘`´]/g, "'")
+    .replace(/\\?[’‘`´']/g, "'")
     .replace(/https?:\/\/[^\s<>"')]{1,500}/g, ' ')
     .replace(/(?<=\w)\.(?=\w)/g, '_')
     .replace(/\s+/g, ' ')
@@ -70,6 +72,7 @@ export const repliesSentence = any(/user unknown|the e-?mail account that you tr
 export const unsure = any(
   /\b(?:may|might) (?:not (?:exist|be|have)|no longer|be (?:unknown|invalid|misspelled))|es posible que|puede que|pode n[aã]o|talvez|il se peut/,
   /potrebbe|möglicherweise|mogelijk|być może|może nie|kanske|возможно|можливо|可能不|可能性があ|かもしれ/,
+  /(?:possible|likely|common) (?:reasons?|causes?)|(?:one|any|some) of (?:the following|these) (?:reasons?|causes?)|mögliche (?:gründe|ursachen)|(?:causes|raisons) possibles/,
 );
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
@@ -99,8 +102,8 @@ export const unauthenticated = any(
 
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
-  /procmail: |could ?n(?:o|')t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
-  /but will deliver to|can ?not (?:open|write|append|lock) /,
+  /procmail: |could ?n[o']?t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
+  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|can ?not (?:open|write|append|lock) /,
 );
 
 /** It was tried until nobody wanted to try any more. */
@@ -117,20 +120,34 @@ export const givenUp = any(
 export const notWanted = any(
   /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)/,
   /refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by/,
+  /(?:recipient|user)'s (?:own )?(?:rules|filters?|settings)\b/,
   /only accepting mail from|blocked by the recipient|user reject|has restricted/,
 );
 
 /** Too much of it for one mailbox, just now. */
 export const tooQuick = any(
   /receiving (?:mail|e-?mail|messages) (?:too quickly|at a rate)|rate limit|sending rate|too (?:quickly|fast)|throttl/,
+  /(?:messages|e?-?mails|limit)[^.;]{0,40} (?:per|an|each|this) (?:hour|day|minute)|exceeded[^.;]{0,20} number of (?:messages|e?-?mails)/,
   /message rate|too many (?:recipients|messages) (?:this|per|in) |sent to too many/,
 );
 
-/** How some servers say that there is no such mailbox, with whatever code. */
+/**
+ * How some servers say that there is no such mailbox, with whatever code. "Mailbox unavailable" is what RFC 5321 has for 550: where a cause
+ * follows it, that is meant.
+ */
 export const deniedRecipient = any(
-  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied|requested action not taken: mailbox unavailable/,
-  /this user does ?n(?:o|')t have an? \S{1,80} account|mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
+  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
+  /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
+  /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
+);
+
+/** Yahoo looks for the mailbox after the dot, and says of one that is not there what cannot be said of the message. */
+export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account/);
+
+/** Whoever speaks of an invalid recipient answers the command that named it, also where a report has lost which one it was. */
+export const answersRecipient = any(
+  /\b(?:invalid|no such|unknown) recipients?\b(?! domain)|\bmailbox (?:was )?not found\b|\brecipient (?:unknown|not found)\b/,
 );
 
 /** About our address, its name, or what is thought of it. */
@@ -152,14 +169,16 @@ export const blocked = any(
   /temporarily deferred due to user complaints/,
   /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|reverse|ip)/,
   /unable to (?:resolve|verify) (?:your )?(?:host|ip|address of sending)|can't determine purported|could not be resolved/,
-  /client host rejected|fix reverse/,
+  /client host rejected|fix reverse|invalid dns (?:mx|a|ptr)\b|\bblocked ?:/,
+  networkAddress,
+  /\b(?:bad|invalid) (?:helo|ehlo)\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
 );
 
 export const badSender = any(
   /sender (?:address |domain |verify |email |e-mail )?(?:rejected|refused|denied|blocked|unknown|verify failed|verification|not (?:allowed|accepted|found|valid|exist|permitted)|is (?:invalid|not)|does(?: not|n't) (?:exist|resolve))/,
   /(?:invalid|unknown|bad|illegal|unresolvable|forged|fake|unverified|nonexistent) (?:envelope )?(?:sender|return path|return address|from address|mail from)/,
   /mail from[^.;]{0,40}(?:rejected|refused|denied|not allowed|not accept|invalid|does not exist|unknown)/,
-  /domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)/,
+  /domain of (?:the )?sender (?:address )?(?:@ )?does not (?:exist|resolve)|\bsender that does not exist/,
   /sender'?s? (?:address|domain|e-?mail)[^.;]{0,30}(?:not|invalid|unknown|reject)|bad sender|badmailfrom|envelope sender/,
   /(?:null|empty|blank) (?:envelope )?sender|<> (?:invalid|sender|not)|sender is (?:not|on|in)/,
   /the sender (?:was|has been|is|address|email)/,
@@ -171,6 +190,7 @@ export const badSender = any(
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
   /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
   /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
+  unknownSender,
 );
 
 export const spam = any(
@@ -184,43 +204,49 @@ export const spam = any(
 
 /** About how the message is written, whatever it says. */
 export const malformed = any(
-  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header/,
+  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed(?! (?:recipient |destination |e-?mail |mailbox )?address)|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header/,
   /header[^.;]{0,30}(?:missing|invalid|error|too|not valid)|mime[^.;]{0,20}(?:error|invalid|bad)/,
   /transaction failed[^.;]{0,10}: ?(?:duplicate|missing|address header|expected)|bare (?:lf|cr|linefeed)|8-?bit data/,
   /null (?:byte|char)|not rfc ?\d{0,4} ?compliant|not compliant|rfc ?[25]?[83]22/,
 );
 
 export const policy = any(
-  /polic(?:y|ies)|administrat(?:ive|ively|or)(?: prohib| deni| reject| block| has)|not (?:allowed|permitted)|prohibited/,
+  /polic(?:y|ies)|pol[ií]tica|politique|richtlinie|политик|administrat(?:ive|ively|or)(?: prohib| deni| reject| block| has)|not (?:allowed|permitted)|prohibited/,
   /forbidden|access denied|denied by|security|unacceptable|restricted|authentication (?:required|needed|is required)/,
   /auth(?:entication)? required|must (?:issue|use|authenticate)|starttls|tls (?:required|is|not)|encryption|certificate/,
   /closed (?:relay|system)|disallowed|permission denied|command rejected|was refused|not (?:accept|want)(?:ed|ing)?(?: here)?$/,
   /unauthorized|for local delivery only|requires? (?:authentication|tls)/,
 );
 
+/** About us who send, and not about whom it is for. */
+export const aboutUs = any(
+  /\b(?:your|the sending) (?:ip|host|domain|mail ?server|server|country|network|isp|provider|organi[sz]ation|account)\b/,
+  /suppress(?:ed|ion)|previously bounced|opted out/,
+);
+
 const box =
-  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|utilisateur|compte|destinataire|bo[iî]te aux lettres|usuario|cuenta(?: de correo)?|buz[oó]n|casella(?: di posta)?|caixa (?:postal|de correio)|utente|postfach|konto|benutzer|empf(?:ä|ae)nger|adresse|direcci[oó]n|usu[áa]rio|destinat[áa]rio|subscriber|customer|local[- ]?part)";
+  "(?<!\\b(?:ip|sender|sender's|return|from|source|your|client|host|server|reply|originating|envelope|sending|my|dynamic|your e-?mail|your mail|your user) )\\b(?:mail ?box|inbox|account|user(?:name|id| id| name)?|recipient(?: name| address)?|e-?mail (?:address|account|box|id)|address(?:ee)?|alias|subscriber|customer|local[- ]?part)";
 
 /** There is no such mailbox. */
 export const unknownUser = any(
   /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) /,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|inexist[ae]nt[eo]?|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|n'existe pas|inconnue?|invalide|no existe|desconocid[oa]|unbekannt|existiert nicht|nicht (?:gefunden|vorhanden)|inesistente|sconosciut[oa]|non esiste|não existe|nao existe|desconhecid[oa]|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
   ),
   new RegExp(
-    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|no existe|wrong|unresolvable|pas d'|aucun|nessun|kein|n'a pas de|not recognized)[ :-]{1,3}(?:a |an |este |ese |dicha |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
+    `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
   new RegExp(`${box} (?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
-  /(?:is ?n(?:o|')t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
+  /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
   /not (?:our|a) (?:customer|user|subscriber)/,
   /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
   /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
-  /(?:does ?n(?:o|')t|do ?n(?:o|')t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
-  /(?:could ?n(?:o|')t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
+  /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
-  /is not (?:an active|a known|a user|at this|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
-  /recipient ?not ?found|recip(?:ient)?notfound|resolver_adr_(?!ambiguous|reciplimit)/,
+  /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
+  /recipient ?not ?found|recip(?:ient)?not(?:found|exist)|resolver_adr_(?!ambiguous|reciplimit)/,
   /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
@@ -228,22 +254,20 @@ export const unknownUser = any(
   /none of (?:the|your) recipients|all recipients (?:are|were) (?:invalid|rejected)/,
   /(?:user|recipient|e-?mail) name (?:is )?not (?:found|recogni[sz]ed|known)|destination addresses were unknown/,
   /there is no one at|spectator does not exist|can't accept user|rejected recipients/,
-  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n(?:o|')t exist|does not exist|unknown)/,
+  /(?:^|[ <(])@[>)]?(?:\.\.\.)?:? (?:is |was )?(?:not found|does ?n[o']?t exist|does not exist|unknown)/,
   /no \S{1,80} in name directory|(?<!sender |ip |from |sender e-?mail |envelope |return )\baddress rejected\.?(?: \(| @| giving up|$)/,
-  /(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)/,
-  /(?:адрес|пользовател|ящик|абонент)[^.;]{0,40}(?:не существует|не найден|не зарегистр)|такого пользователя/,
-  /(?:用户|用戶|邮箱|信箱|收件人|帳號|地址)[^。]{0,10}(?:不存在|无效|未找到)/,
-  /(?:użytkownik|skrzynka|adres|uživatel|schránka|gebruiker|användare|adressen|brugeren|felhasználó|kullanıcı)[^.;]{0,30}(?:nie istnieje|nieznany|bestaat niet|onbekend|finns inte|okänd|findes ikke|neexistuje|nem létezik|bulunamadı)/,
+  unknownRecipient,
 );
 
 /** There is no such domain. */
 export const unknownHost = any(
-  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n(?:o|')t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
+  /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not known|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n[o']?t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
   /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
   /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host\b(?!,)|host name|(?:host\/)?domain(?: name)?\b[^.;]{0,20} (?:recipient|found)|recipient domain)/,
-  /could ?n(?:o|')t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
+  /could ?n[o']?t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
   /no (?:mail (?:server|host|exchanger)s?|dns (?:entr(?:y|ies)|records?)|(?:a|mx|address)(?: (?:or|and) (?:a|mx|aaaa))? records?)[^.;]{0,20}(?:found|for)|domain must exist/,
   /the domain is not reachable|(?:domain|domain name)[^.;:]{0,40} is unknown|all relevant mx records point to non-existent|bad domain/,
+  /host (?:address )?lookups? failed permanently|dns server returned answer with no data|dns records?[^.;]{0,60} (?:could|can) ?not be found/,
 );
 
 /** The host takes no mail at all. */
@@ -260,12 +284,12 @@ export const unreached = any(
   /delivery (?:time )?(?:expired|timed)|has been (?:queued|in the queue)|gave up|giving up(?! on)/,
   /not (?:been )?(?:able to be )?delivered (?:for|in|after|within)/,
   /connection (?:refused|reset|lost|dropped|closed|failed|failure|error|problem|died|was (?:dropped|closed|reset|refused))/,
-  /lost connection|(?:could ?n(?:o|')t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,
+  /lost connection|(?:could ?n[o']?t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,
   /no route to host/,
   /(?:host|network|server)[^.;]{0,20}(?:unreachable|down|not respond|didn't respond|isn't responding|not reachable|busy)/,
   /mail loop|loops? back|too many hops|hop count|loop(?:ing)? detected|routing loop|looping|exceeded (?:maximum )?hop/,
   /temporar(?:y|ily)|try(?:ing)? again later|deferred|greylist|gr[ea]y-?list|local configuration error/,
-  /dns (?:error|fail|lookup|problem|server)|servfail|could ?n(?:o|')t (?:get|find) (?:a |an )?(?:address|a record|mx)/,
+  /dns (?:error|fail|lookup|problem|server)|servfail|could ?n[o']?t (?:get|find) (?:a |an )?(?:address|a record|mx)/,
   /resource temporarily|unable to lookup|mx (?:records?|lookup)[^.;]{0,20}(?:fail|not)|bad file descriptor|broken pipe/,
   /i\/o error|system (?:error|resources|is|problem|not)|internal (?:server )?error/,
   /service (?:unavailable|not available|is unavailable)|resources? (?:unavail|exhaust)|local error|can't create/,

@@ -16,7 +16,7 @@ const named = new RegExp(
     /\b(mail[ _]from|does not like sender)\b/,
     /(?:>>> ?|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
     /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
-    /\b(initial (?:smtp )?greeting|connection greeting|greeting failed)\b/,
+    /\b(initial (?:smtp )?greeting|connection greeting|rejection greeting|greeting failed)\b/,
   ]
     .map(({ source }) => source)
     .join('|'),

@@ -13,7 +13,7 @@ const mostLines = 60;
 const header =
   /^(?:>?[ \t]?)(?:return-path|received|from|to|cc|date|subject|message-id|reply-to|sender|mime-version|content-type|content-transfer-encoding|dkim-signature|user-agent|x-[\w-]{1,60}|arc-[\w-]{1,40}|list-[\w-]{1,40}):/i;
 const announced =
-  /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)(?! (?:to|you|that|was|wasn't|is|has|have|had|could|couldn't|cannot|can't|did|will)\b)/i;
+  /^[ \t>]*(?:[-=*_+]{2,}.{0,20})?(?:the )?(?:below this line|(?:this is )?(?:the )?(?:a )?copy of|(?:original|returned|unsent|undelivered|rejected|included|attached|your|start of)[^.:]{0,30} (?:message|mail|header)|(?:message|mail) header|original message|header of the|returned (?:message|mail)|unsent message|(?:the )?message text)(?! (?:to|you|that|was|wasn't|is|has|have|had|could|couldn't|cannot|can't|did|will|sent|attempted)\b)/i;
 
 /** The notice without the message that it gives back: what that says was not said by whoever reports. */
 export function cutOriginal(text: string): string {

@@ -34,7 +34,24 @@ const gone = `
 550 There are no DNS entries for the hostname far.example.
 550 Invalid domain name in recipient address
 553 5.1.2 bad host name in recipient
-521 5.3.2 System not accepting network messages`;
+521 5.3.2 System not accepting network messages
+550 5.7.17 sorry, no mailbox here by that name
+550 account bob is not on this system
+550 extRecipNotExist
+550 Der Empfänger ist auf diesem Server nicht bekannt
+550 Benutzer bob hat das Unternehmen verlassen
+550 Uzytkownik nie istnieje
+550 Mottagaren finns inte
+550 the remote domain doesnt exist
+550 all host address lookups failed permanently
+553 5.1.3 malformed address
+550 Mailbox deleted by its owner
+550 Usuario no encontrado
+550 Aucun utilisateur de ce nom
+550 Onbekende gebruiker
+550 Neznámý uživatel
+550 Такого ящика нет
+550 사용자를 찾을 수 없습니다`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -67,7 +84,23 @@ const alive = `
 550 Caixa postal cheia
 550 Konto gesperrt
 550 Cuenta deshabilitada
-550 Аккаунт заблокирован`;
+550 Аккаунт заблокирован
+550 Requested action not taken: mailbox unavailable invalid DNS MX or A/AAAA resource record
+550 5.1.1 Recipient address was suppressed due to customer policy
+550 5.1.1 Recipient has exceeded the maximum number of messages per hour
+550 5.1.1 Blocked: too many messages from your IP
+550 5.1.1 Bad HELO: host name does not exist
+550 5.1.1 Access from your country is not allowed
+550 5.1.2 DNS lookup for your domain failed
+550 5.1.1 recipient has opted out of your mailings
+550 5.1.1 greylisted, try again later
+550 5.1.1 El mensaje no fue aceptado por la politica de correo
+550 Your email account was deleted; log in again
+550 Fehler beim Empfänger: unbekannter Fehler
+550 Absender existiert nicht
+550 L'adresse de l'expéditeur est inconnue
+550 Die IP-Adresse Ihres Servers ist unbekannt
+550 发件人不存在`;
 
 function hardness(line: string): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;

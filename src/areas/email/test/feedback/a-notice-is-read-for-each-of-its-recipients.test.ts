@@ -88,3 +88,51 @@ test('what comes from nobody with a code is a report, whatever it calls itself; 
   assert.equal(kindOf('eve@far.example', notice('eve@far.example', 'AW: Unzustellbar: Nyaan', ...words)), 'other');
   assert.equal(kindOf('x@far.example', notice('x@far.example', '=?utf-8?b?6YCA5L+h?=', ...words)), 'delivery');
 });
+
+test('whoever speaks of an invalid recipient answers RCPT, also where the report has lost it', () => {
+  assert.deepEqual(say(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic: '550 Invalid Recipient' })), [
+    'bob@far.example hard',
+  ]);
+  const others = dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic: '550 too many invalid recipients from your host' });
+  assert.deepEqual(say(others), ['bob@far.example block']);
+});
+
+test('a mailbox that is looked for after the dot may not be there either', () => {
+  const diagnostic = "554 delivery error: dd This user doesn\\'t have a far.example account (in reply to end of DATA command)";
+  assert.deepEqual(say(dsn({ address: 'bob@far.example', status: '5.0.0', diagnostic })), ['bob@far.example hard']);
+});
+
+test('words for people that name a disabled mailbox are milder than the reply below them', () => {
+  const mail = daemons("The user's account is disabled.", '', '<bob@far.example>: 550 User unknown (in reply to RCPT TO command)');
+  assert.deepEqual(say(mail), ['bob@far.example soft']);
+});
+
+test('advice about all that may be does not take back what a code says', () => {
+  const mail = dsn({ address: 'bob@far.example', diagnostic: '550' })
+    .toString()
+    .replace('This is the mail system', 'Possible reasons: policies, attachments that are not allowed, a wrong address.\r\n$&');
+  assert.deepEqual(say(Buffer.from(mail)), ['bob@far.example hard']);
+});
+
+test('a notice may begin with when "your mail" was sent', () => {
+  const mail = daemons(
+    'Your mail sent on: Mon, 9 Nov 2026 19:00:00 +0900',
+    '     Could not be delivered to: <bob@far.example>',
+    '     As the remote domain doesnt exist.',
+    '',
+    ...original,
+  );
+  assert.deepEqual(say(mail), ['bob@far.example hard']);
+});
+
+test('what is said of the name servers and in greetings is told apart', () => {
+  const gmail = (why: string) => daemons('     bob@far.example', '', 'Technical details of permanent failure:', why);
+  assert.deepEqual(say(gmail('DNS Error: DNS server returned answer with no data')), ['bob@far.example hard']);
+  assert.deepEqual(say(gmail('DNS Error: Could not contact DNS servers')), ['bob@far.example soft']);
+  const greeting = [
+    '  Recipient address: bob@far.example',
+    '  Reason: Rejection greeting returned by server.',
+    '  Diagnostic code: smtp;554 No such host',
+  ];
+  assert.notDeepEqual(say(daemons(...greeting)), ['bob@far.example hard']);
+});

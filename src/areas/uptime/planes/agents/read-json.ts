@@ -2,13 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { readBody } from '../../../../kernel/http/body.ts';
+import { noRoom, readBody } from '../../../../kernel/http/body.ts';
+import { readJsonInSteps } from '../../../../kernel/http/json.ts';
 import type { HeldBytes } from '../../../../kernel/shares/index.ts';
+import { inSlices } from '../../../../kernel/slices.ts';
 
 const unpack = promisify(gunzip);
 
 /** A batch of 500 with every snippet and detail at its longest, escaped, stays below it. */
-const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20 };
+const most = { wire: 2 * 2 ** 20, unpacked: 8 * 2 ** 20, values: 200_000 };
 
 /** A JSON body, plain or gzipped, bounded on the wire and unpacked. */
 export async function readJson(request: IncomingMessage, held: HeldBytes): Promise<unknown> {
@@ -22,20 +24,17 @@ export async function readJson(request: IncomingMessage, held: HeldBytes): Promi
       `the content encoding ${encoding.slice(0, 20)} is not understood; send it plain or with gzip`,
     );
   const sent = await readBody(request, { maxBytes: encoding === 'gzip' ? most.wire : most.unpacked, totalMs: 30_000, held });
-  const bytes = encoding === 'gzip' ? await unpacked(sent) : sent;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new Refusal(400, 'invalid', 'the body is not valid JSON');
-  }
+  const bytes = encoding === 'gzip' ? await unpacked(sent, held) : sent;
+  return inSlices(readJsonInSteps(bytes, most));
 }
 
-async function unpacked(sent: Buffer): Promise<Buffer> {
-  try {
-    return await unpack(sent, { maxOutputLength: most.unpacked });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+/** A few KiB unpack to megabytes: those count as well. */
+async function unpacked(sent: Buffer, held: HeldBytes): Promise<Buffer> {
+  const bytes = await unpack(sent, { maxOutputLength: most.unpacked }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE')
       throw new Refusal(413, 'too_large', `the body is larger than ${most.unpacked} bytes when unpacked`);
     throw new Refusal(400, 'invalid', 'the body is not valid gzip');
-  }
+  });
+  if (!held.take(bytes.length)) throw noRoom();
+  return bytes;
 }

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
 import { cutAfterAnswer, discard, hasBody, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
-import { readJson } from '../../../../../kernel/http/json.ts';
+import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
 import { Crowded, onBehalf } from '../../../../../kernel/shares/index.ts';
+import { inSlices } from '../../../../../kernel/slices.ts';
 import type { Asked } from '../../../rules/kubernetes/path.ts';
 import { readAsked } from '../../../rules/kubernetes/path.ts';
 import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
@@ -125,19 +126,19 @@ async function readRequestBody(
   const bytes = await readBody(request, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, held });
   if (bytes.length === 0) return undefined;
   // Large ones of an organization are read one after the other, so that others have their turn between them.
-  if (bytes.length > largeBytes) return cluster.app.heavy.pass(cluster.org, async () => decodeBody(bytes, type, asked));
+  if (bytes.length > largeBytes) return held.during(() => cluster.app.heavy.pass(cluster.org, () => decodeBody(bytes, type, asked)));
   return decodeBody(bytes, type, asked);
 }
 
 /** A body as JSON would have it. */
-function decodeBody(bytes: Buffer, type: string, asked: Asked): unknown {
+async function decodeBody(bytes: Buffer, type: string, asked: Asked): Promise<unknown> {
   if (type.startsWith('application/apply-patch')) return {}; // refused, and no YAML is read for that
   if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes, asked);
   if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
     throw unsupportedType(
       `the body of the request was in an unknown format - accepted media types include: application/json, application/vnd.kubernetes.protobuf`,
     );
-  return readJson(bytes, { values: limits.bodyParts });
+  return inSlices(readJsonInSteps(bytes, { values: limits.bodyParts }));
 }
 
 function decodeProtobuf(bytes: Buffer, asked: Asked): unknown {

@@ -1,0 +1,149 @@
+import { constants } from 'node:fs';
+import { access, appendFile, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import {
+  controllers,
+  filesOfWalls,
+  findOwnDirectory,
+  lackingOf,
+  memoryKillsIn,
+  type Walls,
+  wallFiles,
+  wallsIn,
+} from '../../rules/process/cgroup.ts';
+
+// The kernel allows processes only in cgroups that have none below them which are bounded. So the server itself is in one beside those of clusters:
+//   <given to us>/quarterdeck-server          the server and PostgreSQL
+//   <given to us>/quarterdeck-clusters/<id>   the programs of a cluster
+
+const serverName = 'quarterdeck-server';
+const clustersName = 'quarterdeck-clusters';
+
+/** The cgroup of one cluster. */
+export interface Cgroup {
+  /** As they hold now. */
+  walls(): Promise<Walls>;
+  /** From now on they hold. */
+  bound(walls: Walls): Promise<void>;
+  /** A process that is in it already stays. */
+  enter(pid: number): Promise<void>;
+  /** How many of its programs the kernel ended for their memory so far. */
+  memoryKills(): Promise<number>;
+}
+
+export interface Cgroups {
+  /** Made if it is not there. */
+  keep(cluster: string): Promise<Cgroup>;
+  /** Nothing happens while somebody is in it: the next sweep comes by. */
+  remove(cluster: string): Promise<void>;
+  list(): Promise<string[]>;
+}
+
+/** Why programs run without one. */
+export interface NotAllowed {
+  why: string;
+}
+
+export type Found = Cgroups | NotAllowed;
+export const isAllowed = (found: Found): found is Cgroups => !('why' in found);
+
+let looking: Promise<Found> | undefined;
+let known: Found | undefined;
+
+/** Of this process, found and prepared once. */
+export function ownCgroups(): Promise<Found> {
+  looking ??= findCgroups()
+    .catch((error: NodeJS.ErrnoException) => ({ why: `the kernel refused it (${error.code ?? error.message})` }))
+    .then((all) => {
+      known = all;
+      return all;
+    });
+  return looking;
+}
+
+/** As far as it was looked for: nobody needs one before the first cluster of programs. */
+export const knownCgroups = (): Found | undefined => known;
+
+const readText = (path: string) => readFile(path, 'utf8');
+
+async function findCgroups(): Promise<Found> {
+  const [cgroup, mountinfo] = await Promise.all(['cgroup', 'mountinfo'].map((name) => readText(`/proc/self/${name}`).catch(() => '')));
+  const own = findOwnDirectory(cgroup!, mountinfo!);
+  if (own === undefined) return { why: 'this machine shows the server no cgroup v2' };
+  // Who started the server may have put it into one of its own already, as systemd does by DelegateSubgroup.
+  const given = basename(own) === serverName ? dirname(own) : own;
+  const lacking = lackingOf(await readText(join(given, 'cgroup.controllers')));
+  if (lacking.length > 0) return { why: `the server’s cgroup has no ${lacking.join(' and no ')} controller` };
+  const writable = await Promise.all(['cgroup.procs', 'cgroup.subtree_control'].map((name) => mayWrite(join(given, name))));
+  if (!writable.every(Boolean)) return { why: 'the server’s cgroup is not given to it (Delegate=yes in a unit of systemd)' };
+  if (given === own && !(await moveServer(own)))
+    return { why: `others are in the server’s cgroup (DelegateSubgroup=${serverName} in a unit of systemd)` };
+  const all = join(given, clustersName);
+  await mkdir(all, { recursive: true });
+  for (const dir of [given, all]) await passDown(dir);
+  return makeCgroups(all);
+}
+
+const mayWrite = (path: string) =>
+  access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+
+/** Into a cgroup of its own, with everything that it has started. False: others are there too, who are not ours to move. */
+async function moveServer(own: string): Promise<boolean> {
+  const pids = (await readText(join(own, 'cgroup.procs'))).split('\n').filter(Boolean).map(Number);
+  const parents = new Map(await Promise.all(pids.map(async (pid) => [pid, await parentOf(pid)] as const)));
+  const isOurs = (pid: number): boolean => {
+    // A process has fewer ancestors here than there are processes.
+    for (let at: number | undefined = pid, left = pids.length; at !== undefined && left >= 0; at = parents.get(at), left--)
+      if (at === process.pid) return true;
+    return false;
+  };
+  // 0 stands for those of another namespace of processes; who has no parent has ended since.
+  if (!pids.every((pid) => pid !== 0 && (isOurs(pid) || parents.get(pid) === undefined))) return false;
+  const to = join(own, serverName);
+  await mkdir(to, { recursive: true });
+  for (const pid of pids) await enter(to, pid);
+  return true;
+}
+
+/** Undefined: it has ended. */
+async function parentOf(pid: number): Promise<number | undefined> {
+  const stat = await readText(`/proc/${pid}/stat`).catch(() => '');
+  return stat === '' ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+/** One that has ended meanwhile is in none. */
+const enter = (dir: string, pid: number): Promise<void> =>
+  appendFile(join(dir, 'cgroup.procs'), `${pid}\n`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ESRCH') throw error;
+  });
+
+/** What is below may be bounded. */
+async function passDown(dir: string): Promise<void> {
+  const path = join(dir, 'cgroup.subtree_control');
+  const missing = lackingOf(await readText(path).catch(() => ''));
+  if (missing.length > 0) await writeFile(path, controllers.map((name) => `+${name}`).join(' '));
+}
+
+const makeCgroups = (all: string): Cgroups => ({
+  async keep(cluster) {
+    const dir = join(all, cluster);
+    await mkdir(dir, { recursive: true });
+    const read = (name: string) => readText(join(dir, name)).catch(() => '');
+    return {
+      walls: async () => wallsIn(await Promise.all(wallFiles.map(read))),
+      async bound(walls) {
+        for (const [name, value] of filesOfWalls(walls)) await writeFile(join(dir, name), value);
+      },
+      enter: (pid) => enter(dir, pid),
+      memoryKills: async () => memoryKillsIn(await read('memory.events')),
+    };
+  },
+  remove: (cluster) =>
+    rmdir(join(all, cluster)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT' && error.code !== 'EBUSY') throw error;
+    }),
+  list: async () => (await readdir(all, { withFileTypes: true })).filter((each) => each.isDirectory()).map(({ name }) => name),
+});
