@@ -46,7 +46,7 @@ async function measure() {
   const { connection } = postgres;
   const db = openDb({ connection });
   try {
-    await migrate(connection, await readMigrations([{ schema: 'kernel', folder: new URL('../src/kernel/migrations/', import.meta.url) }]));
+    await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../src/kernel/migrations/', import.meta.url) }]));
     await db.read(
       (tx) =>
         run(

@@ -19,7 +19,7 @@ interface Findings {
 
 /** Holds the migrations below `root` against its ledger, and the ledger against every version of it that git has. */
 export async function inspectMigrations(root: string, sources: Migrations[]): Promise<Findings> {
-  const migrations = await readMigrations(sources);
+  const migrations = readMigrations(sources);
   const text = currentLedger(root);
   const { noted, problems } = parseLedger(text);
   return {

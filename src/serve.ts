@@ -141,7 +141,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
 /** What every part leans on: the database, migrated; its listener and waker; keys, storage, the way out. */
 async function openApp(options: ServeOptions, database: Database, address: { url: string }, stops: Stops): Promise<App> {
   const { config, log, areas, strict = false } = options;
-  await migrate(database.connection, await readMigrations(migrationsOf(areas)));
+  if (!database.isMigrated) await migrate(database.connection, readMigrations(migrationsOf(areas)));
   const refusals = makeRefusals(log);
   const watch = makeLoopWatch(
     (act, ms) => ms >= longMs && log.warn({ act, ms: Math.round(ms) }, 'one piece of work held up everything else'),

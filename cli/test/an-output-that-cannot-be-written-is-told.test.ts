@@ -4,6 +4,7 @@ import { existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 import { cliOf } from './support.ts';
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -13,9 +14,9 @@ test('a list that goes to a full disk ends with a sentence and a code', {
 }, async (t) => {
   const { url, owner, dataDir } = await quarterdeck(t);
   for (const shown of [[], ['--json']]) {
-    const child = spawn(process.execPath, [main, 'tokens', 'list', ...shown], {
+    const child = spawn(process.execPath, [...quickFlags, main, 'tokens', 'list', ...shown], {
       cwd: dataDir,
-      env: { PATH: process.env['PATH']!, QUARTERDECK_URL: url, QUARTERDECK_TOKEN: owner.key },
+      env: { PATH: process.env['PATH']!, ...compileCache, QUARTERDECK_URL: url, QUARTERDECK_TOKEN: owner.key },
       stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
     });
     let told = '';

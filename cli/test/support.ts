@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { answering } from '../../sdk/test/servers.ts';
+import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Compiled once for all test files: most of what a short command takes is compiling. */
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/quarterdeck', import.meta.url));
 const elsewhere = mkdtempSync(join(tmpdir(), 'qdc-'));
 process.once('exit', () => rmSync(elsewhere, { recursive: true, force: true }));
 
@@ -28,9 +27,9 @@ export interface RunOptions {
 
 /** `quarterdeck …` as a process of its own, in an empty directory, with nothing in its environment but what is given. */
 export function run(args: string[], { env = {}, input = '', nodeFlags = [], cwd = elsewhere }: RunOptions = {}): Promise<Ran> {
-  const child = spawn(process.execPath, [...nodeFlags, main, ...args], {
+  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, main, ...args], {
     cwd,
-    env: { PATH: process.env['PATH']!, NODE_COMPILE_CACHE: compiled, ...env },
+    env: { PATH: process.env['PATH']!, ...compileCache, ...env },
   });
   const ran: Ran = { code: null, stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => (ran.stdout += chunk));

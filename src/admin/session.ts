@@ -24,7 +24,7 @@ export async function withSession(work: (session: Session) => Promise<void>): Pr
   const config = readSettings();
   requireDatabase(config);
   await withDatabase(config, async (database) => {
-    await requireThisRelease(database.connection, await readMigrations(migrationsOf(areas)));
+    await requireThisRelease(database.connection, readMigrations(migrationsOf(areas)));
     const db = openDb({ connection: database.connection, max: 2 });
     await work({ config, database, db }).finally(() => db.end());
   });

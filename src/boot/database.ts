@@ -10,6 +10,8 @@ export interface Database {
   /** For LISTEN, which a transaction pooler cannot carry. */
   direct: Connection;
   embedded: boolean;
+  /** This very release has migrated it already. */
+  isMigrated?: boolean;
   stop(): Promise<void>;
 }
 

@@ -137,7 +137,7 @@ async function campaign(t: { diagnostic(message: string): void }) {
   const keep = () => keepPostgres({ dataDir: join(dir, 'data') });
   let postgres: EmbeddedPostgres = await keep();
   const { connection } = postgres;
-  await migrate(connection, await readMigrations([{ schema: 'kernel', folder: new URL('../../src/kernel/migrations/', import.meta.url) }]));
+  await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../../src/kernel/migrations/', import.meta.url) }]));
   const db = openDb({ connection, max: 4 });
   await db.pool.query(watching);
 

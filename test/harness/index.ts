@@ -80,7 +80,7 @@ export async function quarterdeck(t: TestContext, options: Options = {}): Promis
     config,
     log,
     areas,
-    database: { connection, direct: connection, embedded: true, stop: async () => {} },
+    database: { connection, direct: connection, embedded: true, isMigrated: Boolean(made), stop: async () => {} },
     strict: true,
   });
   const stop = once(async () => {

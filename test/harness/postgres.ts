@@ -39,7 +39,7 @@ export async function startTestServer(): Promise<TestServer> {
     dataDir,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
-  await migrate(server.connection, await readMigrations(migrationsOf(areas)));
+  await migrate(server.connection, readMigrations(migrationsOf(areas)));
   await prepareTemplate(server.connection);
   return {
     connection: server.connection,

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placeIn } from '../../src/kernel/postgres/place.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
 import { ownPorts } from './own-ports.ts';
+import { quickFlags } from './quick-start.ts';
 import { type Caller, caller } from './request.ts';
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -75,7 +76,7 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
 } {
   const began = performance.now();
   let readyAt = 0;
-  const child = spawn(process.execPath, [...nodeFlags, entry, ...args], {
+  const child = spawn(process.execPath, [...quickFlags, ...nodeFlags, entry, ...args], {
     cwd: dir, // no quarterdeck.toml of anybody's
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -136,13 +137,20 @@ const isRunning = (child: ChildProcess) => child.exitCode === null && child.sign
 const ordinary = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)));
 
-/** Asks again until it holds. A test that would wait for ever fails by its own time limit, with what it last saw. */
-export async function eventually<T>(ask: () => Promise<T | undefined | false>, { withinMs = 20_000, everyMs = 10 } = {}): Promise<T> {
-  const until = performance.now() + withinMs;
+/**
+ * Asks again until it holds: soon at first, then after a tenth of what it has waited, since every question is work for what is waited for.
+ * A test that would wait for ever fails by its own time limit, with what it last saw.
+ */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false>,
+  { withinMs = 20_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
+): Promise<T> {
+  const began = performance.now();
   for (;;) {
-    const found = await ask().catch((error) => (performance.now() > until ? Promise.reject(error) : undefined));
+    const isLate = () => performance.now() - began > withinMs;
+    const found = await ask().catch((error) => (isLate() ? Promise.reject(error) : undefined));
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > until) throw new Error(`did not happen within ${withinMs} ms`);
-    await sleep(everyMs);
+    if (isLate()) throw new Error(`did not happen within ${withinMs} ms`);
+    await sleep(everyMs ?? Math.min(Math.max(10, (performance.now() - began) / 10), 200));
   }
 }

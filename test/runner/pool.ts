@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { quickFlags } from '../harness/quick-start.ts';
 import type { Told } from './told.ts';
 
 // Test files share processes: to load the product costs a second of CPU each time, and its first start in a process another. A file
@@ -26,7 +27,7 @@ export interface Pool {
 }
 
 /** A process that has run so many files is replaced by a new one, so that nothing grows without bound. */
-const filesAProcess = 40;
+const filesAProcess = 100;
 
 export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Promise<void> {
   const queue = [...files];
@@ -63,7 +64,7 @@ interface Runner {
 function startRunner({ env, timeoutMs, goneWithinMs = 10_000, stop, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
   const reporter = ['--test-reporter', join(import.meta.dirname, 'tell.ts'), '--test-reporter-destination', 'stdout'];
   const program = [join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
-  const child = spawn(process.execPath, [`--test-timeout=${timeoutMs}`, ...reporter, ...program], {
+  const child = spawn(process.execPath, [...quickFlags, `--test-timeout=${timeoutMs}`, ...reporter, ...program], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
   });

@@ -59,7 +59,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       reached = true;
       try {
         const running = await db.read(servers);
-        const migrated = await checkMigrations(client, await readMigrations(migrationsOf(areas)));
+        const migrated = await checkMigrations(client, readMigrations(migrationsOf(areas)));
         const clusters = migrated.verdict === 'ok' ? await db.read(countOwnPrograms) : 0;
         return [
           ...(await attempt('database', () => checkSettings(client, config, { servers: running.length, clusters }))),

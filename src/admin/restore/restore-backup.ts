@@ -14,7 +14,7 @@ import { prepare, restore } from './restore.ts';
 export async function restoreBackup(given: string, o: Shown & { unauthenticated?: true }) {
   const config = readSettings();
   const directory = resolve(given);
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const prepared = await prepare(directory, config.data, migrations, o);
   const { release, createdAt, blobs } = prepared.manifest;
   const rows = rowsIn(prepared.manifest);

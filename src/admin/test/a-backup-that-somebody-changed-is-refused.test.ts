@@ -17,7 +17,7 @@ const stops = (code: number, sentence: RegExp) => (error: unknown) =>
 
 test('a backup that somebody changed, with checksums that agree, is refused', async (t) => {
   const { dataDir, target } = await backedUp(t, { withKey: false });
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   await prepare(target, dataDir, migrations);
 
   const table = join(target, 'tables/identity.org.copy');

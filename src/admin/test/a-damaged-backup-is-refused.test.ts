@@ -66,7 +66,7 @@ const damages: [what: string, damage: (directory: string) => Promise<unknown>, s
 
 test('a damaged backup is refused before anything is touched', async (t) => {
   const { directory, target } = await backedUp(t);
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   for (const [what, damage, sentence, code] of damages) {
     await t.test(what, async () => {
       const copy = join(directory, 'copy');
@@ -98,7 +98,7 @@ test('rows that do not come to the promised number are not kept', async (t) => {
   const { directory, target } = await backedUp(t);
   await rewrite((m) => (m.tables.find((table) => table.name === 'org')!.rows = 2))(target);
   const database = await emptyDatabase(t);
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const dataDir = join(directory, 'new');
   const storage = await fileStorage(join(dataDir, 'blobs'));
   const attempt = restore(await prepare(target, dataDir, migrations, { unauthenticated: true }), {

@@ -25,7 +25,7 @@ async function sealedBoxes(t: TestContext, count: number) {
   t.after(drop);
   const dataDir = join(await scratch(t), 'data');
   await mkdir(dataDir);
-  await migrate(connection, await readMigrations(migrationsOf(withDepot())));
+  await migrate(connection, readMigrations(migrationsOf(withDepot())));
   const db = dbOn(t, connection);
   const first = await db.write((tx) => openRing(tx, dataDir));
   for (let n = 0; n < count; n++) await sealedIn(db, first, `box ${n}`);
@@ -162,7 +162,7 @@ test('a step that is not next is refused, and so is dropping a key that still se
 
 test('every column that a migration calls sealed is declared by its area, and can be gone through', async (t) => {
   const declared = new Set(areas.flatMap((area) => area.sealed ?? []).map(({ table, column }) => `${table}.${column}`));
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const called = migrations.flatMap((m) => [...m.sql.matchAll(/-- sealed: (\w+\.\w+\.\w+)\./g)].map((match) => match[1]!));
   assert.ok(called.length >= 3, called.join());
   assert.deepEqual(

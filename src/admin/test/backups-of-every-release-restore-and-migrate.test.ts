@@ -23,7 +23,7 @@ for (const release of releases) {
   test(`the backup of ${release} restores and comes up to date`, async (t) => {
     const dataDir = join(await scratch(t), 'data');
     const database = await emptyDatabase(t);
-    const migrations = await readMigrations(migrationsOf(areas));
+    const migrations = readMigrations(migrationsOf(areas));
     const prepared = await prepare(join(backups, release), dataDir, migrations, { unauthenticated: true });
     const storage = await fileStorage(join(dataDir, 'blobs'));
     const { migrated, jobs } = await restore(prepared, { database, storage, dataDir, areas, migrations });

@@ -8,6 +8,7 @@ import { Command } from 'commander';
 import pg from 'pg';
 import Type from 'typebox';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
+import { compileCache, quickFlags } from '../../../test/harness/quick-start.ts';
 import { type AnyArea, type Area, defineArea } from '../../areas/area.ts';
 import { areas } from '../../areas/index.ts';
 import type { Database } from '../../boot/database.ts';
@@ -28,9 +29,9 @@ export interface Ended {
 /** The real command line in a process of its own. Name servers are on loopback, whatever the machine has. */
 export function quarterdeckCli(args: string[], env: Record<string, string>): Promise<Ended> {
   const { PATH = '', TMPDIR = tmpdir() } = process.env;
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [...quickFlags, main, ...args], {
     cwd: tmpdir(),
-    env: { PATH, TMPDIR, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0', ...env },
+    env: { PATH, TMPDIR, ...compileCache, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_LISTEN: '127.0.0.1:0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended: Ended = { code: null, out: '', err: '' };

@@ -18,7 +18,7 @@ const BoxRow = Type.Object({ id: Type.String(), secret: Type.Unsafe<Buffer>({}) 
 
 test('while the key is rotated nobody fails to open what anybody sealed', async (t) => {
   const server = await quarterdeck(t);
-  await migrate(server.connection, await readMigrations(migrationsOf(withDepot())));
+  await migrate(server.connection, readMigrations(migrationsOf(withDepot())));
   const { secrets, db } = server.app;
   const file = join(server.dataDir, 'secret.key');
   // A second process of the same machine: it follows the same file by itself.

@@ -69,7 +69,7 @@ test('a role that may not make schemas is told which right it needs, and with it
   const sources = migrationsOf(areas);
   for (const { schema } of sources) await admin.query(`create schema ${schema} authorization ${role}`);
   const { connection, stop } = await open(url);
-  assert.ok((await migrate(connection, await readMigrations(sources))).length > 20);
+  assert.ok((await migrate(connection, readMigrations(sources))).length > 20);
   await stop();
 });
 

@@ -28,7 +28,7 @@ try {
   // Thirty-two times the letter T: a key that nobody can mistake for a real one.
   await writeKeys(keyFile(dataDir), { keys: [{ id: 'testonly', key: Buffer.alloc(32, 'T') }] });
   const kept = areas.filter((area) => !area.migrations || settled.includes(area.migrations.schema));
-  await migrate(server.connection, await readMigrations(migrationsOf(kept)));
+  await migrate(server.connection, readMigrations(migrationsOf(kept)));
   const db = openDb({ connection: server.connection });
   await db.write(async (tx) => {
     await openRing(tx, dataDir);

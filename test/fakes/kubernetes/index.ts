@@ -1,4 +1,6 @@
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 // Programs that stand in for Kubernetes' own: they take the real flags, read the real files, keep their objects in PostgreSQL below a fake kine,
@@ -28,11 +30,23 @@ export interface Misbehaviour {
 const entry = (name: ProgramName) => new URL(`./${name}.ts`, import.meta.url).pathname;
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
+let compiled: string | undefined;
+
+/** What was compiled of the programs, for all that this process installs: half of what a start takes. As root they run as nobody, who owns it then. */
+function compiledDir(): string {
+  if (compiled) return compiled;
+  const dir = mkdtempSync(join(tmpdir(), 'qdf-'));
+  if (process.getuid?.() === 0) chownSync(dir, 65534, 65534);
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  compiled = dir;
+  return dir;
+}
+
 /** Puts the programs where real ones would be: `kine`, and `<version>/kube-…` for each version. */
 export async function installFakes(dir: string, versions: readonly string[]): Promise<void> {
   const put = async (name: ProgramName, version: string) => {
     const path = join(dir, name === 'kine' ? '' : version, name);
-    const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)}`;
+    const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)} NODE_COMPILE_CACHE=${quoted(compiledDir())}`;
     // One process from the start, so that whoever started it knows its id.
     const text = `#!/bin/sh\n${told} exec ${quoted(process.execPath)} --no-warnings ${quoted(entry(name))} "$@"\n`;
     await writeFile(`${path}.new`, text);

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Misbehaviour, type ProgramName, readMisbehaviour } from './index.ts';
 
@@ -17,6 +18,7 @@ export async function beginProgram(name: ProgramName, end: () => Promise<void> |
     process.stdout.write(name === 'kine' ? `kine version ${version} (fake)\n` : `Kubernetes ${version}\n`);
     process.exit(0);
   }
+  flushCompileCache(); // now: most of them end by a kill
   const misbehaviour = () => readMisbehaviour(process.env.FAKE_BINARIES ?? '', name, version);
   const { slowStartMs, crashAtStart, crashAfterMs, deaf } = await misbehaviour();
   process.on('SIGTERM', () => {

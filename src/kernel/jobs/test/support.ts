@@ -52,7 +52,7 @@ async function sharedServer(server: Connection): Promise<Database> {
 
 /** The kernel's tables and one more, where handlers write down what they did. */
 async function prepare(connection: Connection): Promise<void> {
-  await migrate(connection, await readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
+  await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
   const db = openDb({ connection, max: 1 });
   await db.read(
     (tx) => run(tx)`create table public.deed (n bigint generated always as identity, who text, what text, key text, attempt int)`,

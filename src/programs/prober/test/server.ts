@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { compileCache } from '../../../../test/harness/quick-start.ts';
 import type { Certificate } from '../../../kernel/guard/test/certificates.ts';
 import { type Assignment, type Batch, paths, type Result } from '../../../protocols/agent.ts';
 import { environmentOf, type ProberSettings, proberProgram } from '../../../protocols/prober-settings.ts';
@@ -128,12 +129,9 @@ export function proberProcess(t: TestContext, settings: Partial<ProberSettings> 
   return processOf(t, [proberProgram], { ...environmentOf(whole as ProberSettings), ...env });
 }
 
-/** As bin/hand-over.mjs has it. */
-const compileCache = join(import.meta.dirname, '../../../../node_modules/.cache/quarterdeck');
-
 export function processOf(t: TestContext, args: string[], env: Record<string, string>): ProberProcess {
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache, ...env },
+    env: { PATH: process.env['PATH'], ...compileCache, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let said = '';

@@ -29,7 +29,7 @@ test('a backup brings clusters back elsewhere, with their keys, nodes and what t
 
   const database = await emptyDatabase(t);
   const dataDir = join(directory, 'new');
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const to = await fileStorage(join(dataDir, 'blobs'));
   await restore(await prepare(target, dataDir, migrations), { database, storage: to, dataDir, areas, migrations });
   const second = await quarterdeck(t, { connection: database.connection, dataDir });

@@ -41,7 +41,7 @@ test('a backup brings clusters of Kubernetes’ own programs back elsewhere, wit
 
   const database = await emptyDatabase(t);
   const dataDir = join(directory, 'new');
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const to = await fileStorage(join(dataDir, 'blobs'));
   await restore(await prepare(target, dataDir, migrations), { database, storage: to, dataDir, areas, migrations });
   const env = { QUARTERDECK_CLUSTER_BINARIES: first.binaries };

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { freePort } from '../../../../../test/harness/free-port.ts';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { hardBounce } from '../feedback/mails.ts';
 import { letter, type MailScene, mailScene, untilState } from '../mail-scene.ts';
-import { deliverTo } from '../receiving/mx-scene.ts';
+import { deliverTo, mxPort } from '../receiving/mx-scene.ts';
 import { endpointAt, listening } from '../webhooks/listening.ts';
 
 const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
@@ -19,30 +20,39 @@ const points: [step: string, at: string][] = [
   ['apply, not committed', 'delete from email:before:2'],
 ];
 
-async function taking(t: TestContext, { qd, env }: MailScene, dieing?: string) {
+/** A further server on the same database and data directory, which dies at a statement. */
+async function taking(t: TestContext, { qd, env }: MailScene, dieing: string) {
   const port = await freePort();
   const { dir } = await scratch(t);
   const server = serverProcess(t, {
     dir,
     dataDir: qd.dataDir,
-    nodeFlags: dieing ? ['--import', dieAt] : [],
+    nodeFlags: ['--import', dieAt],
     env: {
       ...env,
       ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
       ...{ QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${port}`, QUARTERDECK_LOG_LEVEL: 'silent' },
-      ...(dieing ? { QD_DIE_AT: dieing } : {}),
+      QD_DIE_AT: dieing,
     },
   });
   await server.ready;
   return { server, port };
 }
 
+/** One that lives: a server in this process does the same, and loads nothing. */
+const takingOver = (t: TestContext, { qd, env }: MailScene) =>
+  quarterdeck(t, {
+    connection: qd.connection,
+    dataDir: qd.dataDir,
+    env: { ...env, QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
+  });
+
 test('a report is settled exactly once, wherever a server is killed, also by two servers', { timeout: 280_000 }, async (t) => {
   const scene = await mailScene(t, {}, { env: { QUARTERDECK_ROLES: 'api' } });
   const { qd, key, sink } = scene;
   const endpoint = await listening(t);
   await endpointAt(qd.owner, endpoint.url, 'email.bounced');
-  const sending = await taking(t, scene);
+  const sending = await takingOver(t, scene);
   const letters = await Promise.all(
     [...points, 'two'].map(async (_, n) => {
       const address = `gone-${n}@far.example`;
@@ -52,7 +62,7 @@ test('a report is settled exactly once, wherever a server is killed, also by two
       return { id, delivering: { from: '', to: [from], message: hardBounce(address).toString('latin1') } };
     }),
   );
-  await sending.server.killed();
+  await sending.stop();
 
   const bounces = async (id: string) =>
     (await qd.app.db.read((tx) => tx.query(sql`select 1 from email.event where message_id = ${id} and kind = 'bounced'`))).rows.length;
@@ -72,16 +82,16 @@ test('a report is settled exactly once, wherever a server is killed, also by two
     const answer = await deliverTo(t, port, delivering).catch(() => '');
     await server.exited;
     // Who heard no 250 delivers it again, to whoever has taken over.
-    heir = await taking(t, scene);
-    if (!answer.startsWith('250')) assert.match(await deliverTo(t, heir.port, delivering), /^250 /);
+    heir = await takingOver(t, scene);
+    if (!answer.startsWith('250')) assert.match(await deliverTo(t, mxPort(heir), delivering), /^250 /);
     await qd.clock.advance('61s');
     await settledOnce(id, step);
-    if (n < points.length - 1) await heir.server.killed();
+    if (n < points.length - 1) await heir.stop();
   }
 
   const { id, delivering } = letters.at(-1)!;
-  const two = [heir, await taking(t, scene)];
-  const answers = await Promise.all(two.map(({ port }) => deliverTo(t, port, delivering)));
+  const two = [heir, await takingOver(t, scene)];
+  const answers = await Promise.all(two.map((server) => deliverTo(t, mxPort(server), delivering)));
   for (const answer of answers) assert.match(answer, /^250 /);
   await settledOnce(id, 'two servers');
   const hours = await qd.app.db.read((tx) => tx.query(sql`select sum(hard)::int as hard from email.sending_hour`));

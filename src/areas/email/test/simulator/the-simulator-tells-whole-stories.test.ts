@@ -45,7 +45,7 @@ test('the simulator tells whole stories without the network, and nobody is judge
   await qd.clock.advance('2m');
   await untilState(qd, deferred, 'delivered');
 
-  await endpoint.heard(10);
+  await endpoint.heard(11);
   assert.deepEqual(heard(delivered).sort(), ['email.delivered', 'email.sent']);
   assert.deepEqual(heard(bounced), ['email.bounced']);
   assert.deepEqual(heard(complained).sort(), ['email.complained', 'email.delivered', 'email.sent']);

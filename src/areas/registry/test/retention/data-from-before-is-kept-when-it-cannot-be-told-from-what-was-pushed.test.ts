@@ -8,7 +8,7 @@ after(stopOwnServer);
 
 test('data from before is kept when it cannot be told from what was pushed', async (t) => {
   const { connection, drop } = await freshDatabase({ empty: true });
-  const all = await readMigrations([
+  const all = readMigrations([
     { schema: 'kernel', folder: new URL('../../../../kernel/migrations/', import.meta.url) },
     { schema: 'registry', folder: new URL('../../migrations/', import.meta.url) },
   ]);

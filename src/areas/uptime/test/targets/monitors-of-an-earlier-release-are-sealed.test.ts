@@ -59,7 +59,7 @@ async function before(t: TestContext, last = 'uptime/0001_uptime') {
     await drop();
     await rm(dataDir, { recursive: true, force: true });
   });
-  const migrations = await readMigrations(migrationsOf(areas));
+  const migrations = readMigrations(migrationsOf(areas));
   const known = migrations.map((m) => m.id).filter((id) => !id.startsWith('uptime/') || id <= last);
   await migrate(connection, migrations, new Set(known));
   const db = openDb({ connection });
