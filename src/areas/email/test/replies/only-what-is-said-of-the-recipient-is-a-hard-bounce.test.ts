@@ -23,7 +23,7 @@ const samples: [line: string, stage: string, verdict: string][] = [
   ['550 No such user here', 'rcpt', 'hard InvalidRecipient'],
   ['553 sorry, no mailbox here by that name', 'rcpt', 'hard InvalidRecipient'],
   ['550 Unrouteable address', 'rcpt', 'hard InvalidRecipient'],
-  ['554 delivery error: dd This user doesn’t have a yahoo.com account', 'dot', 'block ContentRejected'],
+  ['554 delivery error: dd This user doesn’t have a yahoo.com account', 'dot', 'hard InvalidRecipient'],
   ['550 5.1.1 User unknown', 'dot', 'hard InvalidRecipient'],
   ['554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'rcpt', 'block SpamBlock'],
   ['550 5.1.1 Mail rejected: your address is on our blacklist', 'rcpt', 'block SpamBlock'],
