@@ -134,7 +134,7 @@ export function discard(request: IncomingMessage) {
  * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
  * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
  */
-const pace = { everyMs: 4, bytes: 262_144, chunkBytes: 1_024 };
+const pace = { everyMs: 4, bytes: 524_288, chunkBytes: 1_024 };
 const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
 
 /** Stops reading once there was as much as the pace allows, until the next turn comes. */
