@@ -9,6 +9,8 @@ export interface JsonLimits {
 }
 
 const deepest = 64;
+/** Of one object. What has very many is rebuilt whole each time it outgrows its room, which cannot be done in steps. */
+const mostFields = 50_000;
 /** So far is looked before everybody else has a turn. */
 const stretchBytes = 65_536;
 /** Longer than this, what is read at once is a single number, a name or empty space, and nobody means it. */
@@ -67,6 +69,8 @@ interface Open extends Large {
   /** Where the piece begins that is not cut off yet. */
   piece: number;
   lastComma: number;
+  /** Of an object, but for the last one. */
+  fields: number;
   /** Whether that piece holds something large. */
   isFull: boolean;
 }
@@ -79,6 +83,7 @@ const open = (kind: 'list' | 'object', begin: number): Open => ({
   inner: [],
   piece: begin,
   lastComma: -1,
+  fields: 0,
   isFull: false,
 });
 
@@ -117,6 +122,8 @@ function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLim
 }
 
 function passComma(here: Open, at: number, pieceBytes: number): void {
+  if (here.kind === 'object' && ++here.fields >= mostFields)
+    throw new Refusal(400, 'invalid', `an object in the body has more than ${mostFields} fields`);
   if (here.isFull || at - here.piece >= pieceBytes) cut(here, at);
   here.lastComma = at;
 }

@@ -75,6 +75,13 @@ describe('JSON of megabytes is read in short steps', () => {
       assert.throws(() => readJson(Buffer.from(text), limits), /a megabyte of space, or a name or a number of that length/);
   });
 
+  test('an object of very many fields, which cannot be made in steps, is refused before anything is read', () => {
+    const ofMany = (many: number) =>
+      Buffer.from(JSON.stringify({ a: [Object.fromEntries(Array.from({ length: many }, (_, i) => [`n${i}`, 0]))] }));
+    assert.throws(() => readJson(ofMany(50_001), limits), /an object in the body has more than 50000 fields/);
+    assert.equal(Object.keys((readJson(ofMany(50_000), limits) as { a: [object] }).a[0]).length, 50_000);
+  });
+
   test('each step reads a piece, however deep the many values stand', () => {
     const many = Array.from({ length: 50_000 }, (_, i) => ({ name: `value ${i}`, at: i }));
     const [long, escaped, wide] = ['base64+/'.repeat(500_000), '"\\\u0000'.repeat(300_000), 'ä€😀'.repeat(300_000)];
