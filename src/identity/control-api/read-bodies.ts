@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodySize } from '../../../contract/body-size.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { hasBody, holdUntilAnswered, readBody } from '../../kernel/http/body.ts';
+import { holdUntilAnswered, readBody } from '../../kernel/http/body.ts';
+import { hasBody } from '../../kernel/http/discard.ts';
 import type { HeldBytes, Holders } from '../../kernel/shares/index.ts';
 import { readUnlessLarge } from './large-body.ts';
 

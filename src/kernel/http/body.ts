@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts';
 import { giveBack } from '../give-back.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import type { ByteBudget, HeldBytes, Holders } from '../shares/index.ts';
+import { discard, hasBody } from './discard.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -103,61 +104,9 @@ export const noRoom = () =>
     isTold: true,
   });
 
-/** Whether one was announced. */
-export const hasBody = ({ headers: { 'content-length': length = '0', 'transfer-encoding': encoding } }: IncomingMessage): boolean =>
-  length !== '0' || encoding !== undefined;
-
 /** What is still sent when its answer has left is read for a few seconds more and then cut: nobody waits for it. */
 export function cutAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (hasBody(request)) response.once('finish', () => discard(request));
-}
-
-const discarded = new WeakSet<IncomingMessage>();
-const linger = { maxBytes: 67_108_864, ms: 5_000 };
-
-/** Whoever is cut off while still sending never reads why (RFC 9112, 9.6): so the rest is read and thrown away, within bounds. */
-export function discard(request: IncomingMessage) {
-  if (request.complete || discarded.has(request) || !hasBody(request)) return;
-  discarded.add(request);
-  let left = linger.maxBytes;
-  const timer = setTimeout(() => request.destroy(), linger.ms).unref();
-  request.once('close', () => clearTimeout(timer));
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
-    else keepPace(request, chunk.length);
-  });
-  request.resume(); // somebody may have stopped reading it in the middle
-}
-
-/**
- * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
- * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
- */
-const pace = { everyMs: 4, bytes: 524_288, chunkBytes: 1_024 };
-const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
-
-/** Stops reading once there was as much as the pace allows, until the next turn comes. */
-function keepPace(request: IncomingMessage, length: number): void {
-  const cost = length + pace.chunkBytes;
-  unwanted.left -= cost;
-  if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
-  unwanted.isCounting = true;
-  if (unwanted.left <= 0) unwanted.waiting.push({ request: request.pause(), cost });
-}
-
-/** As many go on as have room if each brings what it brought before. */
-function readOn(): void {
-  const { waiting } = unwanted;
-  unwanted.left = pace.bytes;
-  unwanted.isCounting = waiting.length > 0;
-  for (let room = pace.bytes; room > 0 && waiting.length > 0; ) {
-    const { request, cost } = waiting.shift()!;
-    if (request.destroyed) continue;
-    room -= cost;
-    request.resume();
-  }
-  if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body

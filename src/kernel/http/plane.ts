@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
-import { discard } from './body.ts';
+import { discard } from './discard.ts';
 import { hsts } from './request-id.ts';
 
 // The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.

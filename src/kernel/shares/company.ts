@@ -1,23 +1,58 @@
-/** Whether somebody has what runs out to themselves, or others had some of it a moment ago. */
+/** Who shares something that runs out at this moment, and who of them has had least of it lately. */
 export interface Company {
-  /** This organization has some of it now. */
-  note(org: string): void;
-  isAlone(org: string): boolean;
+  /** This organization has so many of it inside from now on. */
+  note(org: string, inside: number): void;
+  /** Whether nobody else was there a moment ago who has had less. */
+  hasLeast(org: string): boolean;
 }
 
-/** Others are there if they had some of it within this time. */
+/** Others are there if they had some of it within this time; what they had fades as quickly. */
 const activeMs = 1_000;
+/** So often those who are there are looked through: there may be thousands, and it is asked at every turn. */
+const lookMs = 10;
+
+/** A tenth of one, more or less, is no difference. */
+const alikeMs = activeMs / 10;
+
+interface Account {
+  /** Milliseconds that one was inside, two count twice; older ones count less. */
+  used: number;
+  inside: number;
+  at: number;
+}
 
 export function makeCompany(now = () => performance.now()): Company {
-  /** Whoever was there last, and whoever else was before: enough to know whether somebody other than this one was. */
-  let last = { org: '', at: Number.NEGATIVE_INFINITY };
-  let other = last;
+  const accounts = new Map<string, Account>();
+  let least = { org: '', used: Number.POSITIVE_INFINITY, foundAt: Number.NEGATIVE_INFINITY };
+
+  const usedAt = ({ used, inside, at }: Account, time: number) => {
+    const kept = Math.exp((at - time) / activeMs);
+    return used * kept + inside * activeMs * (1 - kept);
+  };
+  /** Who has had least, and how much; those who left long ago are forgotten. */
+  const findLeast = (time: number) => {
+    if (time - least.foundAt < lookMs) return least;
+    least = { org: '', used: Number.POSITIVE_INFINITY, foundAt: time };
+    for (const [org, account] of accounts) {
+      const used = usedAt(account, time);
+      if (account.inside === 0 && time - account.at > activeMs) accounts.delete(org);
+      else if (used < least.used) Object.assign(least, { org, used });
+    }
+    return least;
+  };
+
   return {
-    note: (org) => {
-      const at = now();
-      if (last.org === org) last.at = at;
-      else [other, last] = [last, { org, at }];
+    note: (org, inside) => {
+      const time = now();
+      const account = accounts.get(org);
+      if (account) Object.assign(account, { used: usedAt(account, time), inside, at: time });
+      else accounts.set(org, { used: 0, inside, at: time });
     },
-    isAlone: (org) => (last.org === org ? other : last).at < now() - activeMs,
+    hasLeast: (org) => {
+      const time = now();
+      const own = accounts.get(org);
+      const { org: first, used } = findLeast(time);
+      return !own || first === org || usedAt(own, time) <= used + alikeMs;
+    },
   };
 }

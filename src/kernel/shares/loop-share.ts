@@ -1,3 +1,5 @@
+import { watchLoop } from './busy-loop.ts';
+
 /**
  * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
  * leaks: what its pieces of work took is poured in, a quarter of the time that passes runs out. Whoever has filled theirs rests before the next
@@ -22,8 +24,6 @@ const longestRestMs = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
 const keptMs = 1_000;
-/** The loop is busy if it was so for this share of the last moments. */
-const busy = { share: 0.6, everyMs: 20 };
 
 interface Account {
   debtMs: number;
@@ -88,19 +88,5 @@ export function makeLoopShare(now = () => performance.now(), isBusy = watchLoop(
       resting: [...accounts].flatMap(([org, { resting }]) => (resting.length > 0 ? [{ org, waiting: resting.length }] : [])),
       restedSeconds: restedMs / 1000,
     }),
-  };
-}
-
-/** Whether the event loop had much to do within the last moments. */
-function watchLoop(now: () => number): () => boolean {
-  let before = performance.eventLoopUtilization();
-  let lookedAt = now();
-  let isBusy = false;
-  return () => {
-    if (now() - lookedAt < busy.everyMs) return isBusy;
-    isBusy = performance.eventLoopUtilization(before).utilization >= busy.share;
-    before = performance.eventLoopUtilization();
-    lookedAt = now();
-    return isBusy;
   };
 }

@@ -13,7 +13,7 @@ export interface TurnstileOptions {
   slots: number;
   /** How many of one organization are. The rest of the slots is there for the others, whatever this one does. */
   perOrg: number;
-  /** How many of one organization come in while others do as well. Default: as many as else. */
+  /** How many of one organization come in beside others who have had less lately. Default: as many as else. */
   besides?: number;
   /** How many of one organization wait. */
   mostWaiting?: number;
@@ -75,10 +75,8 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
 
 function enter(state: State, org: string, isAside = false): Promise<void> | undefined {
   const queue = queueOf(state, org, isAside);
-  if (!isAside) state.company.note(org);
   if (state.inside < state.slots && queue.inside < capOf(state, org, queue)) {
-    queue.inside++;
-    state.inside++;
+    count(state, org, queue, 1);
     return undefined;
   }
   if (queue.waiting.length >= state.mostWaiting) {
@@ -89,12 +87,17 @@ function enter(state: State, org: string, isAside = false): Promise<void> | unde
 }
 
 const capOf = ({ company, perOrg, besides }: State, org: string, { isAside }: Queue) =>
-  isAside || company.isAlone(org) ? perOrg : besides;
+  besides === perOrg || isAside || company.hasLeast(org) ? perOrg : besides;
+
+function count(state: State, org: string, queue: Queue, change: 1 | -1): void {
+  queue.inside += change;
+  state.inside += change;
+  if (state.besides !== state.perOrg && !queue.isAside) state.company.note(org, queue.inside);
+}
 
 function leave(state: State, org: string): void {
   const queue = state.queues.get(org)!;
-  queue.inside--;
-  state.inside--;
+  count(state, org, queue, -1);
   letNextIn(state);
   tidy(state, org, queue);
 }
@@ -104,8 +107,7 @@ function letNextIn(state: State): void {
     if (state.inside >= state.slots) return;
     const queue = state.queues.get(org)!;
     if (queue.inside >= capOf(state, org, queue)) continue;
-    queue.inside++;
-    state.inside++;
+    count(state, org, queue, 1);
     state.turns.delete(org);
     const next = queue.waiting.shift()!;
     if (queue.waiting.length > 0) state.turns.add(org); // visited once more in this walk, after all the others

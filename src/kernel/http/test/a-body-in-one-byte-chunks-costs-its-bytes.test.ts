@@ -9,7 +9,8 @@ import { assertCostsItsBytes, flood, hasStopped, held, inOneByteChunks } from '.
 import { gather } from '../../growing-buffer.ts';
 import { makeLog } from '../../log.ts';
 import { makeByteBudget } from '../../shares/index.ts';
-import { discard, readBody } from '../body.ts';
+import { readBody } from '../body.ts';
+import { discard } from '../discard.ts';
 import { makePeers } from '../peer.ts';
 import { makeServer } from '../server.ts';
 

@@ -4,7 +4,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
-import { chunksOfBody, discard } from '../body.ts';
+import { chunksOfBody } from '../body.ts';
+import { discard } from '../discard.ts';
 import { JoinedRequest } from '../joined-chunks.ts';
 
 const MiB = 1024 * 1024;

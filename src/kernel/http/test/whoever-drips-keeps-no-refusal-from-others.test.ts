@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { mock, test } from 'node:test';
-import { discard } from '../body.ts';
+import { discard } from '../discard.ts';
 
 /** A request whose body comes in chunks of this size, one every so often, or whenever it is read. */
 function sending(chunkBytes: number, bytes: number, everyMs = 0): { request: IncomingMessage; left(): number } {

@@ -21,20 +21,25 @@ test('one organization never has more than its slots, whoever waits is let in by
   assert.deepEqual(turns.figures(), [], 'nothing is remembered of who has left');
 });
 
-test('while others come in as well, an organization has fewer; who is aside neither makes it fewer nor has fewer', async () => {
+test('beside others who have had less an organization has fewer; who is aside neither makes it fewer nor has fewer', async () => {
   let clock = 0;
   const turns = makeTurnstile({ slots: 12, perOrg: 8, besides: 3, now: () => clock });
   const insideOf = (org: string) => turns.figures().find((f) => f.org === org)?.inside ?? 0;
   const come = (org: string, many: number, isAside = false) => Array.from({ length: many }, () => turns.enter(org, isAside));
   come('house', 9, true)[8]!.catch(() => {});
   come('a', 4);
+  clock += 500;
   assert.deepEqual([insideOf('house'), insideOf('a')], [8, 4], 'alone');
   for (let i = 0; i < 4; i++) turns.leave('house');
   for (let i = 0; i < 4; i++) turns.leave('a');
   assert.equal(insideOf('house'), 5, 'as many as it may have');
   come('b', 1);
+  clock += 10;
   const waits = come('a', 5);
-  assert.deepEqual([insideOf('a'), insideOf('b')], [3, 1]);
+  assert.deepEqual([insideOf('a'), insideOf('b')], [3, 1], 'A had four all the time');
+  come('b', 3);
+  assert.equal(insideOf('b'), 4, 'B had hardly any: it is not bounded');
+  for (let i = 0; i < 4; i++) turns.leave('b');
   clock += 1_001; // B has not come again
   turns.leave('a');
   assert.equal(insideOf('a'), 4, 'all that wait come in');

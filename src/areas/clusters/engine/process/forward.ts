@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { discard } from '../../../../kernel/http/body.ts';
+import { discard } from '../../../../kernel/http/discard.ts';
 import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
 import { backwardHeaders, framingOf, isLong, masters, onwardHeaders } from '../../rules/process/forwarding.ts';

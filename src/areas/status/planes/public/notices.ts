@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { discard } from '../../../../kernel/http/body.ts';
+import { discard } from '../../../../kernel/http/discard.ts';
 import { escaped } from '../../../../kernel/http/html.ts';
 import { frameHeaders } from '../../../../kernel/http/plane.ts';
 import { type Made, noticeOf } from '../../views/render/document.ts';

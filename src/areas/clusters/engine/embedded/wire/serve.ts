@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
-import { cutAfterAnswer, discard, hasBody, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
+import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
+import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
 import { Crowded, onBehalf } from '../../../../../kernel/shares/index.ts';
 import { inSlices } from '../../../../../kernel/slices.ts';
