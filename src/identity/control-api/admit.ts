@@ -69,13 +69,15 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       found.then(admit).then(() => done(), done);
       return;
     }
-    done(
-      refusalOf(() => {
-        // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
-        if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
-        admit(found);
-      }),
-    );
+    const refusal = refusalOf(() => {
+      // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
+      if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
+      admit(found);
+    });
+    // Whoever is refused asks again at once, for as long as that costs them nothing.
+    const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, act: spec.id }) : undefined;
+    if (rest) void rest.then(() => done(refusal));
+    else done(refusal);
 
     function admit(principal: Principal | undefined) {
       if (!principal) {

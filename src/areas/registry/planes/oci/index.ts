@@ -77,8 +77,11 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
     const { requests, watch } = plane.app;
+    const behalf = { org: access.org, act: `oci ${route.kind}` };
+    const rest = watch.takeTurn(behalf);
+    if (rest) await rest;
     const answer = () => handle({ plane, request, response, method, query, access }, route);
-    const answerFor = () => onBehalf({ org: access.org, act: `oci ${route.kind}` }, answer, watch);
+    const answerFor = () => onBehalf(behalf, answer, watch);
     await (lists.has(route.kind) ? requests.pass(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
     // What the frame is given says by itself whether anybody foresaw it.
