@@ -69,8 +69,9 @@ const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (
 const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
   code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
 
-/** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours. */
-const isUnrelated = (refusal: Refusal) => isPolicy(refusal) && refusal.enhanced !== '5.7.17';
+/** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours; 5.7.1 stands beside whatever a table of addresses says, also "no such user". */
+const isUnrelated = (refusal: Refusal, text: string) =>
+  isPolicy(refusal) && refusal.enhanced !== '5.7.17' && (refusal.enhanced !== '5.7.1' || said.policy.test(text) || said.spam.test(text));
 
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
 
@@ -95,7 +96,7 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.deniedRecipient.test(text) && !isAtData(stage) && !isRuleOfTheirs(refusal)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal))
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal, text))
     return recipients('InvalidRecipient');
   if (said.badSender.test(text) || /^5\.1\.[78]$/.test(enhanced ?? '')) return ours('InvalidSender');
   if (said.takesNoMail.test(text)) return recipients('BadDomain');

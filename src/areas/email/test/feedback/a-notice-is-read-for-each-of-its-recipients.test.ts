@@ -30,6 +30,14 @@ test('a session belongs to whom it names, not to whoever was named last', () => 
   assert.equal(say(daemons(...words))[0], 'bob@far.example hard');
 });
 
+test('a session below a heading is that recipient’s, whatever it names', () => {
+  const courier = ['<bob@far.example>:', '>>> RCPT TO:<bob@far.example>', '<<< 550 User unknown.', ''];
+  const later = ['<eve@far.example>:', '>>> DATA', '<<< 550 Unknown user eve@far.example', ''];
+  assert.deepEqual(say(daemons(...courier, ...later)), ['bob@far.example hard', 'eve@far.example block']);
+  const hunter = ['>>> bob@far.example <bob@far.example>', '552 5.2.2 mailbox full', '', '>>> eve@far.example <eve@far.example>'];
+  assert.deepEqual(say(daemons(...hunter, '550 no mailbox here by that name (#5.1.1)')), ['bob@far.example soft', 'eve@far.example hard']);
+});
+
 test('addresses that are named one below the other share what is said of them', () => {
   const words = ['Delivery to the following recipients failed permanently:', '', '     bob@far.example', '     eve@far.example', ''];
   const mail = daemons(...words, 'The error that the other server returned was:', '550 5.1.1 User unknown');
@@ -72,6 +80,14 @@ test('the command that was refused is told in several ways', () => {
   assert.deepEqual(say(gmail(14)), ['bob@far.example hard']);
   assert.deepEqual(say(gmail(18)), ['bob@far.example block']);
   assert.deepEqual(say(daemons('Rejected <bob@far.example> (Error following RCPT command): [550 no such user]')), ['hard']);
+});
+
+test('what is said of the sender is not said of the recipient; what is said of a domain holds at any time', () => {
+  const qmail = (did: string, reply: string) => say(daemons('<bob@far.example>:', did, `Remote host said: ${reply}`));
+  assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '550 5.1.1 User unknown'), ['bob@far.example block']);
+  assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '551 User has moved'), ['bob@far.example block']);
+  assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 Host unknown'), ['bob@far.example hard']);
+  assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 5.1.0 Address rejected'), ['bob@far.example block']);
 });
 
 test('whoever names several causes says of nobody that they are unknown', () => {
