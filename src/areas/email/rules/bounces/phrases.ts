@@ -42,7 +42,7 @@ export const full = any(
   /out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)/,
   /no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)/,
   /disc quota/,
-  /full mailbox|mailbox_full|mailfolder is full|folder is full|user has too many messages/,
+  /full mailbox|mailbox_?full|mailfolder is full|folder is full|user has too many messages/,
   /too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted/,
   /space available in|容量|いっぱい|переполнен|已满|space has been used up|too much mail data|no space left|quota depasse/,
   /depassement de quota|cuota excedida/,
@@ -54,7 +54,7 @@ export const tooLarge = any(
   /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big)|(?<!queue )too long|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
   /(?:maximum|max|limit)[^.;]{0,30}(?:message|mail|data) size|message (?:size|length)[^.;]{0,40}(?:limit|exceed|maximum)/,
   /exceed[^.;]{0,40}(?:message size|size limit|maximum (?:allowable )?(?:message )?size|maximum allowed)|size limit/,
-  /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|body too large|サイズ/,
+  /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|messagetoolarge|body too large|サイズ/,
   /\b(?:line|line length|header) limit exceeded|taille (?:maximale|maximum|limite)|(?:message|taille)[^.;]{0,20}trop (?:gros|grand|volumineux)/,
 );
 
@@ -80,7 +80,7 @@ export const unsure = any(
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
-  /user unknown|unknown user|no such user|does(?:n't| not) exist|user not found|no mailbox|unknown recipient/,
+  /user unknown|unknown user|no such (?:user|recipient|mailbox)|does(?:n't| not) exist|user not found|no mailbox|unknown recipient|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
 export const moved = any(
@@ -208,7 +208,7 @@ export const spam = any(
   /\bspam|\bphish|junk|\bvirus|malware|suspicious|trojan|\bworm\b|infected|\bbulk mail|considered (?:unsolicited|uce)|\buce\b/,
   /\bube\b|unsolicited|looks like|spamassassin|spam score|content (?:filter|rejected|is not)/,
   /message (?:was )?(?:filtered|scanned)|rejected by (?:the )?(?:content|filter|message|anti|header|local)/,
-  /disallowed (?:content|attachment)/,
+  /disallowed (?:content|attachment)|(?:content|attachment)rejected/,
   /(?:executable|attachment|attached file|file type|extension)[^.;]{0,40}(?:not allowed|blocked|prohibited|rejected|banned|forbidden|dangerous)/,
   /dangerous|harmful|prohibited content|url[^.;]{0,20}(?:block|black|listed)/,
 );
