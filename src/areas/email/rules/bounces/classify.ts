@@ -160,6 +160,8 @@ function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgem
   const known = detail === '1.0' && !isAtData(stage) ? recipients('InvalidRecipient') : byEnhanced[detail];
   // Relays say 5.1.1 for whatever they do not deliver, and then why: for what is thought of us, or for a rule of theirs.
   if (known?.bounceType === 'hard' && saysOtherwise(text)) return ours('PolicyRelated');
+  // A domain that was not reached, or that leads in circles, is there.
+  if (known?.class === 'BadDomain' && said.unreached.test(text) && !said.unknownHost.test(text)) return later('RoutingErrors');
   if (known !== undefined) return known;
   const subject = detail.split('.')[0];
   if (subject === '7') return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');

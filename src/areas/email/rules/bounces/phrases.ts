@@ -285,7 +285,7 @@ export const unknownHost = any(
 export const takesNoMail = any(
   /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
   /system (?:is )?not accepting (?:any )?network messages|null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
-  /does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
+  /does not receive mail|type=mx: malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
   /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
 
@@ -300,6 +300,8 @@ export const unreached = any(
   /(?:host|network|server)[^.;]{0,20}(?:unreachable|down|not respond|didn't respond|isn't responding|not reachable|busy)/,
   /mail loop|loops? back|too many hops|hop count|loop(?:ing)? detected|routing loop|looping|exceeded (?:maximum )?hop/,
   /temporar(?:y|ily)|try(?:ing)? again later|deferred|greylist|gr[ea]y-?list|local configuration error/,
+  /mal ?formed (?:or unexpected )?name server reply|name lookup fail|host is unreachable|unable to resolve route|forwarding loop|routing loop|unrout(?:e)?able mail domain|destination computer/,
+  /trop de connexions|connection limit|closing transmission channel|numerous attempts/,
   /dns (?:error|fail|lookup|problem|server)|servfail|could ?n[o']?t (?:get|find) (?:a |an )?(?:address|a record|mx)/,
   /resource temporarily|unable to lookup|mx (?:records?|lookup)[^.;]{0,20}(?:fail|not)|bad file descriptor|broken pipe/,
   /i\/o error|system (?:error|resources|is|problem|not)|internal (?:server )?error/,
