@@ -75,6 +75,13 @@ const isUnrelated = (refusal: Refusal, text: string) =>
 
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
 
+/** 5.7.1 and 5.2.1 are what tables of addresses say by default, also where their words are that there is nobody. "Unavailable" is not that. */
+const saysMoreThanCode = ({ enhanced, stage }: Refusal, text: string) =>
+  stage === 'rcpt' &&
+  (enhanced === '5.7.1' || enhanced === '5.2.1') &&
+  !said.policy.test(text) &&
+  !/unavailable|not (?:available|accept)|address rejected\.?(?: \(|$)/.test(text);
+
 /** Microsoft numbers its rules from 5.7.500 on, and says "access denied" of a recipient for any of them. */
 const isRuleOfTheirs = ({ enhanced }: Refusal) => /^5\.7\.\d{3}$/.test(enhanced ?? '');
 
@@ -103,9 +110,10 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
   if (said.malformed.test(text)) return contents('ContentRejected');
+  if (isUnknown && saysMoreThanCode(refusal, text)) return recipients('InvalidRecipient');
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
-  // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
+  // 5.2.1 is a mailbox that takes no mail: words that may mean another do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
   // A domain that is not there is a fact of the DNS: who has seen the message says it no less surely.
   if (said.unknownHost.test(text)) return recipients('BadDomain');

@@ -54,6 +54,8 @@ const gone = `
 550 5.1.0 Address rejected, bob@far.example
 550 5.1.0 Rejecting destination
 550 5.7.1 No such user!
+550 5.7.1 sorry, your envelope recipient is in my badrcptto list
+550 5.2.1 Unknown local part bob
 550 5.7.17 Mailbox owner has changed
 550 5.7.18 Domain owner has changed
 550 5.3.2 System not accepting network messages
@@ -118,6 +120,8 @@ const alive = `
 550 5.1.7 Invalid address
 550 5.7.504 Recipient address rejected: Access denied
 550 5.7.1 No such user, says our policy of spam
+550 5.1.2 host is unreachable
+550 5.4.4 mail for far.example leads into a routing loop
 550 5.1.1 bob is over the allowed quota
 550 5.1.1 bob does not have enough space
 550 5.1.1 line limit exceeded
