@@ -107,7 +107,7 @@ export const unauthenticated = any(
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
   /procmail: |could ?n[o']?t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
-  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|can ?not (?:open|write|append|lock) |(?:permanent|temporary) (?:error|failure) (?:while|when|in) (?!deliver)/,
+  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|upstream (?:error|server)|can ?not (?:open|write|append|lock) |(?:permanent|temporary) (?:error|failure) (?:while|when|in) (?!deliver)/,
 );
 
 /** It was tried until nobody wanted to try any more. */

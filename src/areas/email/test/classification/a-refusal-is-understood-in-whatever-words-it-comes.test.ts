@@ -132,6 +132,7 @@ const alive = `
 550 5.1.1 refused - see our pages
 550 5.1.1 cannot resolve your address
 550 5.1.1 RCP-P2
+521 5.3.0 Upstream error, see our pages
 550 5.4.4 Permanent error while executing qmail-forward
 550 5.5.4 <bob@far.example>: Recipient address rejected: Invalid command arguments
 554 Message rejected: Email address is not verified. The following identities failed the check`;
