@@ -152,3 +152,35 @@ test('what is said of the name servers and in greetings is told apart', () => {
   ];
   assert.notDeepEqual(say(daemons(...greeting)), ['bob@far.example hard']);
 });
+
+test('a notice in JSON is read for each of its recipients, however its lines were broken', () => {
+  const bounced = (emailAddress: string, status: string, diagnosticCode: string) => ({
+    emailAddress,
+    action: 'failed',
+    status,
+    diagnosticCode,
+  });
+  const mail = (bounceType: string, bounceSubType: string, ...bouncedRecipients: object[]) => {
+    const text = JSON.stringify({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } });
+    return daemons(text.replace(/.{40}(?=.)/g, '$&!\r\n '));
+  };
+  const full = bounced('bob@far.example', '5.2.2', 'smtp; 552 5.2.2 mailbox full');
+  const gone = bounced('eve@far.example', '5.1.1', 'smtp; 550 5.1.1 user unknown');
+  assert.deepEqual(say(mail('Permanent', 'General', full, gone)), ['bob@far.example soft', 'eve@far.example hard']);
+  assert.deepEqual(say(mail('Permanent', 'General', { emailAddress: 'bob@far.example' }, gone)).at(1), 'eve@far.example hard');
+  assert.deepEqual(say(mail('Transient', 'MailboxFull', gone)), ['eve@far.example soft']);
+});
+
+test('a report that a server passes on without a word is read; one that a person passes on, or speaks of, is not', () => {
+  const report = dsn({ address: 'bob@far.example', diagnostic: '550 5.1.1 user unknown' });
+  const passOn = (from: string, word: string) =>
+    Buffer.concat([
+      Buffer.from(`From: ${from}\r\nTo: ada@example.com\r\nSubject: Hello\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n`),
+      Buffer.from(`--b\r\nContent-Type: text/plain\r\n\r\n${word}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n`),
+      report,
+      Buffer.from('\r\n--b--\r\n'),
+    ]);
+  assert.deepEqual(say(passOn('MAILER-DAEMON@far.example', '')), ['bob@far.example hard']);
+  assert.equal(readReport(passOn('carol@far.example', '')).kind, 'other');
+  assert.notDeepEqual(say(passOn('MAILER-DAEMON@far.example', 'This was held back.')), ['bob@far.example hard']);
+});
