@@ -128,6 +128,9 @@ test('advice about all that may be does not take back what a code says', () => {
     .toString()
     .replace('This is the mail system', 'Possible reasons: policies, attachments that are not allowed, a wrong address.\r\n$&');
   assert.deepEqual(say(Buffer.from(mail)), ['bob@far.example hard']);
+  const domain = dsn({ address: 'bob@far.example', status: '5.1.2', diagnostic: '550' });
+  const words = 'The following addresses had permanent fatal errors';
+  assert.deepEqual(say(Buffer.from(domain.toString().replace('This is the mail system', words))), ['bob@far.example hard']);
 });
 
 test('a notice may begin with when "your mail" was sent', () => {
