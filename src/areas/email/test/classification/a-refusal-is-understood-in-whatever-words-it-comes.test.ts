@@ -54,19 +54,19 @@ const gone = `
 550 5.1.0 Address rejected, bob@far.example
 550 5.1.0 Rejecting destination
 550 5.7.1 No such user!
-550 5.7.1 sorry, your envelope recipient is in my badrcptto list
+550 5.7.1 bob stands in badrcptto
 550 5.2.1 Unknown local part bob
 550 5.7.17 Mailbox owner has changed
 550 5.7.18 Domain owner has changed
 550 5.3.2 System not accepting network messages
 550 Mailbox bob@far.example unavailable
 542 bob@far.example Rejected
-550 No existe dicha persona
+550 No existe persona con ese nombre
 550 bob non répertorié dans l'annuaire
 550 Benutzer nicht im Verzeichnis aufgeführt
 550 5.1.4 Recipient address reserved by RFC 2606
-550 The account or domain may not exist, they may be blacklisted, or missing the proper dns entries.
-550 Invalid or unknown base user or domain
+550 The account or domain may not exist, or it is blacklisted
+550 unknown base user bob
 550 5.0.350 Remote server returned an error -> 550 5.1.1 User unknown`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
@@ -124,13 +124,13 @@ const alive = `
 550 5.4.4 mail for far.example leads into a routing loop
 550 5.1.1 bob is over the allowed quota
 550 5.1.1 bob does not have enough space
-550 5.1.1 line limit exceeded
-550 5.1.1 taille limite du message atteinte
-550 5.1.1 we don't handle mail for far.example
-550 5.1.1 this system is not configured to relay mail
-550 5.1.1 sender IP address rejected
+550 5.1.1 header limit exceeded
+550 5.1.1 message trop volumineux
+550 5.1.1 we do not host mail for far.example
+550 5.1.1 we are not configured to relay
+550 5.1.1 client IP rejected
 550 5.1.1 refused - see our pages
-550 5.1.1 cannot resolve your address
+550 5.1.1 cannot resolve your name
 550 5.1.1 RCP-P2
 521 5.3.0 Upstream error, see our pages
 550 5.4.4 Permanent error while executing qmail-forward
