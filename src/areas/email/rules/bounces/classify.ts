@@ -69,10 +69,21 @@ const isLater = ({ enhanced, code }: Refusal) => enhanced?.startsWith('4.') || (
 const isNoMailHost = ({ code, enhanced = '5.3.2', stage }: Refusal) =>
   code === 556 || (code === 521 && !isAtData(stage) && /^5\.(?:[035]\.[02]|1\.10)$/.test(enhanced));
 
-/** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours. */
-const isUnrelated = (refusal: Refusal) => isPolicy(refusal) && refusal.enhanced !== '5.7.17';
+/** RFC 7293: 5.7.17 speaks of the mailbox, unlike its neighbours; 5.7.1 stands beside whatever a table of addresses says, also "no such user". */
+const isUnrelated = (refusal: Refusal, text: string) =>
+  isPolicy(refusal) && refusal.enhanced !== '5.7.17' && (refusal.enhanced !== '5.7.1' || said.policy.test(text) || said.spam.test(text));
 
 const isPolicy = ({ enhanced }: Refusal) => enhanced?.startsWith('5.7.') === true;
+
+/** 5.7.1 and 5.2.1 are what tables of addresses say by default, also where their words are that there is nobody. "Unavailable" is not that. */
+const saysMoreThanCode = ({ enhanced, stage }: Refusal, text: string) =>
+  stage === 'rcpt' &&
+  (enhanced === '5.7.1' || enhanced === '5.2.1') &&
+  !said.policy.test(text) &&
+  !/unavailable|not (?:available|accept)|address rejected\.?(?: \(|$)/.test(text);
+
+/** Microsoft numbers its rules from 5.7.500 on, and says "access denied" of a recipient for any of them. */
+const isRuleOfTheirs = ({ enhanced }: Refusal) => /^5\.7\.\d{3}$/.test(enhanced ?? '');
 
 /** Words that are plain enough to outweigh a code: some say 5.1.1 of a full mailbox, or to whoever is on a list. */
 function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
@@ -81,32 +92,35 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
   if (said.full.test(text) || enhanced?.endsWith('.2.2')) return later('QuotaIssues');
   if (said.tooLarge.test(text)) return contents('MessageTooLarge');
   if (said.relaying.test(text)) return ours('RelayDenied');
-  if (said.moved.test(text) && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
+  if (said.moved.test(text) && stage !== 'mail' && !isPolicy(refusal) && !said.blocked.test(text) && !said.spam.test(text))
     return recipients('InvalidRecipient');
   if (said.suspended.test(text) && !said.plainlyUnknown.test(text)) return later('InactiveMailbox');
   if (code === 525) return later('InactiveMailbox');
   if (said.tooQuick.test(text)) return later('RateLimited');
   if (said.notWanted.test(text)) return contents('PolicyRelated');
   if (said.brokenThere.test(text)) return later('TransientFailure');
-  if (said.noAccount.test(text)) return recipients('InvalidRecipient');
-  if (said.deniedRecipient.test(text) && !isAtData(stage)) return recipients('InvalidRecipient');
+  if (said.noAccount.test(text) && stage !== 'mail') return recipients('InvalidRecipient');
+  if (said.deniedRecipient.test(text) && !isAtData(stage) && !isRuleOfTheirs(refusal)) return recipients('InvalidRecipient');
   if (said.unauthenticated.test(text)) return ours('AuthenticationFailed');
   if (said.blocked.test(text)) return ours('SpamBlock');
-  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal))
+  if (stage === 'rcpt' && said.plainlyUnknown.test(text) && !/\bsender\b|return[- ]path/.test(text) && !isUnrelated(refusal, text))
     return recipients('InvalidRecipient');
-  if (said.badSender.test(text) || stage === 'mail') return ours('InvalidSender');
+  if (said.badSender.test(text) || /^5\.1\.[78]$/.test(enhanced ?? '')) return ours('InvalidSender');
+  if (said.takesNoMail.test(text)) return recipients('BadDomain');
+  if (stage === 'mail') return ours('InvalidSender');
   if (said.spam.test(text)) return isAtData(stage) ? contents('SpamContent') : ours('SpamBlock');
   if (said.malformed.test(text)) return contents('ContentRejected');
-  if (said.takesNoMail.test(text)) return recipients('BadDomain');
+  if (isUnknown && saysMoreThanCode(refusal, text)) return recipients('InvalidRecipient');
   if (isAtConnect(stage) || isLater(refusal) || isPolicy(refusal)) return undefined;
   if (said.givenUp.test(text) && !(isUnknown && code !== undefined)) return later('TransientFailure');
-  // 5.2.1 is a mailbox that takes no mail: less than plain words do not turn it into one that is not there.
+  // 5.2.1 is a mailbox that takes no mail: words that may mean another do not turn it into one that is not there.
   if (enhanced === '5.2.1' && !said.plainlyUnknown.test(text)) return undefined;
+  // A domain that is not there is a fact of the DNS: who has seen the message says it no less surely.
+  if (said.unknownHost.test(text)) return recipients('BadDomain');
   if (isUnknown) return judgeUnknown(refusal, text);
-  // OpenSMTPD says 524 of an address that it does not know; 5.2.4 without it is a list that went wrong.
-  if (code === 524) return recipients('InvalidRecipient');
+  // OpenSMTPD says 524 of an address that it does not know, MessageLabs 542; 5.2.4 without it is a list that went wrong.
+  if (code === 524 || code === 542) return recipients('InvalidRecipient');
   if (isNoMailHost(refusal)) return recipients('BadDomain');
-  if (said.unknownHost.test(text) && !isAtData(stage)) return recipients('BadDomain');
   return undefined;
 }
 
@@ -119,7 +133,8 @@ function judgeUnknown({ stage, code, enhanced }: Refusal, text: string): Judgeme
   const isDoubtful = said.repliesSentence.test(text) || said.unsure.test(text);
   const isTheirOwn = code === undefined && stage === '' && !isDoubtful;
   const isRecipients = stage === 'rcpt' || (stage === '' && said.answersRecipient.test(text) && !said.unsure.test(text));
-  if (isRecipients || isTheirOwn || /^5\.1\.(?:0|1|2|3|6|10|351)$/.test(enhanced ?? '')) return recipients('InvalidRecipient');
+  const isCoded = /^5\.1\.(?:1|2|3|6|10|351)$/.test(enhanced ?? '') || (enhanced === '5.1.0' && !isAtData(stage));
+  if (isRecipients || isTheirOwn || isCoded) return recipients('InvalidRecipient');
   return isAtData(stage) ? contents('ContentRejected') : judge('infrastructure', 'InvalidRecipient', 'undetermined');
 }
 
@@ -138,16 +153,23 @@ const byEnhanced: Record<string, Judgement> = {
   '2.3': contents('MessageTooLarge'),
   // No mail server was found for the domain.
   '4.4': recipients('BadDomain'),
+  '3.2': recipients('BadDomain'),
   '3.4': contents('MessageTooLarge'),
+  // RFC 7293: the mailbox or its domain belongs to somebody else now.
+  '7.17': recipients('InvalidRecipient'),
+  '7.18': recipients('InvalidRecipient'),
 };
 
 function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgement | undefined {
   if (enhanced === undefined) return undefined;
   if (enhanced.startsWith('4.')) return later(enhanced === '4.2.2' ? 'QuotaIssues' : 'TransientFailure');
   const detail = enhanced.slice(2);
-  const known = byEnhanced[detail];
+  // "Other address status": whoever has seen the message may mean another address than the recipient's.
+  const known = detail === '1.0' && !isAtData(stage) ? recipients('InvalidRecipient') : byEnhanced[detail];
   // Relays say 5.1.1 for whatever they do not deliver, and then why: for what is thought of us, or for a rule of theirs.
   if (known?.bounceType === 'hard' && saysOtherwise(text)) return ours('PolicyRelated');
+  // A domain that was not reached, or that leads in circles, is there.
+  if (known?.class === 'BadDomain' && said.unreached.test(text) && !said.unknownHost.test(text)) return later('RoutingErrors');
   if (known !== undefined) return known;
   const subject = detail.split('.')[0];
   if (subject === '7') return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');

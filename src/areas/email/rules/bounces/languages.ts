@@ -14,7 +14,9 @@ export const unknownRecipient = new RegExp(
     // "Empfänger: unbekannter Fehler" speaks of an error.
     `(?:${recipients})[^.;]{0,30}(?:${unknown})(?![^\\s.;]{0,4} (?:fehler|erreur|error|errore|erro|błąd|fel|fejl|feil|fout|virhe|chyba|hiba|hata)(?![a-z]))`,
     `(?:${unknown})[^\\s.;]{0,6} (?:${recipients})`,
-    `(?:pas d'|aucun|n'a pas de|nessun|kein|no existe|no hay)[^\\s.;]{0,2} ?(?:ning[uú]n |este |ese |dich[oa] )?(?:${recipients})`,
+    `(?:pas d'|aucun|n'a pas de|nessun|kein|no existe|no hay)[^\\s.;]{0,2} ?(?:ning[uú]n |este |ese |dich[oa] )?(?:${recipients}|persona\\b)`,
+    // Of a directory that does not list them.
+    '(?:pas|non) r[ée]pertori[ée]|nicht (?:im|in der|in dem) [^.;]{0,30}(?:verzeichnis|adressbuch)|no (?:figura|aparece|consta|está) en (?:el|la) [^.;]{0,20}(?:directorio|libreta)|non (?:presente|elencat[oa]|trovat[oa]) n[^.;]{0,30}(?:rubrica|elenco|directory)|não (?:consta|listado|está listado)[^.;]{0,20}diret[óo]rio',
     'hat (?:das|die|unsere?) (?:unternehmen|firma|haus) verlassen|nicht mehr (?:im unternehmen|bei uns|in unserem haus)',
     'a quitt[ée]|ne travaille plus|ne fait plus partie|ya no trabaja|ya no existe|já não trabalha|não trabalha mais|non lavora più|non è più (?:attiv|valid)[oa]',
     '(?:ユーザ|アドレス|宛先|あて先|メールボックス|受信者)[^。]{0,15}(?:存在しません|存在しない|不明|見つかりません)',

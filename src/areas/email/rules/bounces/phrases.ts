@@ -42,17 +42,20 @@ export const full = any(
   /out of (?:disk )?(?:space|storage)|out of quota|not enough (?:storage|space|disk|room)/,
   /no (?:more )?(?:space|room) (?:left )?(?:in|for|available)|insufficient (?:disk|system)? ?(?:space|storage|quota|room)/,
   /disc quota/,
-  /full mailbox|mailbox_full|mailfolder is full|folder is full|user has too many messages/,
+  /full mailbox|mailbox_?full|mailfolder is full|folder is full|user has too many messages/,
   /too many messages (?:in|on) (?:the|this|their) mailbox|number of messages in[^.;]{0,30}mailbox|has exhausted/,
   /space available in|容量|いっぱい|переполнен|已满|space has been used up|too much mail data|no space left|quota depasse/,
   /depassement de quota|cuota excedida/,
+  /(?:over|reached|beyond|above) (?:the |their |its |his |her |your )?(?:allowed |maximum |disk |storage |mail ?box |user )*quota|disk quota/,
+  /(?:does ?n[o']?t|do ?n[o']?t|does not) have enough (?:\w+ )?(?:space|storage|room)/,
 );
 
 export const tooLarge = any(
   /(?:message|mail|file|size|content|data|attachment)[^.;]{0,50}(?:too (?:large|big)|(?<!queue )too long|exceed[^.;]{0,50}(?:size|limit|maximum|length)|larger than|is over)/,
   /(?:maximum|max|limit)[^.;]{0,30}(?:message|mail|data) size|message (?:size|length)[^.;]{0,40}(?:limit|exceed|maximum)/,
   /exceed[^.;]{0,40}(?:message size|size limit|maximum (?:allowable )?(?:message )?size|maximum allowed)|size limit/,
-  /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|body too large|サイズ/,
+  /too (?:large|big) (?:a )?(?:message|for)|esmtpsize|messagetoolarge|body too large|サイズ/,
+  /\b(?:line|line length|header) limit exceeded|taille (?:maximale|maximum|limite)|(?:message|taille)[^.;]{0,20}trop (?:gros|grand|volumineux)/,
 );
 
 export const suspended = any(
@@ -77,7 +80,7 @@ export const unsure = any(
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
-  /user unknown|unknown user|no such user|does(?:n't| not) exist|user not found|no mailbox|unknown recipient/,
+  /user unknown|unknown user|no such (?:user|recipient|mailbox)|does(?:n't| not) exist|user not found|no mailbox|unknown recipient|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
 export const moved = any(
@@ -89,7 +92,8 @@ export const moved = any(
 export const relaying = any(
   /relay(?:ing)?(?: mail)?(?: access)?(?: is)?(?:(?: has been| was)? (?:denied|not permitted|not allowed|prohibited|rejected|refused|disabled|forbidden|attempt))/,
   /(?:unable|not permitted|not allowed|cannot|can't|refuse[sd]?|no permission|not authori[sz]ed) to relay|do(?:es)? not relay/,
-  /no relay|(?:for|before) relay(?:ing)?\b|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts/,
+  /no relay|(?:for|before) relay(?:ing)?\b|relay (?:not|access|attempt|prohibit|deni|restrict)|relaying (?:to|through|mail|denied)|rcpthosts?\b/,
+  /(?:configured|permitted|allowed|used) (?:to relay|as (?:a |an )?(?:open )?relay)|as a relay\b|(?:do ?n[o']?t|do not|does not) (?:handle|host|serve) (?:e-?)?mail for|\bnot (?:a )?local host\b/,
   /(?:this )?(?:mail )?server requires authentication when attempting to send to a non-local|not a gateway/,
   /not (?:a |an )?(?:open )?relay|insecure mail relay|mail server requires authentication/,
   /not local(?: host| domain)?[^.;]{0,30}not a gateway/,
@@ -103,7 +107,7 @@ export const unauthenticated = any(
 /** A program of the receiving side failed; whom it names is another matter. */
 export const brokenThere = any(
   /procmail: |could ?n[o']?t create|can't create output|cannot create|command died|exit(?:ed)? with (?:status|code)/,
-  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|can ?not (?:open|write|append|lock) /,
+  /temporar(?:y|ily) (?:lookup )?(?:fail|error)|but will deliver to|upstream (?:error|server)|can ?not (?:open|write|append|lock) |(?:permanent|temporary) (?:error|failure) (?:while|when|in) (?!deliver)/,
 );
 
 /** It was tried until nobody wanted to try any more. */
@@ -121,6 +125,8 @@ export const notWanted = any(
   /recipient preferences|(?:user|recipient)[^.;]{0,20} refuses? to (?:receive|accept) (?:this )?(?:mail|message)/,
   /refuse to receive mail|is not accepting any mail|message filtered|due to user rules|account is protected by/,
   /(?:recipient|user)'s (?:own )?(?:rules|filters?|settings)\b/,
+  // Facebook's codes for its members' settings, its rules and the message; RCP-P1 is the one for nobody.
+  /\b(?:rcp-p[23]|(?:pol|msg|con|dns)-[pt]\d|int-(?:p2|t\d))\b/,
   /only accepting mail from|blocked by the recipient|user reject|has restricted/,
 );
 
@@ -136,7 +142,8 @@ export const tooQuick = any(
  * follows it, that is meant.
  */
 export const deniedRecipient = any(
-  /unrout(?:e)?able address|recipient address(?:es)? rejected ?: access denied/,
+  // cPanel says of whom it cannot route to that "the account or domain may not exist", and what else it might be.
+  /unrout(?:e)?able address|the account or domain may not exist|recipient address(?:es)? rejected ?: access denied/,
   /requested action not taken: mailbox unavailable(?![^;]{0,40}(?:invalid dns|resource record|restriction|polic|reject|not enough|space|busy))/,
   /mail_local: unknown user|\b550:? <@>: user unknown(?! in)/,
   /(?:vdelivermail|vdeliver|deliver|local): (?:invalid or )?(?:unknown (?:virtual )?user|user unknown)/,
@@ -167,8 +174,11 @@ export const blocked = any(
   /you are not allowed to connect|access denied for|administrative prohibition|ip address (?:is|has)/,
   /rejecting (?:mail|connection)|go away|esmtp not accepting connections|no access from mail server/,
   /temporarily deferred due to user complaints/,
-  /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|reverse|ip)/,
+  /reverse (?:dns|lookup|mapping)|\bptr\b|\brdns\b|no (?:reverse|rdns)|cannot (?:find|resolve) your (?:hostname|host|name|address|reverse|ip)/,
   /unable to (?:resolve|verify) (?:your )?(?:host|ip|address of sending)|can't determine purported|could not be resolved/,
+  /(?:refused|blocked|rejected|denied) - see\b|open proxy|bad ip\b|ip profile|\bxrbl|as abusive|mismatch(?:es|ed)? (?:the )?(?:client|sending|connecting) ip/,
+  /(?:sending|sender|client|connecting|remote|originating) (?:ip|ips|mta|server)\b[^.;]{0,30}(?:reject|not passed|unverif|invalid|mismatch)|(?:unverifi?y?able|unresolvable) (?:sending|relay|client|sender)/,
+  /invalid ip (?:for|of)|ip address rejected|(?:unwanted|unsolicited|bad) (?:messages|mail|traffic)[^.;]{0,40}\b(?:from|ip)\b|confirm (?:this|your) mail ?server|(?:to submit|submission of) messages to this/,
   /client host rejected|fix reverse|invalid dns (?:mx|a|ptr)\b|\bblocked ?:/,
   networkAddress,
   /\b(?:bad|invalid) (?:helo|ehlo)\b|\b(?:helo|ehlo)\b[^.;]{0,40}(?:does ?n[o']?t exist|not found|unknown|invalid|rejected)/,
@@ -190,6 +200,7 @@ export const badSender = any(
   /members? (?:only|can post)|not (?:a )?member|resolver_rst_(?:notauthorized|authrequired|restricted)|sender not authenticated/,
   /sender denied|\bbatv\b|backscatter|verify (?:the )?sender|sender (?:callout|callback|check|lookup)|sender[^.;]{0,30} null ?mx/,
   /return[- ]path[^.;]{0,40}(?:not|unknown|invalid)/,
+  /e-?mail address (?:is|was|has) not (?:been )?verified|identit(?:y|ies) failed the check|unsigned dsn|unverified (?:address|identity)/,
   unknownSender,
 );
 
@@ -197,7 +208,7 @@ export const spam = any(
   /\bspam|\bphish|junk|\bvirus|malware|suspicious|trojan|\bworm\b|infected|\bbulk mail|considered (?:unsolicited|uce)|\buce\b/,
   /\bube\b|unsolicited|looks like|spamassassin|spam score|content (?:filter|rejected|is not)/,
   /message (?:was )?(?:filtered|scanned)|rejected by (?:the )?(?:content|filter|message|anti|header|local)/,
-  /disallowed (?:content|attachment)/,
+  /disallowed (?:content|attachment)|(?:content|attachment)rejected/,
   /(?:executable|attachment|attached file|file type|extension)[^.;]{0,40}(?:not allowed|blocked|prohibited|rejected|banned|forbidden|dangerous)/,
   /dangerous|harmful|prohibited content|url[^.;]{0,20}(?:block|black|listed)/,
 );
@@ -229,25 +240,25 @@ const box =
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) /,
+  /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
-    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
+    `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
   ),
   new RegExp(
     `(?:invalid|illegal|bad|incorrect|non-?existent|nonexisting|no such|wrong|unresolvable|not recognized)[ :-]{1,3}(?:a |an |final delivery |destination |local |virtual |envelope |e-?mail |mail |rcpt (?:to )?)*(?:${box}|persona?\\b|person\\b|email\\b|name\\b)`,
   ),
-  new RegExp(`${box} (?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
+  new RegExp(`${box} (?:[<(]?@[>)]?:? )?(?:is |was )?(?:currently )?(?:unavailable(?! to)|unavaiable|not available|not accepted)`),
   /(?:is ?n[o']?t|not|no) (?:a |an )?(?:valid|known|existing|registered|local|recogni[sz]ed|such) (?:user|mailbox|recipients?|address|account|e-?mail|member|person)/,
   /not (?:our|a) (?:customer|user|subscriber)/,
   /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
-  /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
+  /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
   /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
   /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
   /recipient ?not ?found|recip(?:ient)?not(?:found|exist)|resolver_adr_(?!ambiguous|reciplimit)/,
-  /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid|unverified|no such|\(|$)/,
+  /recipient (?:address )?(?:rejected|refused|is not accepted|not ok|not accepted)[:.]? ?(?:user|unknown|undeliverable|access denied|address|invalid(?! (?:command|argument|parameter))|unverified|no such|\(|$)/,
   /badrcptto|badrecipientto|validrcptto|envelope recipient (?:has been|is)|recipient refuses to accept/,
   /no longer (?:at|with|works?|employed)[^.;]{0,30}(?:company|here|us|organi[sz]ation)/,
   /(?:left|leaves) (?:the )?(?:company|organi[sz]ation)|\buser @?[^.;]{0,20} ?has left\b|address no longer (?:accepts|valid|exists|active|in use)/,
@@ -262,19 +273,19 @@ export const unknownUser = any(
 /** There is no such domain. */
 export const unknownHost = any(
   /\b(?:host|domain|hostname)(?: name)?s?\b[^.;:[]{0,40}(?:unknown|not known|not found(?!.{0,80},? try again)|n't be found|not be found|does ?n[o']?t exist|does not exist|not exist|no such|non-?existent|unrout|(?:cannot|could not|not) be resolved|not resolvable|was not found|wasn't found)/,
-  /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
+  /\b(?:unknown|no such|non-?exist(?:ent|ing)|unresolvable|unrout(?:e)?able(?! mail)) (?:(?:destination|recipient|mail|remote|target|internet) )*(?:host|domain|system)\b(?![^.;]{0,20}\bsender)/,
   /(?:bad|invalid|illegal) (?:destination (?:host|domain)|mail host|system address|host\b(?!,)|host name|(?:host\/)?domain(?: name)?\b[^.;]{0,20} (?:recipient|found)|recipient domain)/,
   /could ?n[o']?t find (?:any |a )?(?:host|mail exchanger|mx)|cannot find (?:the )?(?:domain|host)\b|nxdomain|nodename nor servname provided|name or service not known/,
   /no (?:mail (?:server|host|exchanger)s?|dns (?:entr(?:y|ies)|records?)|(?:a|mx|address)(?: (?:or|and) (?:a|mx|aaaa))? records?)[^.;]{0,20}(?:found|for)|domain must exist/,
-  /the domain is not reachable|(?:domain|domain name)[^.;:]{0,40} is unknown|all relevant mx records point to non-existent|bad domain/,
-  /host (?:address )?lookups? failed permanently|dns server returned answer with no data|dns records?[^.;]{0,60} (?:could|can) ?not be found/,
+  /\bdomain is not reachable|address(?:es)? (?:is |are )?reserved by rfc|single[- ]label domain|(?:domain|domain name)[^.;:]{0,40} is unknown|all relevant mx records point to non-existent|bad domain/,
+  /host (?:address )?lookups? failed permanently|dns server returned answer with no data|no matches to name ?server query|(?:^|@[>)]?:? )invalid domain name\b/,
 );
 
 /** The host takes no mail at all. */
 export const takesNoMail = any(
   /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
-  /null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
-  /does not receive mail|malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
+  /system (?:is )?not accepting (?:any )?network messages|null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
+  /does not receive mail|type=mx: malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
   /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
 
@@ -289,6 +300,8 @@ export const unreached = any(
   /(?:host|network|server)[^.;]{0,20}(?:unreachable|down|not respond|didn't respond|isn't responding|not reachable|busy)/,
   /mail loop|loops? back|too many hops|hop count|loop(?:ing)? detected|routing loop|looping|exceeded (?:maximum )?hop/,
   /temporar(?:y|ily)|try(?:ing)? again later|deferred|greylist|gr[ea]y-?list|local configuration error/,
+  /mal ?formed (?:or unexpected )?name server reply|name lookup fail|host is unreachable|unable to resolve route|forwarding loop|routing loop|unrout(?:e)?able mail domain|destination computer/,
+  /trop de connexions|connection limit|closing transmission channel|numerous attempts/,
   /dns (?:error|fail|lookup|problem|server)|servfail|could ?n[o']?t (?:get|find) (?:a |an )?(?:address|a record|mx)/,
   /resource temporarily|unable to lookup|mx (?:records?|lookup)[^.;]{0,20}(?:fail|not)|bad file descriptor|broken pipe/,
   /i\/o error|system (?:error|resources|is|problem|not)|internal (?:server )?error/,

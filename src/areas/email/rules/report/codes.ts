@@ -11,9 +11,9 @@ const bare = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 /** Whoever shows a session names its commands as they come: what was refused is the last of them. */
 const named = new RegExp(
   [
-    /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[678]\))/,
+    /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[5678]\))/,
     /\b(rcpt[ _]to|(?<=>>> ?|after |following |to |\[)rcpt|does not like recipient)\b|(\(state 1[34]\))/,
-    /\b(mail[ _]from|does not like sender)\b/,
+    /\b(mail[ _]from|does not like sender|but sender was rejected)\b/,
     /(?:>>> ?|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
     /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
     /\b(initial (?:smtp )?greeting|connection greeting|rejection greeting|greeting failed)\b/,
@@ -39,8 +39,8 @@ export function readCodes(text: string): Codes {
   return { ...(code === undefined ? {} : { code }), ...(best === undefined ? {} : { enhanced: best }), stage: readStage(head) };
 }
 
-/** X.0.0 and X.5.0 say that something was refused, and nothing else. */
-export const isTelling = (enhanced: string | undefined): boolean => enhanced !== undefined && !/\.[05]\.0$/.test(enhanced);
+/** X.0.Y and X.5.0 say that something was refused, and nothing else. */
+export const isTelling = (enhanced: string | undefined): boolean => enhanced !== undefined && !/^\d\.(?:0\.\d+|5\.0)$/.test(enhanced);
 
 function readStage(text: string): string {
   let last = '';

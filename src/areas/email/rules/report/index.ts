@@ -20,7 +20,7 @@ export interface Report {
 
 /** Never throws, whatever the bytes are; reads a bounded part of them in bounded steps. */
 export function readReport(raw: Uint8Array): Report {
-  const mail = readMail(raw);
+  const mail = openForwarded(readMail(raw));
   const complaint = readComplaint(mail);
   if (complaint) return { kind: 'complaint', recipients: [], complaint };
   const notice = readNotice(mail);
@@ -30,6 +30,15 @@ export function readReport(raw: Uint8Array): Report {
   if (groups.length === 0 && isAutomatic(mail.fields, notice)) return { kind: 'automatic', recipients: [] };
   const recipients = readRecipients(mail, notice, groups);
   return { kind: groups.length > 0 || isServers(mail, recipients) ? 'delivery' : 'other', recipients };
+}
+
+/** A report that a mail server passes on as it is, without a word of its own, is read as if it had come alone. */
+function openForwarded(mail: Mail): Mail {
+  const forwarded = mail.parts.find(({ type }) => type === 'message/rfc822');
+  if (!forwarded || !daemon.test(decodeWords(fieldOf(mail.fields, 'from') ?? ''))) return mail;
+  if (mail.parts.some((part) => isStatus.test(part.type) || (part.type.startsWith('text/') && textOf(part).trim() !== ''))) return mail;
+  const inner = readMail(Buffer.from(forwarded.raw, 'latin1'));
+  return inner.parts.some(({ type }) => isStatus.test(type)) ? inner : mail;
 }
 
 const isStatus = /^message\/(?:global-)?delivery-status$/;

@@ -40,9 +40,9 @@ export function judgeGroup(group: StatusGroup, notice: string, common: string): 
   if (spoken.enhanced?.endsWith('.0.0')) codes.enhanced = spoken.enhanced;
   const first = classify({ ...codes, text: group.diagnostic });
   const isVague = first.class === 'Uncategorized' || isTerse(group.diagnostic);
-  const full = isVague ? classify({ ...codes, text: `${group.diagnostic}\n${notice}` }) : first;
-  // Advice stands in many notices, about rules and all that may be: it does not take back what a code says of the recipient.
-  const isAdvice = full.class === 'PolicyRelated' || said.unsure.test(said.normalize(notice));
+  const full = isVague ? classify({ ...codes, text: `${group.diagnostic};\n${notice}` }) : first;
+  // Advice stands in many notices, about rules, networks and all that may be: it does not take back what a code says of the recipient.
+  const isAdvice = full.class === 'PolicyRelated' || full.class === 'RoutingErrors' || said.unsure.test(said.normalize(notice));
   const best = first.bounceType === 'hard' && isAdvice ? first : full;
   const { address, original, remoteMta } = group;
   return {

@@ -39,11 +39,14 @@ function hasHeader(lines: readonly string[], from: number, within: number, least
 
 /** A line that begins with an address speaks of it, and so do those that follow. */
 const begins =
-  /^[ \t]*(?:[-*•][ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
+  /^[ \t]*(?:(?:[-*•]|>>>)[ \t]+)?(?:(?:\d{3}[ -])?(?:\d\.\d\.\d )?|(?:final|original)-recipient:[ \t]*(?:rfc822;)?[ \t]*|recipients?:?[ \t]+|user[ \t]+)<?(?:smtp:)?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])/i;
 /** "Unknown user: bob@far.example": what is said stands before the address. */
 const ends =
   /^[ \t]*(?:recipient address|[^:@]{0,60}\b(?:unknown|invalid|exceeds|undeliver\w*|deliver\w*|failed|full)\b[^:@]{0,60})(?::[ \t]*|[ \t]+)<?([^\s<>;:,"()[\]@]{1,64}@[\w.-]{1,255}[\w])>?[.:]?[ \t]*$/i;
-const transcript = /^[ \t]*(?:>>>|<<<|(?:\.\.\. )?while talking to)/i;
+/** Not `>>> bob@far.example <bob@far.example>`, which names a recipient. */
+const transcript = /^[ \t]*(?:>>>(?![ \t]+[^\s@<>]{1,64}@[^\s<>]{1,255}[ \t]+<)|<<<|(?:\.\.\. )?while talking to)/i;
+/** A heading: the session that follows it is this recipient's. */
+const heading = /^[ \t]*(?:<[^\s<>@]{1,64}@[\w.-]{1,255}>:|>>>[ \t]+[^\s<>@]{1,64}@[\w.-]{1,255}[ \t]+<[^\s<>]{1,320}>)[ \t]*$/;
 
 /** What is said of each recipient, and what is said of all of them before the first. */
 export function readSections(text: string, sender: string | undefined): { common: string; sections: Section[] } {
@@ -53,7 +56,8 @@ export function readSections(text: string, sender: string | undefined): { common
   /** Of a session that is shown before its result: it belongs to the address that follows, or else to whom it names. */
   let shown: string[] = [];
   for (const line of text.split('\n', 4_000)) {
-    if (transcript.test(line)) {
+    const isHeaded = current !== common && heading.test(current[0]?.slice(0, 800) ?? '');
+    if (transcript.test(line) && !isHeaded) {
       if (/^[ \t]*(?:\.\.\. )?while/i.test(line)) shown = [];
       if (shown.length < mostLines) shown.push(line);
       continue;
@@ -65,7 +69,7 @@ export function readSections(text: string, sender: string | undefined): { common
       sections.set(address, current);
       current.push(...shown);
       shown = [];
-    } else if (/^\d{3}[ -]/.test(line) && current !== common) {
+    } else if (/^\d{3}[ -]/.test(line) && current !== common && !isHeaded) {
       // Of a host that was tried, or of somebody else.
       if (shown.length < mostLines) shown.push(line);
       continue;

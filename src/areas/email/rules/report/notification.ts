@@ -6,21 +6,31 @@ import { addressIn, type StatusGroup } from './status.ts';
 const isNotification = /"notificationType"\s{0,5}:\s{0,5}"(Bounce|Complaint)"/;
 const field = (name: string) => new RegExp(`"${name}"\\s{0,5}:\\s{0,5}"((?:[^"\\\\]|\\\\.){0,1000})"`, 'g');
 
-const flatten = (text: string): string => text.replaceAll('\\"', '"').replace(/\n ?/g, '');
+/** A long line is broken by `!`, the end of the line and a space. */
+const flatten = (text: string): string => text.replaceAll('\\"', '"').replace(/!\n /g, '').replace(/\n ?/g, '');
 
 export function readNotification(text: string): StatusGroup[] {
   const flat = flatten(text);
   if (isNotification.exec(flat)?.[1] !== 'Bounce') return [];
   const from = flat.indexOf('"bouncedRecipients"');
   const bounced = flat.slice(Math.max(0, from), Math.max(0, from) + 20_000);
-  const all = (name: string) => [...bounced.matchAll(field(name))].map((found) => found[1]!).slice(0, 50);
-  const [addresses, actions, statuses, diagnostics] = [all('emailAddress'), all('action'), all('status'), all('diagnosticCode')];
-  return addresses.map((address, n) => ({
-    address,
-    action: actions[n] ?? 'failed',
-    ...statusIn(statuses[n]),
-    diagnostic: (diagnostics[n] ?? '').replace(/^smtp;\s*/, ''),
-  }));
+  const each = (bounced.match(/\{[^{}]{0,3000}\}/g) ?? []).filter((one) => one.includes('"emailAddress"')).slice(0, 50);
+  const kind = kindOf(flat);
+  return (each.length > 0 ? each : [bounced]).flatMap((one) => readBounced(one, kind));
+}
+
+function readBounced(text: string, kind: string): StatusGroup[] {
+  const told = (name: string) => field(name).exec(text)?.[1];
+  const address = told('emailAddress');
+  if (address === undefined) return [];
+  const diagnostic = (told('diagnosticCode') ?? '').replace(/^smtp;\s*/, '');
+  return [{ address, action: told('action') ?? 'failed', ...statusIn(told('status')), diagnostic: `${diagnostic}${kind}` }];
+}
+
+/** What passes, and why: `MailboxFull` counts more than the code beside it. */
+function kindOf(flat: string): string {
+  const kind = field('bounceSubType').exec(flat)?.[1] ?? 'General';
+  return field('bounceType').exec(flat)?.[1] === 'Transient' && kind !== 'General' ? ` (${kind})` : '';
 }
 
 function statusIn(written = ''): { status?: string } {

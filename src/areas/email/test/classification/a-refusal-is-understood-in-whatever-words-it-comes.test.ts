@@ -27,7 +27,6 @@ const gone = `
 550 Boite aux lettres inexistante
 550 Usuario inexistente
 550 Caixa postal inexistente
-550 unrouteable mail domain "far.example"
 550 Unresolvable domain name
 550 Non-existent domain
 550 no A or MX records found for domain far.example
@@ -51,7 +50,24 @@ const gone = `
 550 Onbekende gebruiker
 550 Neznámý uživatel
 550 Такого ящика нет
-550 사용자를 찾을 수 없습니다`;
+550 사용자를 찾을 수 없습니다
+550 5.1.0 Address rejected, bob@far.example
+550 5.1.0 Rejecting destination
+550 5.7.1 No such user!
+550 5.7.1 bob stands in badrcptto
+550 5.2.1 Unknown local part bob
+550 5.7.17 Mailbox owner has changed
+550 5.7.18 Domain owner has changed
+550 5.3.2 System not accepting network messages
+550 Mailbox bob@far.example unavailable
+542 bob@far.example Rejected
+550 No existe persona con ese nombre
+550 bob non répertorié dans l'annuaire
+550 Benutzer nicht im Verzeichnis aufgeführt
+550 5.1.4 Recipient address reserved by RFC 2606
+550 The account or domain may not exist, or it is blacklisted
+550 unknown base user bob
+550 5.0.350 Remote server returned an error -> 550 5.1.1 User unknown`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -69,7 +85,7 @@ const alive = `
 550 You have tried too many invalid addresses
 550 Dynamic address not accepted
 550 5.7.27 sender address has null MX
-550 5.7.17 Mailbox owner has changed
+550 unrouteable mail domain "far.example"
 550 5.7.1 Rejected. For assistance please use address postmaster@far.example
 550 5.2.4 Mailing list expansion problem
 550 5.1.4 RESOLVER.ADR.Ambiguous; ambiguous address
@@ -100,7 +116,26 @@ const alive = `
 550 Absender existiert nicht
 550 L'adresse de l'expéditeur est inconnue
 550 Die IP-Adresse Ihres Servers ist unbekannt
-550 发件人不存在`;
+550 发件人不存在
+550 5.1.7 Invalid address
+550 5.7.504 Recipient address rejected: Access denied
+550 5.7.1 No such user, says our policy of spam
+550 5.1.2 host is unreachable
+550 5.4.4 mail for far.example leads into a routing loop
+550 5.1.1 bob is over the allowed quota
+550 5.1.1 bob does not have enough space
+550 5.1.1 header limit exceeded
+550 5.1.1 message trop volumineux
+550 5.1.1 we do not host mail for far.example
+550 5.1.1 we are not configured to relay
+550 5.1.1 client IP rejected
+550 5.1.1 refused - see our pages
+550 5.1.1 cannot resolve your name
+550 5.1.1 RCP-P2
+521 5.3.0 Upstream error, see our pages
+550 5.4.4 Permanent error while executing qmail-forward
+550 5.5.4 <bob@far.example>: Recipient address rejected: Invalid command arguments
+554 Message rejected: Email address is not verified. The following identities failed the check`;
 
 function hardness(line: string): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;

@@ -30,6 +30,14 @@ test('a session belongs to whom it names, not to whoever was named last', () => 
   assert.equal(say(daemons(...words))[0], 'bob@far.example hard');
 });
 
+test('a session below a heading is that recipient’s, whatever it names', () => {
+  const courier = ['<bob@far.example>:', '>>> RCPT TO:<bob@far.example>', '<<< 550 User unknown.', ''];
+  const later = ['<eve@far.example>:', '>>> DATA', '<<< 550 Unknown user eve@far.example', ''];
+  assert.deepEqual(say(daemons(...courier, ...later)), ['bob@far.example hard', 'eve@far.example block']);
+  const hunter = ['>>> bob@far.example <bob@far.example>', '552 5.2.2 mailbox full', '', '>>> eve@far.example <eve@far.example>'];
+  assert.deepEqual(say(daemons(...hunter, '550 no mailbox here by that name (#5.1.1)')), ['bob@far.example soft', 'eve@far.example hard']);
+});
+
 test('addresses that are named one below the other share what is said of them', () => {
   const words = ['Delivery to the following recipients failed permanently:', '', '     bob@far.example', '     eve@far.example', ''];
   const mail = daemons(...words, 'The error that the other server returned was:', '550 5.1.1 User unknown');
@@ -74,6 +82,14 @@ test('the command that was refused is told in several ways', () => {
   assert.deepEqual(say(daemons('Rejected <bob@far.example> (Error following RCPT command): [550 no such user]')), ['hard']);
 });
 
+test('what is said of the sender is not said of the recipient; what is said of a domain holds at any time', () => {
+  const qmail = (did: string, reply: string) => say(daemons('<bob@far.example>:', did, `Remote host said: ${reply}`));
+  assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '550 5.1.1 User unknown'), ['bob@far.example block']);
+  assert.deepEqual(qmail('Connected to 192.0.2.1 but sender was rejected.', '551 User has moved'), ['bob@far.example block']);
+  assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 Host unknown'), ['bob@far.example hard']);
+  assert.deepEqual(qmail('192.0.2.1 failed after I sent the message.', '550 5.1.0 Address rejected'), ['bob@far.example block']);
+});
+
 test('whoever names several causes says of nobody that they are unknown', () => {
   const words = 'We could not deliver it: the address may not exist, or you are not known to its owner. The address is invalid.';
   assert.notDeepEqual(say(daemons(words)), ['hard']);
@@ -112,6 +128,9 @@ test('advice about all that may be does not take back what a code says', () => {
     .toString()
     .replace('This is the mail system', 'Possible reasons: policies, attachments that are not allowed, a wrong address.\r\n$&');
   assert.deepEqual(say(Buffer.from(mail)), ['bob@far.example hard']);
+  const domain = dsn({ address: 'bob@far.example', status: '5.1.2', diagnostic: '550' });
+  const words = 'The following addresses had permanent fatal errors';
+  assert.deepEqual(say(Buffer.from(domain.toString().replace('This is the mail system', words))), ['bob@far.example hard']);
 });
 
 test('a notice may begin with when "your mail" was sent', () => {
@@ -135,4 +154,36 @@ test('what is said of the name servers and in greetings is told apart', () => {
     '  Diagnostic code: smtp;554 No such host',
   ];
   assert.notDeepEqual(say(daemons(...greeting)), ['bob@far.example hard']);
+});
+
+test('a notice in JSON is read for each of its recipients, however its lines were broken', () => {
+  const bounced = (emailAddress: string, status: string, diagnosticCode: string) => ({
+    emailAddress,
+    action: 'failed',
+    status,
+    diagnosticCode,
+  });
+  const mail = (bounceType: string, bounceSubType: string, ...bouncedRecipients: object[]) => {
+    const text = JSON.stringify({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } });
+    return daemons(text.replace(/.{40}(?=.)/g, '$&!\r\n '));
+  };
+  const full = bounced('bob@far.example', '5.2.2', 'smtp; 552 5.2.2 mailbox full');
+  const gone = bounced('eve@far.example', '5.1.1', 'smtp; 550 5.1.1 user unknown');
+  assert.deepEqual(say(mail('Permanent', 'General', full, gone)), ['bob@far.example soft', 'eve@far.example hard']);
+  assert.deepEqual(say(mail('Permanent', 'General', { emailAddress: 'bob@far.example' }, gone)).at(1), 'eve@far.example hard');
+  assert.deepEqual(say(mail('Transient', 'MailboxFull', gone)), ['eve@far.example soft']);
+});
+
+test('a report that a server passes on without a word is read; one that a person passes on, or speaks of, is not', () => {
+  const report = dsn({ address: 'bob@far.example', diagnostic: '550 5.1.1 user unknown' });
+  const passOn = (from: string, word: string) =>
+    Buffer.concat([
+      Buffer.from(`From: ${from}\r\nTo: ada@example.com\r\nSubject: Hello\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n`),
+      Buffer.from(`--b\r\nContent-Type: text/plain\r\n\r\n${word}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n`),
+      report,
+      Buffer.from('\r\n--b--\r\n'),
+    ]);
+  assert.deepEqual(say(passOn('MAILER-DAEMON@far.example', '')), ['bob@far.example hard']);
+  assert.equal(readReport(passOn('carol@far.example', '')).kind, 'other');
+  assert.notDeepEqual(say(passOn('MAILER-DAEMON@far.example', 'This was held back.')), ['bob@far.example hard']);
 });
