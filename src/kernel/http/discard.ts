@@ -30,13 +30,13 @@ export function discard(request: IncomingMessage) {
 const pace = { everyMs: 4, bytes: 524_288, busyBytes: 65_536, busyMs: 500, chunkBytes: 1_024 };
 const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
 
-const isLoopBusy = watchLoop();
+const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
 
 /** Much while there is little else to do. Once it was busy it stays at little for a while: to read much would only make it busy again. */
 function paceNow(): number {
   const now = performance.now();
-  if (isLoopBusy()) busyAt = now;
+  if (load.isBusy()) busyAt = now;
   return now - busyAt < pace.busyMs ? pace.busyBytes : pace.bytes;
 }
 

@@ -1,4 +1,4 @@
-import { watchLoop } from './busy-loop.ts';
+import { type LoopLoad, watchLoop } from './loop-load.ts';
 
 /**
  * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
@@ -32,7 +32,7 @@ interface Account {
   resting: { since: number; goOn(): void }[];
 }
 
-export function makeLoopShare(now = () => performance.now(), isBusy = watchLoop(now)): LoopShare {
+export function makeLoopShare(now = () => performance.now(), load: LoopLoad = watchLoop(now)): LoopShare {
   const accounts = new Map<string, Account>();
   let restedMs = 0;
   let tidiedAt = now();
@@ -40,7 +40,7 @@ export function makeLoopShare(now = () => performance.now(), isBusy = watchLoop(
   const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * share);
   /** Somebody who has had less wants the loop. */
   const isWanted = (account: Account, at: number) => {
-    if (!isBusy()) return false;
+    if (!load.isBusy()) return false;
     const debt = debtAt(account, at);
     for (const other of accounts.values()) if (at - other.at <= wantsMs && debtAt(other, at) < debt) return true;
     return false;
@@ -70,7 +70,7 @@ export function makeLoopShare(now = () => performance.now(), isBusy = watchLoop(
       const at = now();
       const account = accounts.get(org) ?? { debtMs: 0, at, resting: [] };
       accounts.set(org, account);
-      account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + ms);
+      account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + load.weigh(ms));
       account.at = at;
       if (at - tidiedAt > keptMs) tidy(at);
     },

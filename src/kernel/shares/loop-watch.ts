@@ -1,4 +1,5 @@
 import { type Behalf, currentBehalf, house } from './behalf.ts';
+import { type LoopLoad, watchLoop } from './loop-load.ts';
 import { type LoopShare, makeLoopShare } from './loop-share.ts';
 
 /**
@@ -22,9 +23,9 @@ const noticedMs = 20;
 export function makeLoopWatch(
   tell: (act: string, ms: number) => void = () => {},
   now = () => performance.now(),
-  isBusy?: () => boolean,
+  load: LoopLoad = watchLoop(now),
 ): LoopWatch {
-  const share = makeLoopShare(now, isBusy);
+  const share = makeLoopShare(now, load);
   const long = new Map<string, { act: string; count: number; seconds: number; longest: number }>();
   let isOpen = false;
   let piece = 0;
@@ -35,7 +36,8 @@ export function makeLoopWatch(
 
   const close = (at: number) => {
     const ms = at - since;
-    if (!behalf.isAside) share.spend(behalf.org, ms);
+    if (behalf.isAside) load.weigh(ms);
+    else share.spend(behalf.org, ms);
     if (ms < noticedMs) return;
     const { act } = behalf;
     const known = long.get(act) ?? { act, count: 0, seconds: 0, longest: 0 };

@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { inSlices } from '../../slices.ts';
-import { house, makeLoopShare, makeLoopWatch, onBehalf } from '../index.ts';
+import { house, type LoopLoad, makeLoopShare, makeLoopWatch, onBehalf, watchLoop } from '../index.ts';
 
-const always = () => true;
+const always: LoopLoad = { isBusy: () => true, weigh: (ms) => ms };
 
 /** A share whose clock and timers are moved by the test. */
 function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let clock = 0;
   const loop = { isBusy: true };
-  const share = makeLoopShare(
-    () => clock,
-    () => loop.isBusy,
-  );
+  const share = makeLoopShare(() => clock, { ...always, isBusy: () => loop.isBusy });
   const gone: string[] = [];
   return {
     share,
@@ -222,7 +219,18 @@ test('work in slices, and what comes after a turn was waited for, counts for who
   }
   await slices;
   assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'who did next to nothing does not rest');
-  const rest = watch.takeTurn({ org: 'a', act: 'x' });
-  assert.ok(rest, 'who had all of it does');
-  await rest;
+  assert.ok(watch.share.figures().restedSeconds > 0, 'who had all of it rested between its slices');
+});
+
+test('time that nobody is known to have taken is counted with what is known, in proportion', async () => {
+  const load = watchLoop();
+  const weighs: number[] = [];
+  for (let i = 0; i < 60; i++) {
+    hold(10);
+    weighs.push(load.weigh(5)); // half of it was somebody's
+    await setImmediate();
+  }
+  const last = weighs.at(-1)!;
+  assert.ok(last > 6 && last <= 15, `5 ms count ${last}`);
+  assert.equal(weighs[0], 5);
 });

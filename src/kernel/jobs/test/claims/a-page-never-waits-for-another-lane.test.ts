@@ -53,7 +53,7 @@ test('a page never waits for another lane, though all others are full, stuck and
 
 test('a page does not rest however much of the event loop its organization has had, whatever connections it uses', async (t) => {
   const { app, worker, connection, defer, count } = await workbench(t);
-  const watch = makeLoopWatch(undefined, undefined, () => true); // the loop is busy
+  const watch = makeLoopWatch(undefined, undefined, { isBusy: () => true, weigh: (ms) => ms });
   const db = openDb({ connection, watch, checkRows: true }); // as a page has them that goes out by our own mail
   defer(() => db.end());
   const rested = new Map<Lane, boolean>();
