@@ -1,4 +1,4 @@
-import async_hooks, { type AsyncHook } from 'node:async_hooks';
+import asyncHooks, { type AsyncHook, type HookCallbacks } from 'node:async_hooks';
 
 // node:test follows every promise, timer and socket back to the test that it comes from. While a file is read, it needs to: a test that is
 // declared belongs to that file. While tests run, it serves to tell whose an uncaught error is, and makes each `await` twenty times as dear,
@@ -6,15 +6,17 @@ import async_hooks, { type AsyncHook } from 'node:async_hooks';
 // Loaded with --import, since node:test takes `createHook` along when it is loaded itself.
 
 const hooks: AsyncHook[] = [];
-const { createHook } = async_hooks;
+const { createHook } = asyncHooks;
 
-async_hooks.createHook = (callbacks) => {
+function createKnownHook(callbacks: HookCallbacks): AsyncHook {
   const hook = createHook(callbacks);
   hooks.push(hook);
   return hook;
-};
+}
+
+Object.assign(asyncHooks, { createHook: createKnownHook });
 process.getBuiltinModule('node:test');
-async_hooks.createHook = createHook;
+Object.assign(asyncHooks, { createHook });
 
 /** From now on what is declared belongs to whatever declares it. */
 export function followTests(): void {
