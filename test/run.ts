@@ -41,7 +41,8 @@ async function run(some: string[], lanes: number, isEachAlone: boolean): Promise
   const timeoutMs = args.includes('--faults') ? 3_600_000 : 180_000; // campaigns of kills name their own, longer limits
   await runFiles({ files: longestFirst(some), lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
   // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
-  for (const file of stop.signal.aborted ? [] : missing(some)) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
+  const unheard = stop.signal.aborted ? [] : missing(some);
+  for (const file of unheard) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
   close();
   if (!stop.signal.aborted) keepTimes(times());
   return [...failed];
@@ -57,7 +58,7 @@ void houseRules?.passed.then((passed) => passed || stop.abort());
 const server = await startTestServer();
 let failed = files;
 try {
-  failed = await run(files, again ? 2 : Number(process.env.LANES ?? 3), isLongSet); // side by side with nobody to wait for it, it need not press the machine
+  failed = await run(files, again ? 2 : 3, isLongSet); // side by side with nobody to wait for it, it need not press the machine
   if (again && !stop.signal.aborted && failed.length && failed.length <= unsteadyAtMost) {
     console.log('\nonce more, alone:');
     const first = failed;
