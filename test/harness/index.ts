@@ -65,7 +65,7 @@ export interface Options {
   dataDir?: string;
 }
 
-/** Most statements of a test end sooner than another connection is opened and has planned them anew, on processors that three tests share. */
+/** Most statements of a test end sooner than another connection is opened and has planned them anew. */
 const patienceMs = 50;
 
 /** A whole server on a database of its own: real HTTP, real PostgreSQL, every row and answer held against its schema. */

@@ -1,7 +1,7 @@
 import asyncHooks, { type AsyncHook, type HookCallbacks } from 'node:async_hooks';
 
 // node:test follows every promise, timer and socket back to the test that it comes from. While a file is read, it needs to: a test that is
-// declared belongs to that file. While tests run, it serves to tell whose an uncaught error is, and makes each `await` twenty times as dear.
+// declared belongs to that file. While tests run, it only tells whose an uncaught error is, and makes each `await` twenty times as dear.
 // So it rests by then, and what is thrown beside a test fails the file as a whole: ./process.ts.
 // Loaded with --import, since node:test takes `createHook` along when it is loaded itself.
 

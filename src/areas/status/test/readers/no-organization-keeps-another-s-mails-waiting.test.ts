@@ -22,7 +22,7 @@ const readers = ({ app }: House, slug: string, n: number) =>
         from status.page p, generate_series(1, ${n}::int) n, (select kernel.now() - interval '1 hour' as at offset 0) c where p.slug = ${slug}`,
   );
 
-/** Updates that were published and announced long before: as rows, not by 10,000 requests, and with ids that cost the database nothing to make. */
+/** Updates that were published and announced long before: as rows, not by 10,000 requests, with ids that are quickly made. */
 const announcedBefore = ({ app }: House, incidentId: string, n: number) =>
   app.db.write(
     (tx) => run(tx)`
