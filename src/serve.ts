@@ -54,6 +54,8 @@ export interface ServeOptions {
   areas: readonly AnyArea[];
   /** An open database instead of the configured one: tests give each file a copy of a migrated one. */
   database?: Database;
+  /** So long is a connection in use waited for before the pool opens another. */
+  patienceMs?: number;
   strict?: boolean;
 }
 
@@ -151,6 +153,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     max: config.database_pool,
     perOrg: shareOf(config.database_pool),
     besides: shareBesides(config.database_pool),
+    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     watch,
     refused: refusals.of('connections'),
     checkRows: strict,

@@ -1,9 +1,10 @@
 // Runs test files on one PostgreSQL: started here, handed down to each process, stopped at the end. With QUARTERDECK_TEST_AGAIN a few
 // files that failed run once more, alone, and the end says so: a machine that stalls for seconds should not cost a change its landing.
-// QUARTERDECK_TEST_TIMES lists what each file took.
+// QUARTERDECK_TEST_TIMES lists what each file took. With --check the house rules are looked at meanwhile, and a broken one ends the run.
 import { globSync } from 'node:fs';
 import { handDown, startTestServer } from './harness/postgres.ts';
 import { makeReporter } from './reporter.ts';
+import { startHouseRules } from './runner/house-rules.ts';
 import { keepTimes, longestFirst } from './runner/order.ts';
 import { runFiles } from './runner/pool.ts';
 
@@ -39,8 +40,9 @@ async function run(some: string[], lanes: number, isEachAlone: boolean): Promise
   const { tell, failed, missing, times, close } = makeReporter();
   const timeoutMs = args.includes('--faults') ? 3_600_000 : 180_000; // campaigns of kills name their own, longer limits
   await runFiles({ files: longestFirst(some), lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
-  // Nothing passes because nothing was heard of it.
-  for (const file of missing(some)) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
+  // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
+  const unheard = stop.signal.aborted ? [] : missing(some);
+  for (const file of unheard) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
   close();
   if (!stop.signal.aborted) keepTimes(times());
   return [...failed];
@@ -49,6 +51,9 @@ async function run(some: string[], lanes: number, isEachAlone: boolean): Promise
 /** So many files may fail beside the others and pass alone before the run counts as failed. */
 const unsteadyAtMost = 5;
 const again = Boolean(process.env.QUARTERDECK_TEST_AGAIN);
+
+const houseRules = args.includes('--check') ? startHouseRules(stop.signal) : undefined;
+void houseRules?.passed.then((passed) => passed || stop.abort());
 
 const server = await startTestServer();
 let failed = files;
@@ -63,4 +68,5 @@ try {
 } finally {
   await server.stop();
 }
-process.exit(failed.length ? 1 : 0);
+const isLawful = (await houseRules?.passed) ?? true;
+process.exit(failed.length || !isLawful || stop.signal.aborted ? 1 : 0);

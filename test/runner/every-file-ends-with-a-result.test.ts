@@ -92,6 +92,8 @@ test('what a file leaves behind is found, and the next file does not meet it', a
     server: `import net from 'node:net'; ${sound()} net.createServer().listen(0);`,
     timer: sound('setInterval(() => {}, 1000);'),
     late: sound(`setTimeout(() => { throw new Error('too late'); }, 100);`),
+    beside: `${imports} test('a sound one', async () => { setTimeout(() => { throw new Error('unseen'); }); await new Promise((next) => setTimeout(next, 50)); });`,
+    unheard: sound(`void Promise.reject(new Error('unheard'));`),
     environment: sound(`process.env.QD_PLANTED = 'yes';`),
     clock: sound('performance.now = () => 0;'),
     hook: `${imports} globalThis.hooks = 0; afterEach(() => globalThis.hooks++); test('a sound one', () => {});`,
@@ -101,7 +103,9 @@ test('what a file leaves behind is found, and the next file does not meet it', a
   for (const name of ['hook', 'sound', 'again']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
   assert.match(failed('server').join(), /^server\.mjs: it left behind: TCPServerWrap$/);
   assert.match(failed('timer').join(), /^timer\.mjs: it left behind: Timeout$/);
-  assert.match(failed('late').join(), /^late\.mjs: something failed after its test had ended: Error: too late/);
+  assert.match(failed('late').join(), /^late\.mjs: something failed that no test waited for: Error: too late/);
+  assert.match(failed('beside').join(), /^beside\.mjs: something failed that no test waited for: Error: unseen/);
+  assert.match(failed('unheard').join(), /^unheard\.mjs: something failed that no test waited for: Error: unheard/);
   assert.match(failed('environment').join(), /^environment\.mjs: it left behind: QD_PLANTED=yes in the environment$/);
   assert.match(failed('clock').join(), /^clock\.mjs: it left behind: another performance\.now$/);
 });

@@ -63,7 +63,7 @@ interface Runner {
 
 function startRunner({ env, timeoutMs, goneWithinMs = 10_000, stop, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
   const reporter = ['--test-reporter', join(import.meta.dirname, 'tell.ts'), '--test-reporter-destination', 'stdout'];
-  const program = [join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
+  const program = ['--import', join(import.meta.dirname, 'following.ts'), join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
   const child = spawn(process.execPath, [...quickFlags, `--test-timeout=${timeoutMs}`, ...reporter, ...program], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },

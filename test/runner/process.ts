@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { suite } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { followTests, restFollowing } from './following.ts';
 import { added, handles, settings } from './footprint.ts';
 import { reports, tell } from './tell.ts';
 
@@ -27,16 +28,18 @@ async function runFile(file: string): Promise<void> {
   const reported = once(reports, 'reported') as Promise<[{ tests: number; failed: number }]>;
   // A suite's tests begin once all of it has been read, as with node's own runner: what stands below a test is there by then. Its limit
   // is one that no file reaches: each of its tests has its own, from the command line.
-  void suite(file, { timeout: 2 ** 31 - 1 }, async () => void (await import(pathToFileURL(resolve(file)).href)));
+  followTests();
+  void suite(file, { timeout: 2 ** 31 - 1 }, () => import(pathToFileURL(resolve(file)).href).finally(restFollowing));
   const [{ tests, failed }] = await reported;
+  await turn(); // what nobody handles is told of only at the end of its turn
   flushCompileCache(); // for the processes that start meanwhile: in a fresh clone they would all compile the same
 
   const problems: string[] = [];
   if (!tests && !failed) problems.push('it reported no test');
   const left = [...added(before.settings, settings()), ...(await handlesSince(before.handles))];
   if (left.length) problems.push(`it left behind: ${left.join(', ')}`);
-  // Set by the test runner when something is thrown that belongs to no test under way.
-  if (process.exitCode) problems.push(`something failed after its test had ended: ${String((uncaught as Error)?.stack ?? uncaught)}`);
+  // Set by the test runner when something is thrown that belongs to no test that it knows of.
+  if (process.exitCode) problems.push(`something failed that no test waited for: ${String((uncaught as Error)?.stack ?? uncaught)}`);
   process.exitCode = undefined;
   for (const error of problems) tell({ type: 'failed', file, name: file, at: file, error });
   tell({

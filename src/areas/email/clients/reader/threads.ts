@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { type FromThread, type Reading, type ReadMail, type ReadResult, type ToThread, unreadMail } from './protocol.ts';
@@ -34,6 +36,12 @@ const memory = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stac
 const startMs = 30_000;
 const program = new URL(`./thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
+/** Nothing of the process's environment but where compiled code is kept: with it a thread starts in half the time. */
+function threadEnv(): Record<string, string> {
+  const ofThisNode = getCompileCacheDir(); // a folder below the one that was given, for this version and its flags
+  return ofThisNode ? { NODE_COMPILE_CACHE: dirname(ofThisNode) } : {};
+}
+
 const tooLong = 'reading it took too long';
 const tooMuch = 'reading it took more memory than there is for one message';
 const vanished = 'the thread that read it ended';
@@ -41,7 +49,7 @@ const vanished = 'the thread that read it ended';
 /** One thread, with what it reads. */
 export class Thread {
   readonly #options: ThreadOptions;
-  readonly #worker = new Worker(program, { resourceLimits: memory, env: {}, execArgv: [] });
+  readonly #worker = new Worker(program, { resourceLimits: memory, env: threadEnv(), execArgv: [] });
   readonly #tasks = new Map<number, { task: Task; since: number }>();
   readonly #startedAt = performance.now();
   /** When it last said anything; undefined while it starts. */
