@@ -11,8 +11,8 @@ const activeMs = 1_000;
 /** So often those who are there are looked through: there may be thousands, and it is asked at every turn. */
 const lookMs = 10;
 
-/** A tenth of one, more or less, is no difference. */
-const alikeMs = activeMs / 10;
+/** One more or less is no difference: whoever has little to do and is slow at it, because others are busy, is not held back for that. */
+const alikeMs = activeMs;
 
 interface Account {
   /** Milliseconds that one was inside, two count twice; older ones count less. */
