@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { inSlices, withRest } from '../../../../kernel/slices.ts';
 import { forEachStep } from '../../../../kernel/steps.ts';
 import { now } from '../../../../kernel/time.ts';
@@ -35,13 +36,20 @@ export async function retain(engine: Engine, signal: AbortSignal, log: Logger): 
   }
 }
 
-/** Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
+/** At the cost of its organization. Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
  *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests as long as
  *  that took: very many of them leave the machine to those who wait for an answer. */
 async function retainIn(engine: Engine, signal: AbortSignal, repositoryId: number) {
+  const { db, watch } = engine.app;
+  const governed = await db.read((tx) => governedRepository(tx, repositoryId));
+  if (!governed) return undefined;
+  const behalf = { org: governed.org_id, act: 'registry.retain' };
+  return onBehalf(behalf, () => retainFor(engine, signal, governed), watch);
+}
+
+async function retainFor(engine: Engine, signal: AbortSignal, governed: Governed) {
   const { db } = engine.app;
-  const judged = await judgeRepository(engine, repositoryId);
-  if (!judged) return undefined;
+  const judged = await judgeRepository(engine, governed);
   let [tags, images] = [0, 0];
   for (let i = 0; i < judged.tags.length && !signal.aborted; i += tagsAtOnce)
     tags += await withRest(signal, () => db.write((tx) => removeTags(tx, engine, judged, judged.tags.slice(i, i + tagsAtOnce))));
@@ -52,7 +60,8 @@ async function retainIn(engine: Engine, signal: AbortSignal, repositoryId: numbe
   return { registry: judged.governed.slug, repository: judged.governed.name, tags, images };
 }
 
-type Judged = NonNullable<Awaited<ReturnType<typeof judgeRepository>>>;
+type Governed = NonNullable<Awaited<ReturnType<typeof governedRepository>>>;
+type Judged = Awaited<ReturnType<typeof judgeRepository>>;
 
 /** So many rows are read at once, and names asked for: a repository may have very many. */
 const rowsAtOnce = 1_000;
@@ -67,9 +76,9 @@ async function readInPortions<R>(read: (after: R | undefined) => Promise<R[]>): 
   }
 }
 
-async function judgeRepository({ app: { db } }: Engine, id: number) {
-  const [governed, at] = await db.read((tx) => Promise.all([governedRepository(tx, id), now(tx)]));
-  if (!governed) return undefined;
+async function judgeRepository({ app: { db } }: Engine, governed: Governed) {
+  const { id } = governed;
+  const at = await db.read(now);
   const place = { repository: governed.name, immutable: governed.immutable_tags, now: at };
   const manifests = await readInPortions((last: Row<typeof manifestStates> | undefined) =>
     db.read((tx) => manifestStates(tx, id, last?.id ?? 0, rowsAtOnce)),
