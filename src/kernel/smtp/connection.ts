@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import { type CipherNameAndProtocol, type SecureContext, TLSSocket } from 'node:tls';
+import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
 import type { Logger } from '../log.ts';
+import { wrapInTls } from './secure.ts';
 import * as words from './words.ts';
 
 export interface ConnectionOptions {
@@ -115,7 +116,7 @@ export abstract class Connection {
     raw.removeAllListeners();
     raw.on('error', () => {});
     raw.setTimeout(0);
-    const secure = new TLSSocket(raw, { isServer: true, secureContext: this.#options.secureContext() });
+    const secure = wrapInTls(raw, this.#options.secureContext());
     this.socket = secure;
     this.#listen();
     secure.once('secure', () => {

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import type { Crowd } from '../shares/index.ts';
+import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left'> {
@@ -58,7 +59,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     sessions.add(session);
   };
   const shake = (raw: Socket, leave: () => void) => {
-    const socket = new TLSSocket(raw, { isServer: true, secureContext: context });
+    const socket = wrapInTls(raw, context);
     const fail = () => {
       pending.delete(socket);
       socket.destroy();
