@@ -1,4 +1,6 @@
-// What SMTP doors have in common: a server that counts its connections, and answers in the house's words.
-export { type Answer, closeServer, cutAfter, drainRest, handOver, listenAt } from './door.ts';
+// What SMTP doors have in common: a server that counts its connections, and a session that speaks and answers in the house's words.
+export type { Credentials, Named } from './commands.ts';
+export { chainPieces, type Expected, type Message, unusable } from './message.ts';
 export { Reply, replyFor } from './reply.ts';
-export { type Counted, CountedConnection, CountedServer } from './server.ts';
+export { makeSmtpServer, type SmtpServer } from './server.ts';
+export { Session, type Visit } from './session.ts';

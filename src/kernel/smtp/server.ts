@@ -1,92 +1,120 @@
-import type { Socket } from 'node:net';
-import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Certificate } from '../certificate.ts';
+import { exitCodes, Stop } from '../errors.ts';
 import type { Crowd } from '../shares/index.ts';
+import { wrapInTls } from './secure.ts';
+import { Session, type SessionOptions } from './session.ts';
 
-// What every SMTP door changes of the library: connections are counted before anything is done for them, and answers bring their own codes.
-
-export interface Counted {
+export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left'> {
+  certificate: Certificate;
+  /** TLS from the first byte. */
+  isSecure: boolean;
+  /** Counted before anything is done for them. */
   connections: Crowd;
   placeOf(socket: Socket): string;
+  /** What is under way when we stop may take this long. */
+  stopMs: number;
 }
 
-export class CountedConnection extends SMTPConnection {
-  /** Gives its place among the connections back. */
-  leave: () => void = () => {};
+/** An open SMTP door. */
+export interface SmtpServer {
+  /** The port it listens on. `settings` are named to whoever must choose another one. */
+  listen(place: { host: string; port: number }, settings: string): Promise<number>;
+  /** New connections get this certificate. */
+  renew(certificate: Certificate): void;
+  /** Those who wait for nothing are told at once; what is under way may finish. */
+  stop(): Promise<void>;
+}
 
-  /** Where all of a message came at once, its end is searched for; the library would look at each of its bytes. */
-  override _createParser(): SMTPStream {
-    const parser = super._createParser();
-    const feed = parser._feedDataStream.bind(parser);
-    parser._feedDataStream = (chunk, done) => {
-      const end = parser._atDataStart && !parser._lastBytes ? findOnlyEnd(chunk) : -1;
-      if (end < 0) return feed(chunk, done);
-      parser._countDataBytes(end);
-      parser._endDataMode(chunk.subarray(0, end), chunk.subarray(end + 3), done);
+const contextOf = ({ cert, key }: Certificate): SecureContext =>
+  createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
+
+export function makeSmtpServer(options: ServerOptions): SmtpServer {
+  const sessions = new Set<Session>();
+  /** Connections whose handshake goes on. */
+  const pending = new Set<Socket>();
+  let context = contextOf(options.certificate);
+  let isStopping = false;
+  let allLeft = () => {};
+
+  const sessionOptions: SessionOptions = {
+    ...options,
+    secureContext: () => context,
+    isStopping: () => isStopping,
+    left: (session) => {
+      sessions.delete(session);
+      if (sessions.size === 0) allLeft();
+    },
+  };
+  const begin = (socket: Socket, leave: () => void) => {
+    const session = new Session(socket, options.isSecure, {
+      ...sessionOptions,
+      left: (left) => {
+        leave();
+        sessionOptions.left(left);
+      },
+    });
+    sessions.add(session);
+  };
+  const shake = (raw: Socket, leave: () => void) => {
+    const socket = wrapInTls(raw, context);
+    const fail = () => {
+      pending.delete(socket);
+      socket.destroy();
+      leave();
     };
-    return parser;
-  }
+    raw.on('error', fail);
+    pending.add(socket);
+    socket.setTimeout(options.idleMs, fail).once('error', fail).once('close', fail);
+    socket.once('secure', () => {
+      pending.delete(socket);
+      socket.removeListener('timeout', fail).removeListener('error', fail).removeListener('close', fail);
+      begin(socket, leave);
+    });
+  };
+  const listener: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const leave = options.connections.enter(options.placeOf(socket));
+    if (!leave) return refuse(socket, options.isSecure);
+    if (options.isSecure) shake(socket, leave);
+    else begin(socket, leave);
+  });
 
-  override _onClose(): void {
-    this.leave();
-    super._onClose();
-  }
-
-  /** Sentences of ours bring the code of RFC 3463 along; the library would put another one before it. */
-  override send(code: number, data?: string | string[] | null, context?: string | false): void {
-    super.send(code, data, typeof data === 'string' && /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? false : context);
-  }
+  return {
+    async listen({ host, port }, settings) {
+      listener.listen(port, host);
+      await once(listener, 'listening').catch((error: NodeJS.ErrnoException) => {
+        throw new Stop(exitCodes.portTaken, `cannot take mail in on ${host}:${port} (${error.code}); set ${settings} to another address`);
+      });
+      return (listener.address() as AddressInfo).port;
+    },
+    renew: (certificate) => {
+      context = contextOf(certificate);
+    },
+    async stop() {
+      isStopping = true;
+      listener.close();
+      for (const socket of pending) socket.destroy();
+      for (const session of sessions) if (!session.isAtWork) session.send(421, '4.3.2 the server stops; come again in a moment');
+      const gone = new Promise<void>((resolve) => {
+        allLeft = resolve;
+        if (sessions.size === 0) resolve();
+      });
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, options.stopMs).unref();
+      });
+      await Promise.race([gone, late]);
+      clearTimeout(timer);
+      for (const session of sessions) session.send(421, '4.3.2 the server stops; come again in a moment');
+    },
+  };
 }
 
-/** Where the dot is that ends a message in which no other line begins with one; -1: the library knows what to do. */
-function findOnlyEnd(chunk: Buffer): number {
-  const lineFeed = chunk[0] === 0x2e ? -1 : chunk.indexOf('\n.');
-  return lineFeed >= 1 && chunk.indexOf('\r\n.\r\n', lineFeed - 1) === lineFeed - 1 ? lineFeed + 1 : -1;
-}
-
-type MakeConnection<C extends CountedConnection> = new (server: SMTPServer, socket: Socket, options?: SMTPConnectionOptions | null) => C;
-
-export class CountedServer<C extends CountedConnection = CountedConnection> extends SMTPServer {
-  readonly #counted: Counted;
-  readonly #Connection: MakeConnection<C>;
-  readonly #leaving = new WeakMap<Socket, () => void>();
-  readonly #bySession = new WeakMap<SMTPServerSession, C>();
-
-  constructor(options: SMTPServerOptions, counted: Counted, Connection: MakeConnection<C>) {
-    super(options);
-    this.#counted = counted;
-    this.#Connection = Connection;
-  }
-
-  connectionOf(session: SMTPServerSession): C {
-    return this.#bySession.get(session)!;
-  }
-
-  /** The first that the library does with a connection; before the handshake of TLS, which costs a millisecond. */
-  override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    const leave = this.#counted.connections.enter(this.#counted.placeOf(socket));
-    if (!leave) {
-      socket.on('error', () => {});
-      if (handshake) socket.destroy();
-      else socket.end('421 4.7.0 too many connections; close some, or try again in a while\r\n', () => socket.destroy());
-      return false;
-    }
-    this.#leaving.set(socket, leave);
-    socket.once('close', leave);
-    const release = super._acceptSocket(socket, handshake);
-    if (!release) leave();
-    return release;
-  }
-
-  override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
-    const connection = new this.#Connection(this, socket, options);
-    // STARTTLS takes all listeners off the socket, ours among them: from here on it is the connection that says when it is over.
-    connection.leave = this.#leaving.get(socket) ?? connection.leave;
-    this.#bySession.set(connection.session, connection);
-    this.connections.add(connection);
-    connection.on('error', (error) => this._onError(error));
-    connection.on('connect', (data) => this._onClientConnect(data));
-    connection.init();
-  }
+/** Before the handshake of TLS, which costs a millisecond. */
+function refuse(socket: Socket, isSecure: boolean): void {
+  socket.on('error', () => {});
+  if (isSecure) socket.destroy();
+  else socket.end('421 4.7.0 too many connections; close some, or try again in a while\r\n', () => socket.destroy());
 }

@@ -129,7 +129,8 @@ export interface NewRecipient {
   folded: string;
   state: 'queued' | 'sending' | 'suppressed';
   node: string | null;
-  run_at: string;
+  /** Null: at once. */
+  run_at: string | null;
   lease: string | null;
 }
 
@@ -165,7 +166,7 @@ export function insertBatch(tx: Tx, at: string, { messages, recipients, leaseSec
             where u.org_id = a.org and u.day = (${at}::timestamptz at time zone 'UTC')::date),
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share)
     insert into email.recipient (org_id, message_id, address, folded, state, state_at, node, run_at, attempts, lease, lease_until, done_at)
-    select org_id, message_id, address, folded, state, ${at}::timestamptz, node, run_at, case when lease is null then 0 else 1 end, lease,
+    select org_id, message_id, address, folded, state, ${at}::timestamptz, node, coalesce(run_at, ${at}::timestamptz), case when lease is null then 0 else 1 end, lease,
            case when lease is not null then ${at}::timestamptz + make_interval(secs => ${leaseSeconds}) end,
            case when state = 'suppressed' then ${at}::timestamptz end
       from json_to_recordset(${JSON.stringify(recipients)}::json) as r(

@@ -34,6 +34,8 @@ export interface BatchOptions {
   queue: () => Pick<Queue, 'reserve' | 'release' | 'begin'>;
   /** Segments of which a row is committed. */
   knownSegments: Set<string>;
+  /** Organizations of whom something was refused lately, or not sent. */
+  doubted: Set<string>;
 }
 
 /** One write and one sync for all bytes, in one transaction for all rows; both before anybody is answered. */
@@ -47,7 +49,7 @@ interface Written {
 }
 
 async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
-  const { app, knownSegments } = options;
+  const { app } = options;
   const queue = options.queue();
   const reserved: Reserved[] = [];
   const giveBack = () => {
@@ -60,24 +62,22 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
       const found = await ask(tx, batch);
       const verdicts = judge(batch, found, app.config.email_daily_quota);
       const { placeOf, segment, written } = append(options, batch, verdicts);
-      const rows = makeRows({ ...options, queue }, batch, verdicts, found.stamp, placeOf, reserved);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, placeOf, reserved);
       const [, born] = await Promise.all([
-        segment === undefined || knownSegments.has(segment) || store.addSegment(tx, segment, options.node),
+        registerSegment(tx, options, segment),
         insert(tx, found.stamp.now, { batch, verdicts, rows, segment }),
       ]);
       if (born.some(({ is_open }) => !is_open)) throw new SegmentSealed(segment!);
       await written;
-      return { verdicts, born: rows.borns(born), segment };
+      return { verdicts, born: rows.borns(born, found.stamp.now), segment };
     });
   } catch (error) {
     giveBack();
     throw error;
   }
   const { segment, verdicts, born } = result;
-  if (segment !== undefined && !knownSegments.has(segment)) {
-    knownSegments.clear(); // no batch goes into an earlier one any more
-    knownSegments.add(segment);
-  }
+  noteSegment(options, segment);
+  noteDoubts(options, batch, verdicts);
   queue.begin(born);
   batch.forEach(({ done, failed, prepared }, n) => {
     const verdict = verdicts[n]!;
@@ -87,14 +87,35 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
   });
 }
 
+/** A segment has its row before anything in it has one. */
+export const registerSegment = async (tx: Tx, { knownSegments, node }: BatchOptions, segment: string | undefined): Promise<void> => {
+  if (segment !== undefined && !knownSegments.has(segment)) await store.addSegment(tx, segment, node);
+};
+
+/** Its row is committed. */
+export function noteSegment({ knownSegments }: BatchOptions, segment: string | undefined): void {
+  if (segment === undefined || knownSegments.has(segment)) return;
+  knownSegments.clear(); // no batch goes into an earlier one any more
+  knownSegments.add(segment);
+}
+
+/** Whoever had something refused is asked about first the next time, and not any more once everything of theirs is taken. */
+function noteDoubts({ doubted }: BatchOptions, batch: Entry[], verdicts: Verdict[]): void {
+  const orgOf = (n: number) => batch[n]!.handed.submissions[0]!.org;
+  verdicts.forEach((_, n) => void doubted.delete(orgOf(n)));
+  verdicts.forEach((verdict, n) => {
+    if ('refusal' in verdict || ('ids' in verdict && verdict.suppressed.size > 0)) doubted.add(orgOf(n));
+  });
+}
+
 /** The bytes of what is accepted, and of nothing else: no refusal and no answer that is given again costs the disk anything. */
-function append({ spool }: BatchOptions, batch: Entry[], verdicts: Verdict[]) {
+export function append({ spool }: BatchOptions, batch: Entry[], verdicts: Verdict[]) {
   const inline = batch.flatMap(({ prepared }, n) => ('ids' in verdicts[n]! ? prepared.filter((p) => p.inline) : []));
-  const { places, written } = inline.length
+  const { places, written, takeBack } = inline.length
     ? spool.append(inline.map((p) => p.inline!))
-    : { places: [] as Place[], written: Promise.resolve() };
+    : { places: [] as Place[], written: Promise.resolve(), takeBack: async () => {} };
   written.catch(() => {}); // it is waited for before COMMIT, if the statements get that far
-  return { placeOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written };
+  return { placeOf: new Map(inline.map((p, n) => [p, places[n]!])), segment: places[0]?.key, written, takeBack };
 }
 
 /** Large ones were objects before they were judged. What is not removed here is swept in a day. */
@@ -137,25 +158,24 @@ async function ask(tx: Tx, batch: Entry[]) {
 }
 export type Found = Awaited<ReturnType<typeof ask>>;
 
-interface Rows {
+export interface Rows {
   messages: store.NewMessage[];
   recipients: store.NewRecipient[];
-  /** What this process goes on with, once the ids of the rows are known. */
-  borns(inserted: readonly { id: number; message_id: string; address: string }[]): Born[];
+  /** What this process goes on with, once the ids of the rows are known; `beginning` is what the rows' ids have before those given here. */
+  borns(inserted: readonly { id: number; message_id: string; address: string }[], at: string, beginning?: string): Born[];
 }
 
 /** Rows of what was accepted; recipients that this process has room for are born under its lease. */
-function makeRows(
+export function makeRows(
   options: Chosen,
   batch: Entry[],
   verdicts: Verdict[],
-  { now }: Found['stamp'],
   placeOf: ReadonlyMap<Prepared, Place>,
   reserved: Reserved[],
 ): Rows {
   const messages: store.NewMessage[] = [];
   const recipients: store.NewRecipient[] = [];
-  const bornAt = new Map<string, Omit<Born, 'id'>>();
+  const bornAt = new Map<string, Unborn>();
   batch.forEach(({ prepared, lease }, n) => {
     const verdict = verdicts[n]!;
     if (!('ids' in verdict)) return;
@@ -165,8 +185,8 @@ function makeRows(
       const own = each.submission.envelope.map((address) => {
         const isSuppressed = verdict.suppressed.has(foldAddress(address));
         const isBorn = !isSuppressed && reserve(options, each.submission, address, reserved);
-        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { id, address, place, lease, now }));
-        return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, now, node: each.key ? null : options.node });
+        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { address, place, lease }));
+        return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, node: each.key ? null : options.node });
       });
       recipients.push(...own);
       messages.push(messageRow(each, id, place, own));
@@ -175,10 +195,10 @@ function makeRows(
   return {
     messages,
     recipients,
-    borns: (inserted) =>
+    borns: (inserted, at, beginning = '') =>
       inserted.flatMap(({ id, message_id, address }) => {
-        const born = bornAt.get(`${message_id} ${address}`);
-        return born ? [{ ...born, id }] : [];
+        const born = bornAt.get(`${message_id.slice(beginning.length)} ${address}`);
+        return born ? [{ ...born, id, messageId: message_id, at }] : [];
       }),
   };
 }
@@ -186,7 +206,7 @@ function makeRows(
 /** With the queue that the whole batch goes to, whatever starts or stops meanwhile. */
 type Chosen = Omit<BatchOptions, 'queue'> & { queue: ReturnType<BatchOptions['queue']> };
 
-interface Reserved {
+export interface Reserved {
   org: string;
   domain: string;
 }
@@ -198,17 +218,17 @@ function reserve({ queue }: Chosen, { org, scheduledAt }: Submission, address: s
   return true;
 }
 
+type Unborn = Omit<Born, 'id' | 'messageId' | 'at'>;
+
 const bornOf = (
   { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
-  { id, address, place, lease, now }: { id: string; address: string; place: Place; lease: string; now: string },
-): Omit<Born, 'id'> => ({
+  { address, place, lease }: { address: string; place: Place; lease: string },
+): Unborn => ({
   lease,
   org,
-  messageId: id,
   domainId,
   address,
   tries: 0,
-  at: now,
   place,
   headerBytes,
   bodyHash,
@@ -217,7 +237,7 @@ const bornOf = (
 
 const recipientRow = (
   { submission: { org, scheduledAt } }: Prepared,
-  r: { id: string; address: string; lease: string | null; isSuppressed: boolean; now: string; node: string | null },
+  r: { id: string; address: string; lease: string | null; isSuppressed: boolean; node: string | null },
 ): store.NewRecipient => ({
   org_id: org,
   message_id: r.id,
@@ -225,7 +245,7 @@ const recipientRow = (
   folded: foldAddress(r.address),
   state: r.isSuppressed ? 'suppressed' : r.lease ? 'sending' : 'queued',
   node: r.node,
-  run_at: scheduledAt ?? r.now,
+  run_at: scheduledAt ?? null,
   lease: r.lease,
 });
 

@@ -3,11 +3,12 @@ import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Handed, Intake, Taken } from '../submission.ts';
+import { acceptAtOnce } from './at-once.ts';
 import { type BatchOptions, type Entry, writeBatch } from './batch.ts';
 import { makeLine } from './line.ts';
 import { prepare } from './prepare.ts';
 
-export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments'> {
+export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'doubted'> {
   /** Messages of one organization that may wait for the next batch. */
   mostWaiting?: number;
 }
@@ -25,12 +26,12 @@ export function makeIntake(options: IntakeOptions): Intake {
   const { app } = options;
   const line = makeLine(options.mostWaiting ?? 2_000);
   const running = new Set<string>();
-  const knownSegments = new Set<string>();
+  const remembered = { knownSegments: new Set<string>(), doubted: new Set<string>() };
   let isWriting = false;
 
   const write = async () => {
     isWriting = true;
-    for (let batch = line.next(); batch.length > 0; batch = line.next()) await writeEach({ ...options, knownSegments }, batch);
+    for (let batch = line.next(); batch.length > 0; batch = line.next()) await writeEach({ ...options, ...remembered }, batch);
     isWriting = false;
   };
 
@@ -64,7 +65,7 @@ export function makeIntake(options: IntakeOptions): Intake {
 /** One that the database cannot take must not take the others along: they are then written in halves, down to it. */
 async function writeEach(options: BatchOptions, batch: Entry[]): Promise<void> {
   try {
-    await writeBatch(options, batch);
+    if (!(await acceptAtOnce(options, batch))) await writeBatch(options, batch);
   } catch (error) {
     if (batch.length > 1 && isAboutData(error)) {
       const half = Math.ceil(batch.length / 2);

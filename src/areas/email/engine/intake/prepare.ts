@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Transform } from 'node:stream';
 import { nextTurn } from '../../../../kernel/slices.ts';
 import type { Storage } from '../../../../kernel/storage/index.ts';
-import { makeBodyHash } from '../../clients/dkim.ts';
+import { hashBody, makeBodyHash } from '../../clients/dkim.ts';
 import type { Submission } from '../submission.ts';
 
 /** A message whose bytes are counted and hashed: in memory, or already an object of its own. */
@@ -23,12 +23,12 @@ const small = 16_384;
 /** A large message is an object before its row exists: one that nobody came back for is swept (engine/retention.ts). */
 export async function prepare({ app: { storage } }: { app: { storage: Storage } }, submission: Submission): Promise<Prepared> {
   const { content } = submission;
+  if (Buffer.isBuffer(content) && content.length <= small) return prepareSmall(submission, content);
   const meter = makeMeter();
   if (Buffer.isBuffer(content)) {
     for (let at = 0; at < content.length; at += slice) {
       meter.add(content.subarray(at, at + slice));
-      // Nobody waits for all of a large one, nor for a hundred that are not small.
-      if (content.length > small) await nextTurn();
+      await nextTurn(); // nobody waits for all of a large one, nor for a hundred that are not small
     }
     return { submission, inline: content, bytes: content.length, ...meter.finish() };
   }
@@ -42,6 +42,12 @@ export async function prepare({ app: { storage } }: { app: { storage: Storage } 
   content.stream.on('error', (error) => counted.destroy(error)).pipe(counted);
   const { size } = await storage.put(key, counted);
   return { submission, key, bytes: size, ...meter.finish() };
+}
+
+function prepareSmall(submission: Submission, content: Buffer): Prepared {
+  const end = content.indexOf('\r\n\r\n', 0, 'latin1');
+  const headerBytes = end < 0 ? content.length : end + 4;
+  return { submission, inline: content, bytes: content.length, headerBytes, bodyHash: hashBody(content.subarray(headerBytes)) };
 }
 
 export const largePrefix = 'mail/large';

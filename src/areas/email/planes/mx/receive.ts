@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream';
-import type { SMTPServerDataStream } from 'smtp-server';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import type { Crowd, HeldBytes, Turnstile } from '../../../../kernel/shares/index.ts';
-import { Reply } from '../../../../kernel/smtp/index.ts';
+import type { Crowd, Turnstile } from '../../../../kernel/shares/index.ts';
+import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
 import type { Arriving, Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
@@ -22,26 +20,20 @@ export interface Receiving {
 }
 
 /** Larger ones are handed on while they come in. */
-const gatheredBytes = 262_144;
+export const gatheredBytes = 262_144;
 
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
   receiving: Receiving,
   { envelope, to, session, place }: Omit<Arriving, 'content'> & { session: string; place: string },
-  held: HeldBytes,
-  stream: SMTPServerDataStream,
+  { pieces, rest }: Message,
 ): Promise<string> {
   const { reception, mailHost, large, largeOf } = receiving;
-  const isReport = to.some(({ destination }) => destination.kind === 'report');
-  const most = isReport ? arrivalLimits.reportBytes : arrivalLimits.bytes;
-  let rest: Gathered['rest'];
   let object: string | undefined;
   let isTaken = false;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
-    const gathered = await gatherMessage(stream, { mostBytes: most, gatheredBytes: isReport ? most : gatheredBytes, held });
-    rest = gathered.rest;
-    let content: Arriving['content'] = Buffer.concat([trace, ...gathered.pieces]);
+    let content: Arriving['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
       const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 65_536 });
@@ -63,7 +55,6 @@ export async function receiveMessage(
     throw asReply(error);
   } finally {
     if (object !== undefined && !isTaken) reception.discard(object);
-    await rest?.return(undefined);
   }
 }
 

@@ -1,16 +1,14 @@
 import type { Socket } from 'node:net';
-import type { SMTPServerAddress, SMTPServerDataStream } from 'smtp-server';
 import type { RateLimit } from '../../../../identity/rate-limit.ts';
 import { addressOfPeer } from '../../../../kernel/http/peer.ts';
 import { type ByteBudget, onBehalf } from '../../../../kernel/shares/index.ts';
-import { cutAfter, drainRest, Reply } from '../../../../kernel/smtp/index.ts';
+import { type Expected, type Message, Reply, type Session, type Visit } from '../../../../kernel/smtp/index.ts';
 import type { Destination, DestinationBook } from '../../engine/receiving/book.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { showable } from '../../rules/header.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
-import { type Receiving, receiveMessage } from './receive.ts';
-import type { MxConnection } from './server.ts';
+import { gatheredBytes, type Receiving, receiveMessage } from './receive.ts';
 
 export interface Visiting extends Receiving {
   book: DestinationBook;
@@ -33,15 +31,13 @@ export interface VisitTimes {
 export const visitTimes: VisitTimes = { messageMs: 10 * 60_000, visitMs: 15 * 60_000 };
 /** Refusals that one connection may hear. */
 const mostErrors = 20;
-/** What is read of a message that was refused, before its connection is cut. */
-const drainedBytes = 2 * arrivalLimits.bytes;
 
 type Known = Extract<Destination, { org: string }>;
 
-interface Visit {
+interface State {
   place: string;
   errors: number;
-  timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
   /** Who has left may have left a message that is still being taken. */
   isOver: boolean;
   mailFrom: string;
@@ -50,102 +46,105 @@ interface Visit {
 }
 
 /** One visit a connection: from whom, for whom, and how much of it there may be. */
-export function makeVisits(visiting: Visiting) {
-  const visits = new WeakMap<MxConnection, Visit>();
+export const openVisit =
+  (visiting: Visiting) =>
+  (session: Session): Visit => {
+    const state: State = {
+      place: visiting.placeOf(session.socket),
+      errors: 0,
+      timer: undefined,
+      isOver: false,
+      mailFrom: '',
+      to: new Map(),
+    };
 
-  /** Refusals are counted by connection and by address, whatever they are about. */
-  const refuse = (visit: Visit, reply: Reply): Reply => {
-    visit.errors++;
-    const { allowed } = visiting.errors.take(visit.place);
-    if (visit.errors < mostErrors && allowed) return reply;
-    return new Reply(421, '4.7.0', 'too much was refused to you; come again later');
-  };
-  const counting = async <T>(connection: MxConnection, act: (visit: Visit) => Promise<T>): Promise<T> => {
-    const visit = visits.get(connection)!;
-    try {
-      return await act(visit);
-    } catch (error) {
-      throw error instanceof Reply && error.responseCode >= 500 ? refuse(visit, error) : error;
-    }
-  };
-  return {
-    begin: async (connection: MxConnection) => {
-      const place = visiting.placeOf(connection._socket);
-      if (visiting.errors.left(place) < 1) throw new Reply(421, '4.7.0', 'too much was refused to you; come again later');
-      const timer = cutVisit(visiting, connection);
-      visits.set(connection, { place, errors: 0, timer, isOver: false, mailFrom: '', to: new Map() });
-    },
-    beginMessage: (connection: MxConnection, { address, args }: SMTPServerAddress) =>
-      counting(connection, async (visit) => {
-        if (args && 'SMTPUTF8' in args) throw new Reply(550, '5.6.7', 'SMTPUTF8 is not offered');
-        const { allowed } = visiting.pace.take(visit.place);
+    return {
+      begin() {
+        if (visiting.errors.left(state.place) < 1) throw new Reply(421, '4.7.0', 'too much was refused to you; come again later');
+        state.timer = cutVisit(visiting, session);
+      },
+      beginMessage({ address, parameters }) {
+        if (parameters.has('SMTPUTF8')) throw new Reply(550, '5.6.7', 'SMTPUTF8 is not offered');
+        const { allowed } = visiting.pace.take(state.place);
         if (!allowed) throw new Reply(451, '4.7.1', 'you deliver more messages a second than we take from one address; slow down');
-        visit.mailFrom = showable(String(address ?? ''), 320);
-        visit.to = new Map();
-      }),
-    addRecipient: (connection: MxConnection, { address }: SMTPServerAddress) =>
-      counting(connection, (visit) => addRecipient(visiting, visit, address)),
-    takeMessage: (connection: MxConnection, stream: SMTPServerDataStream) => {
-      const deadline = cutAfter(connection, visiting.times.messageMs, 'the message did not arrive in time');
-      return counting(connection, (visit) => takeMessage(visiting, connection, visit, stream)).finally(() => {
-        clearTimeout(deadline);
-        drainRest(connection, stream, drainedBytes);
-      });
-    },
-    end: (connection: MxConnection) => {
-      const visit = visits.get(connection);
-      if (!visit) return;
-      visit.isOver = true;
-      clearTimeout(visit.timer);
+        state.mailFrom = showable(address, 320);
+        state.to = new Map();
+      },
+      addRecipient: (address) => addRecipient(visiting, state, address),
+      expectMessage: () => expectMessage(visiting, session, state),
+      takeMessage: (message) => takeMessage(visiting, session, state, message),
+      /** Refusals are counted by connection and by address, whatever they are about. */
+      countRefusal(reply) {
+        if (reply.responseCode < 500) return reply;
+        state.errors++;
+        const { allowed } = visiting.errors.take(state.place);
+        if (state.errors < mostErrors && allowed) return reply;
+        return new Reply(421, '4.7.0', 'too much was refused to you; come again later');
+      },
+      end() {
+        state.isOver = true;
+        clearTimeout(state.timer);
+      },
+    };
+  };
+
+const cutVisit = ({ times }: Visiting, session: Session) => session.cutAfter(times.visitMs, 'this has taken long enough; come again');
+
+/** Whose bytes they are is known: everybody whom it is for. */
+function expectMessage(visiting: Visiting, session: Session, { to, place }: State): Expected {
+  const isReport = [...to.values()].some(({ destination }) => destination.kind === 'report');
+  const mostBytes = isReport ? arrivalLimits.reportBytes : arrivalLimits.bytes;
+  const orgs = new Set([...to.values()].map(({ destination }) => destination.org));
+  const held = visiting.held.open({ org: [...orgs], address: place });
+  const deadline = session.cutAfter(visiting.times.messageMs, 'the message did not arrive in time');
+  return {
+    mostBytes,
+    gatheredBytes: isReport ? mostBytes : gatheredBytes,
+    hold: held.take,
+    end: () => {
+      clearTimeout(deadline);
+      held.end();
     },
   };
 }
 
-const cutVisit = ({ times }: Visiting, connection: MxConnection) =>
-  cutAfter(connection, times.visitMs, 'this has taken long enough; come again');
-
 /** Whether we take mail for this address, and where it goes: decided now, so that nobody must send a report back later. */
-async function addRecipient({ book, reception }: Visiting, visit: Visit, written: string): Promise<void> {
+async function addRecipient({ book, reception }: Visiting, { to }: State, written: string): Promise<void> {
   const read = readAddress(written);
   if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
   const { address, domain } = read;
+  const folded = foldAddress(address);
+  if (to.size >= arrivalLimits.recipients && !to.has(folded)) throw new Reply(452, '4.5.3', 'too many recipients');
   const destination = await book.find(address.slice(0, -domain.length - 1), domain);
   if (destination.kind === 'foreign') throw new Reply(550, '5.7.1', 'we do not receive mail for this domain, and relay for nobody');
   if (destination.kind === 'unknown') throw new Reply(550, '5.1.1', 'there is no such recipient here');
   if (destination.kind === 'unproven')
     throw new Reply(450, '4.7.1', 'the owner of this domain has not published all of its records yet; try again later');
-  const others = [...visit.to.values()];
+  const others = [...to.values()];
   if (destination.kind === 'report' ? others.length > 0 : others.some((other) => other.destination.kind === 'report'))
     throw new Reply(452, '4.5.3', 'a report has one recipient; send it to the others apart');
   if (destination.kind === 'route' && reception.isFull(destination.org))
     throw new Reply(452, '4.2.2', 'there is no room left for mail to this recipient; try again later');
-  visit.to.set(foldAddress(address), { address, destination });
+  to.set(folded, { address, destination });
 }
 
-async function takeMessage(visiting: Visiting, connection: MxConnection, visit: Visit, stream: SMTPServerDataStream): Promise<string> {
-  const to = groupByRoute([...visit.to.values()]);
+async function takeMessage(visiting: Visiting, session: Session, state: State, message: Message): Promise<string> {
+  const to = groupByRoute([...state.to.values()]);
   const { org } = to[0]!.destination;
-  const { session, tlsOptions } = connection;
-  const tls = tlsOptions ? showable(`${tlsOptions.version ?? ''} ${tlsOptions.name ?? ''}`, 100) : null;
+  const { cipher } = session;
+  const tls = cipher ? showable(`${cipher.version ?? ''} ${cipher.name ?? ''}`, 100) : null;
   const envelope = {
-    ...{ mailFrom: visit.mailFrom, remoteIp: addressOfPeer(connection._socket), tls },
-    helo: showable(String(session.hostNameAppearsAs || ''), 255),
+    ...{ mailFrom: state.mailFrom, remoteIp: addressOfPeer(session.socket), tls },
+    helo: showable(session.helo ?? '', 255),
   };
-  // Whichever organization's it is besides, it is theirs as well.
-  const held = visiting.held.open({ org: [...new Set(to.map(({ destination }) => destination.org))], address: visit.place });
-  try {
-    const id = await onBehalf(
-      { org, act: 'mail that arrives' },
-      () => receiveMessage(visiting, { envelope, to, session: session.id, place: visit.place }, held, stream),
-      visiting.app.watch,
-    );
-    connection.startAnew();
-    clearTimeout(visit.timer);
-    if (!visit.isOver) visit.timer = cutVisit(visiting, connection);
-    return `2.0.0 Ok: ${id}`;
-  } finally {
-    held.end();
-  }
+  const id = await onBehalf(
+    { org, act: 'mail that arrives' },
+    () => receiveMessage(visiting, { envelope, to, session: session.id, place: state.place }, message),
+    visiting.app.watch,
+  );
+  clearTimeout(state.timer);
+  if (!state.isOver) state.timer = cutVisit(visiting, session);
+  return `2.0.0 Ok: ${id}`;
 }
 
 /** One for each route: it has an endpoint of its own. */

@@ -1,25 +1,28 @@
 import type { Principal, Principals } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import { Reply } from '../../../../kernel/smtp/index.ts';
-import type { SubmissionConnection } from './server.ts';
+import { Reply, type Session } from '../../../../kernel/smtp/index.ts';
 
 /** A send key that has sessions. */
 export interface KeyInUse {
   /** Who it is now, asked anew each time. Rejects with a reply once the key is gone, or while nobody can tell. */
-  principal(): Promise<Principal>;
-  leave(connection: SubmissionConnection): void;
+  principal(): Principal | Promise<Principal>;
+  /** Who it was when it was last asked. */
+  latest(): Principal;
+  /** The same question, for whoever wants no answer but the refusal. */
+  check(): void | Promise<void>;
+  leave(session: Session): void;
 }
 
 /** The sessions of each key. When a key is revoked, they are told so and ended, also those that only wait. */
 export interface KeysInUse {
-  enter(connection: SubmissionConnection, principal: Principal, hash: Buffer): KeyInUse;
+  enter(session: Session, principal: Principal, hash: Buffer): KeyInUse;
 }
 
 interface Key {
   id: string;
   hash: Buffer;
   principal: Principal | undefined;
-  connections: Set<SubmissionConnection>;
+  sessions: Set<Session>;
   unwatch(): void;
 }
 
@@ -39,44 +42,59 @@ export function makeKeysInUse({ log }: App, principals: Principals): KeysInUse {
   };
 
   /** Undefined: it is gone, and its sessions with it. */
-  const look = async (key: Key): Promise<Principal | undefined> => {
-    const found = await principals.findByHash('mail', key.hash);
+  const judge = (key: Key, found: Principal | undefined): Principal | undefined => {
     if (found?.entitlements.has('email')) {
-      if (key.connections.size) watch(key, found);
+      if (key.sessions.size) watch(key, found);
       return found;
     }
     const { message, responseCode } = revoked();
-    for (const connection of key.connections) connection.send(responseCode, message);
+    for (const session of key.sessions) session.send(responseCode, message);
     return undefined;
+  };
+
+  /** At once where it is remembered, which it nearly always is. */
+  const look = (key: Key): Principal | undefined | Promise<Principal | undefined> => {
+    const found = principals.findByHash('mail', key.hash);
+    return found instanceof Promise ? found.then((one) => judge(key, one)) : judge(key, found);
+  };
+
+  const require = (found: Principal | undefined): Principal => {
+    if (!found) throw revoked();
+    return found;
   };
 
   const askAgain = async (key: Key) => {
     try {
-      if (key.connections.size) await look(key);
+      if (key.sessions.size) await look(key);
     } catch (err) {
       log.debug({ err }, 'a send key could not be asked for; the next message asks again');
     }
   };
 
-  const leave = (key: Key, connection: SubmissionConnection) => {
-    key.connections.delete(connection);
-    if (key.connections.size || keys.get(key.id) !== key) return;
+  const leave = (key: Key, session: Session) => {
+    key.sessions.delete(session);
+    if (key.sessions.size || keys.get(key.id) !== key) return;
     key.unwatch();
     keys.delete(key.id);
   };
 
   return {
-    enter: (connection, principal, hash) => {
+    enter: (session, principal, hash) => {
       const { id } = principal;
-      const key = keys.get(id) ?? { id, hash, principal: undefined, connections: new Set(), unwatch: () => {} };
+      const key = keys.get(id) ?? { id, hash, principal: undefined, sessions: new Set(), unwatch: () => {} };
       keys.set(id, key);
-      key.connections.add(connection);
+      key.sessions.add(session);
       watch(key, principal);
       return {
-        principal: async () => {
-          const found = await look(key);
-          if (!found) throw revoked();
-          return found;
+        principal: () => {
+          const found = look(key);
+          return found instanceof Promise ? found.then(require) : require(found);
+        },
+        latest: () => key.principal ?? principal,
+        check: () => {
+          const found = look(key);
+          if (found instanceof Promise) return found.then((one) => void require(one));
+          require(found);
         },
         leave: (one) => leave(key, one),
       };

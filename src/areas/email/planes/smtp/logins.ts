@@ -5,22 +5,23 @@ import { hashKey, type Kind, kindOf } from '../../../../identity/token-format.ts
 import type { App } from '../../../../kernel/app.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { makeCrowd } from '../../../../kernel/shares/index.ts';
-import { Reply } from '../../../../kernel/smtp/index.ts';
+import { type Credentials, Reply, type Session } from '../../../../kernel/smtp/index.ts';
 import { accessOf, requireEntitled } from '../../engine/may-send.ts';
 import { makeKeysInUse } from './keys-in-use.ts';
-import type { SubmissionConnection } from './server.ts';
 
 /** Somebody who came in with a send key. */
 export interface Login {
   /** Who it is now. */
-  principal(): Promise<Principal>;
-  /** One message more; waits while there are too many a second. */
-  takeTurn(): Promise<void>;
+  principal(): Principal | Promise<Principal>;
+  /** Who it was when it was last asked. */
+  latest(): Principal;
+  /** One message more, if it may still send; waits while there are too many a second. */
+  beginMessage(): void | Promise<void>;
   leave(): void;
 }
 
 export interface Logins {
-  logIn(connection: SubmissionConnection, given: { username: string; password: string }): Promise<Login>;
+  logIn(session: Session, given: Credentials): Promise<Login>;
 }
 
 const mail: ReadonlySet<Kind> = new Set(['mail']);
@@ -41,17 +42,17 @@ export function makeLogins(app: App, principals: Principals): Logins {
   const keys = makeKeysInUse(app, principals);
 
   /** Wrong secrets are counted by address, as they are at every other door. */
-  const findPrincipal = async (connection: SubmissionConnection, secret: string): Promise<Principal | undefined> => {
-    const caller = asCaller(connection._socket);
+  const findPrincipal = async (session: Session, secret: string): Promise<Principal | undefined> => {
+    const caller = asCaller(session.socket);
     const found = principals.find(secret, mail, (name, lookup) => attempts.look(caller, name, lookup));
     if (found === undefined) attempts.failed(caller); // by its form, or remembered to be wrong
     return found;
   };
 
   return {
-    logIn: async (connection, { username, password }) => {
+    logIn: async (session, { username, password }) => {
       const secret = [password, username].find((text) => kindOf(text) === 'mail') ?? '';
-      const principal = await findPrincipal(connection, secret);
+      const principal = await findPrincipal(session, secret);
       if (!principal || !mayBeNamed(username, secret, principal)) throw wrongLogin();
       requireEntitled(principal);
       const leaveKey = byKey.enter(principal.id);
@@ -62,14 +63,18 @@ export function makeLogins(app: App, principals: Principals): Logins {
         leaveKey();
         throw new Reply(421, '4.7.0', `your organization has ${connectionsOfOrg} connections already; close some`);
       }
-      const key = keys.enter(connection, principal, hashKey(secret));
+      const key = keys.enter(session, principal, hashKey(secret));
       return {
         principal: key.principal,
-        takeTurn: () => takeTurn(() => pace.take(principal.id).allowed),
+        latest: key.latest,
+        beginMessage: () => {
+          if (!pace.take(principal.id).allowed) return takeTurn(() => pace.take(principal.id).allowed).then(key.check);
+          return key.check();
+        },
         leave: () => {
           leaveKey();
           leaveOrg();
-          key.leave(connection);
+          key.leave(session);
         },
       };
     },
@@ -82,9 +87,9 @@ const mayBeNamed = (username: string, secret: string, principal: Principal): boo
 
 async function takeTurn(mayGo: () => boolean): Promise<void> {
   const since = performance.now();
-  while (!mayGo()) {
+  do {
     if (performance.now() - since > longestTurnMs)
       throw new Reply(451, '4.7.1', 'this send key hands in more messages a second than it may; slow down');
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  } while (!mayGo());
 }

@@ -1,17 +1,15 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { SMTPServerDataStream } from 'smtp-server';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Turnstile } from '../../../../kernel/shares/index.ts';
-import { chainPieces, type Gathered, gatherMessage, unusable } from '../../engine/gather-message.ts';
+import { chainPieces, type Message, unusable } from '../../../../kernel/smtp/index.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
 import type { Content, Intake, Submission } from '../../engine/submission.ts';
 import { showMailbox } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
 import { endOfHeader, headerLimits, Malformed } from '../../rules/header.ts';
-import { limits } from '../../rules/limits.ts';
 
 export interface Receiving {
   app: App;
@@ -24,26 +22,22 @@ export interface Receiving {
 }
 
 /** Larger ones are handed on while they come in. */
-const gatheredBytes = 262_144;
+export const gatheredBytes = 262_144;
 
 /** So many of them at once, so that what lies in buffers on the way stays little; a client waits three minutes at least (RFC 5321, 4.5.3.2). */
 export const largeShares = { slots: 8, perOrg: 4, waitMs: 150_000 };
 
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
-  { app, intake, domains, large, used }: Receiving,
+  { intake, domains, large, used }: Receiving,
   principal: Principal,
   envelope: string[],
-  stream: SMTPServerDataStream,
+  { pieces, rest }: Message,
 ): Promise<string> {
   used(principal.id);
-  const held = app.bodies.open({ org: principal.org.id, credential: principal.id });
-  let rest: Gathered['rest'];
   let content: Content | undefined;
   try {
-    const gathered = await gatherMessage(stream, { mostBytes: limits.bytes, gatheredBytes, held });
-    rest = gathered.rest;
-    const { bytes, header, body } = cutHeader(gathered.pieces);
+    const { bytes, header, body } = cutHeader(pieces);
     const message = readMessage(header);
     if (message instanceof Malformed) throw unusable(message.why);
     const domain = await requireDomain(domains, principal, message.from.domain);
@@ -58,15 +52,14 @@ export async function receiveMessage(
     const { messages } = Buffer.isBuffer(content) ? await take() : await large.pass(submission.org, take);
     return messages[0]!.id;
   } finally {
-    held.end();
     if (content && !Buffer.isBuffer(content)) content.stream.destroy(); // whoever did not read it to its end will not come back
-    await rest?.return(undefined);
   }
 }
 
 /** The header is in what was gathered, or too large. */
-function cutHeader(pieces: readonly Buffer[]): { bytes: Buffer; header: Buffer; body: Buffer } {
-  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+function cutHeader(pieces: Buffer[]): { bytes: Buffer; header: Buffer; body: Buffer } {
+  const [first, ...others] = pieces.splice(0); // nobody holds them twice
+  const bytes = first && others.length === 0 ? first : Buffer.concat([...(first ? [first] : []), ...others]);
   const end = endOfHeader(bytes);
   const header = end < 0 ? bytes : bytes.subarray(0, end);
   if (header.length > headerLimits.bytes) throw unusable(`the header is larger than ${headerLimits.bytes} bytes`);

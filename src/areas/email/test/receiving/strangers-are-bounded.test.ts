@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { Session } from '../../../../kernel/smtp/index.ts';
 import { makeDestinationBook } from '../../engine/receiving/book.ts';
 import { openMxDoor } from '../../planes/mx/index.ts';
-import { MxConnection } from '../../planes/mx/server.ts';
 import { speakSmtp } from '../doors.ts';
 import { deliver, deliverTo, letterIn, mxScene } from './mx-scene.ts';
 
@@ -135,7 +135,7 @@ test('nothing is remembered of who leaves while a message is taken', async (t) =
   const speaker = await speakSmtp(t, door.port);
   await speaker.say('EHLO far.example');
   for (const line of ['MAIL FROM:<a@far.example>', 'RCPT TO:<support@in.example.com>', 'DATA']) await speaker.say(line);
-  const { mock } = t.mock.method(MxConnection.prototype, 'send');
+  const { mock } = t.mock.method(Session.prototype, 'send');
   speaker.socket.write(`${letterIn()}.\r\n`);
   await eventually(async () => isAsked);
   speaker.socket.destroy();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import nodemailer from 'nodemailer';
+import type { Session } from '../../../../kernel/smtp/index.ts';
 import { makeLogins } from '../../planes/smtp/logins.ts';
-import type { SubmissionConnection } from '../../planes/smtp/server.ts';
 import { smtpDoor } from '../doors.ts';
 
 const plain = (secret: string) => `AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`;
@@ -36,8 +36,8 @@ test('each bound of the SMTP door holds', async (t) => {
   await t.test('a quarter of all connections for an organization, whatever keys and addresses it has', async () => {
     const logins = makeLogins(server.app, keys.principals);
     const comeIn = (password: string, i = 0) => {
-      const _socket = { remoteAddress: `127.0.1.${i % 200}` };
-      return logins.logIn({ _socket, send: () => {} } as unknown as SubmissionConnection, { username: 'apikey', password });
+      const socket = { remoteAddress: `127.0.1.${i % 200}` };
+      return logins.logIn({ socket, send: () => {} } as unknown as Session, { username: 'apikey', password });
     };
     const owned = Array.from({ length: 13 }, () => keys.mint().secret);
     const visits = await Promise.all(Array.from({ length: 250 }, (_, i) => comeIn(owned[i % 13]!, i)));

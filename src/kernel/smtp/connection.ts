@@ -1,0 +1,198 @@
+import type { Socket } from 'node:net';
+import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
+import type { Logger } from '../log.ts';
+import { wrapInTls } from './secure.ts';
+import * as words from './words.ts';
+
+export interface ConnectionOptions {
+  /** Names the door in the log. */
+  door: string;
+  log: Logger;
+  /** Without a byte from the other side. */
+  idleMs: number;
+  secureContext(): SecureContext;
+}
+
+/** Commands, or pieces of a message, that are read before others have a turn. */
+const atOnce = 100;
+/** Who does not close is waited for so long. */
+const closeMs = 5_000;
+
+/**
+ * The bytes of one client. They are read as they come, and not while the door thinks about what they said; what is said in answer to what came
+ * together leaves together.
+ */
+export abstract class Connection {
+  socket: Socket;
+  isSecure: boolean;
+  /** By which TLS; undefined in the clear. */
+  cipher: CipherNameAndProtocol | undefined;
+  isClosed = false;
+  readonly #options: ConnectionOptions;
+  /** What came and was not read yet. */
+  #waiting: Buffer | undefined;
+  #said: Buffer[] = [];
+  #hasEnded = false;
+  #isBusy = false;
+  #isReading = false;
+  #isShaking = false;
+  #isEnding = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket, isSecure: boolean, options: ConnectionOptions) {
+    this.socket = socket;
+    this.isSecure = isSecure;
+    this.#options = options;
+    this.cipher = isSecure ? (socket as TLSSocket).getCipher() : undefined;
+    this.#listen();
+  }
+
+  /** Reads from the beginning of what came: how many bytes. 0: more must come first. */
+  protected abstract take(chunk: Buffer): number;
+  /** TLS has begun: nothing that was said before counts. */
+  protected abstract beginAnew(): void;
+  /** Nothing more comes. Told once when we close it, and once more when it is closed. */
+  protected abstract abandon(): void;
+  /** It is closed. */
+  protected abstract leave(): void;
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  /** Says something; 421 is the last that is said. The code of RFC 3463 stands before the sentence. */
+  send(code: number, sentence: string) {
+    this.say(words.write(code, sentence));
+    if (code === 421) this.close();
+  }
+
+  /** Says why, and closes the connection, unless the timer is cleared before. */
+  cutAfter(ms: number, why: string): NodeJS.Timeout {
+    return setTimeout(() => this.send(421, `4.4.2 ${why}`), ms).unref();
+  }
+
+  /** Nothing more is heard. Who does not close either is cut off. */
+  close() {
+    if (this.#isEnding) return;
+    this.#flush();
+    this.#isEnding = true;
+    this.#waiting = undefined;
+    this.#timer = setTimeout(() => this.socket.destroy(), closeMs).unref();
+    // In the middle of a handshake there is nothing to be said.
+    if (this.#isShaking) this.socket.destroy();
+    else this.socket.end();
+    this.socket.resume();
+    this.abandon();
+  }
+
+  protected say(bytes: Buffer) {
+    if (this.#isEnding) return;
+    this.#said.push(bytes);
+    if (!this.#isReading) this.#flush();
+  }
+
+  /** Nothing is read until this is over. */
+  protected waitFor(work: Promise<unknown>) {
+    this.#isBusy = true;
+    const goOn = () => {
+      this.#isBusy = false;
+      if (this.#isEnding) return;
+      if (this.socket.isPaused()) this.socket.resume();
+      this.#read();
+    };
+    work.then(goOn, goOn);
+  }
+
+  /** RFC 3207: what came along with the command is not heard, neither now nor under TLS. */
+  protected shakeHands() {
+    this.#flush();
+    this.#waiting = undefined;
+    this.#isShaking = true;
+    const raw = this.socket;
+    raw.removeAllListeners();
+    raw.on('error', () => {});
+    raw.setTimeout(0);
+    const secure = wrapInTls(raw, this.#options.secureContext());
+    this.socket = secure;
+    this.#listen();
+    secure.once('secure', () => {
+      this.#isShaking = false;
+      this.isSecure = true;
+      this.cipher = secure.getCipher();
+      this.beginAnew();
+    });
+  }
+
+  #listen() {
+    const { socket } = this;
+    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('end', () => {
+      this.#hasEnded = true;
+      this.#read();
+    });
+    socket.on('error', (err) => {
+      this.#options.log.debug({ err, door: this.#options.door }, 'a connection at an SMTP door failed');
+      socket.destroy();
+    });
+    socket.on('close', () => this.#end());
+    socket.on('timeout', () => this.#giveUp());
+    socket.setTimeout(this.#options.idleMs);
+  }
+
+  /** Only those who owe us something are sent away: RFC 5321 4.5.3.2 has clients wait for minutes. */
+  #giveUp() {
+    if (this.#isEnding) this.socket.destroy();
+    else if (this.#isBusy) this.socket.setTimeout(this.#options.idleMs);
+    else this.send(421, '4.4.2 nothing came for too long; come again');
+  }
+
+  #end() {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#isEnding = true;
+    clearTimeout(this.#timer);
+    this.#waiting = undefined;
+    this.abandon();
+    this.leave();
+  }
+
+  #hear(chunk: Buffer) {
+    if (this.#isEnding) return;
+    this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk;
+    if (this.#isBusy) this.socket.pause();
+    else this.#read();
+  }
+
+  /** Reads on, unless somebody is asked something, or does not listen to what we say. */
+  #read() {
+    if (this.#isReading || this.#isBusy) return;
+    this.#isReading = true;
+    let left = atOnce;
+    for (let chunk = this.#waiting; chunk && left > 0; chunk = this.#waiting) {
+      left--;
+      this.#waiting = undefined;
+      const taken = this.take(chunk);
+      if (this.#isEnding || this.#isShaking) break; // what else came is heard by nobody
+      this.#waiting = taken < chunk.length ? chunk.subarray(taken) : undefined;
+      if (taken === 0 || this.#isBusy) break;
+    }
+    this.#isReading = false;
+    this.#flush();
+    if (left === 0 && this.#waiting && !this.#isBusy) this.waitFor(new Promise(setImmediate));
+    else if (this.#hasEnded && !this.#isBusy && !this.#isEnding) this.close();
+  }
+
+  #flush() {
+    const said = this.#said;
+    if (said.length === 0) return;
+    this.#said = [];
+    if (this.#isShaking || this.socket.destroyed || !this.socket.writable) return;
+    if (this.socket.write(said.length === 1 ? said[0]! : Buffer.concat(said)) || this.#isBusy) return;
+    // Who does not read what we say is not heard until it does.
+    this.waitFor(new Promise((resolve) => this.socket.once('drain', resolve).once('close', resolve)));
+  }
+}

@@ -1,0 +1,98 @@
+import { Duplex } from 'node:stream';
+import type { SecureContext } from 'node:tls';
+import type { Logger } from '../../log.ts';
+import type { Message } from '../message.ts';
+import { Session, type SessionOptions, type Visit } from '../session.ts';
+
+/** One end of a connection that has no network in it: bytes come in exactly the pieces in which they are given. */
+class Wire extends Duplex {
+  heard = '';
+  remoteAddress = '127.0.0.1';
+  /** Whether what is said to the client is taken. */
+  isDeaf = false;
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    if (this.isDeaf) return;
+    this.heard += chunk.toString('latin1');
+    done();
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+}
+
+export interface Taken {
+  sender: string;
+  to: string[];
+  text: string;
+}
+
+const read = async ({ pieces, rest }: Message): Promise<string> => {
+  const all = [...pieces];
+  if (rest) for await (const piece of rest) all.push(piece as Buffer);
+  return Buffer.concat(all).toString('latin1');
+};
+
+/** A session at a door that takes everything, and remembers it. */
+export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<Visit> } = {}) {
+  const wire = new Wire();
+  const taken: Taken[] = [];
+  const counts = { expected: 0, ended: 0, left: 0 };
+  let sender = '';
+  let to: string[] = [];
+  const visit: Visit = {
+    begin: () => {},
+    beginMessage: ({ address }) => {
+      sender = address;
+      to = [];
+    },
+    addRecipient: (address) => void to.push(address),
+    expectMessage: () => {
+      counts.expected++;
+      return { mostBytes: 100_000, gatheredBytes: 1_000, hold: () => true, end: () => counts.ended++ };
+    },
+    takeMessage: async (message) => {
+      taken.push({ sender, to, text: await read(message) });
+      return `2.0.0 Ok: ${taken.length}`;
+    },
+    end: () => {},
+    ...change.visit,
+  };
+  const session = new Session(wire as never, false, {
+    door: 'test',
+    log: { debug: () => {}, error: () => {} } as unknown as Logger,
+    name: 'mx.example.com',
+    mostBytes: 100_000,
+    greetAfterMs: 0,
+    idleMs: 60_000,
+    mostCommands: 1_000,
+    open: () => visit,
+    secureContext: () => ({}) as SecureContext,
+    isStopping: () => false,
+    left: () => counts.left++,
+    ...change,
+  });
+  return {
+    wire,
+    session,
+    taken,
+    counts,
+    /** Hands these over, one after the other. */
+    async say(...pieces: (string | Buffer)[]): Promise<string> {
+      for (const piece of pieces) {
+        wire.push(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
+        await new Promise(setImmediate);
+      }
+      await settle();
+      return wire.heard.slice(0);
+    },
+  };
+}
+
+/** Until everything that can go on has gone on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+}
