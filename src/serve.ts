@@ -202,9 +202,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   };
 }
 
-/** Of the connections, an organization may have two thirds; beside others who have had less, one for every other processor, but two. */
+/** Of the connections, an organization may have two thirds; beside others who have had less, a quarter, or one for each processor. */
 const shareOf = (connections: number) => Math.max(1, Math.floor((connections * 2) / 3));
-const shareBesides = (connections: number) => Math.min(shareOf(connections), Math.max(2, Math.floor(availableParallelism() / 2)));
+const shareBesides = (connections: number) => Math.min(shareOf(connections), Math.max(Math.floor(connections / 4), availableParallelism()));
 
 /** As many organizations at once as there are, each with so many requests, and with one body of megabytes. */
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };

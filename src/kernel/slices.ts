@@ -1,12 +1,12 @@
 // Long work in slices: between two of them others have their turn.
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { goOnInTurn } from './shares/index.ts';
+import { goOn } from './shares/index.ts';
 import type { Steps } from './steps.ts';
 
 /** A turn for everybody else; what comes after it counts for whom it is done. */
 export async function nextTurn(): Promise<void> {
   await setImmediate();
-  await goOnInTurn();
+  goOn();
 }
 
 /** Takes one step after the other, with a turn for everybody else between two. */

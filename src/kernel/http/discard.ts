@@ -27,8 +27,16 @@ export function discard(request: IncomingMessage) {
  * What nobody wants is read at this pace, all of it together: it costs as much as what somebody does want. A chunk costs some beside its own
  * bytes; so whoever sends few holds up nobody who sends many and waits for the reason.
  */
-const pace = { everyMs: 4, bytes: 524_288, busyBytes: 65_536, busyMs: 500, chunkBytes: 1_024 };
-const unwanted = { left: pace.bytes, isCounting: false, waiting: [] as { request: IncomingMessage; cost: number }[] };
+const pace = { everyMs: 4, bytes: 524_288, busyBytes: 131_072, busyMs: 500, chunkBytes: 1_024 };
+const unwanted = { left: pace.bytes, isCounting: false, waiting: new Map<string, Waiting[]>() };
+
+interface Waiting {
+  request: IncomingMessage;
+  cost: number;
+}
+
+/** Who is refused very often shares its turns with itself. */
+const senderOf = ({ headers, socket }: IncomingMessage): string => headers.authorization ?? socket?.remoteAddress ?? '';
 
 const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
@@ -46,19 +54,29 @@ function keepPace(request: IncomingMessage, length: number): void {
   unwanted.left -= cost;
   if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
   unwanted.isCounting = true;
-  if (unwanted.left <= 0) unwanted.waiting.push({ request: request.pause(), cost });
+  if (unwanted.left > 0) return;
+  const sender = senderOf(request);
+  const waiting = unwanted.waiting.get(sender);
+  const next = { request: request.pause(), cost };
+  if (waiting) waiting.push(next);
+  else unwanted.waiting.set(sender, [next]);
 }
 
-/** As many go on as have room if each brings what it brought before. */
+/** As many go on as have room if each brings what it brought before; senders in turn. */
 function readOn(): void {
   const { waiting } = unwanted;
   unwanted.left = paceNow();
-  unwanted.isCounting = waiting.length > 0;
-  for (let room = unwanted.left; room > 0 && waiting.length > 0; ) {
-    const { request, cost } = waiting.shift()!;
-    if (request.destroyed) continue;
-    room -= cost;
-    request.resume();
+  unwanted.isCounting = waiting.size > 0;
+  let room = unwanted.left;
+  for (const [sender, theirs] of waiting) {
+    if (room <= 0) break;
+    waiting.delete(sender);
+    let next = theirs.shift();
+    while (next?.request.destroyed) next = theirs.shift();
+    if (theirs.length > 0) waiting.set(sender, theirs); // visited once more in this walk, after all the others
+    if (!next) continue;
+    room -= next.cost;
+    next.request.resume();
   }
   if (unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
 }

@@ -37,9 +37,3 @@ export function goOn(): void {
   const doing = behalves.getStore();
   doing?.watch?.resume(doing.behalf);
 }
-
-/** The same between two slices of it: first it rests, if whom it is done for has had much of the loop. */
-export function goOnInTurn(): Promise<void> | undefined {
-  const doing = behalves.getStore();
-  return doing?.watch?.takeTurn(doing.behalf);
-}

@@ -10,9 +10,10 @@ export interface LoopLoad {
 const busy = { share: 0.6, everyMs: 20 };
 /**
  * Whose a request is, is known once its header was read, and whose memory is freed, never: parsing, sockets and garbage are as much again as
- * what is known, and more where chunks are many. All of it is counted with the pieces that are, in proportion; three times at most.
+ * what is known, and more where chunks are many. All of it is counted with the pieces that are, in proportion; twice at most, since it may
+ * also be a stranger's.
  */
-const mostWeight = 3;
+const mostWeight = 2;
 /** So much of what is found counts at once: one look is short, and what it finds uneven. */
 const fresh = 0.2;
 

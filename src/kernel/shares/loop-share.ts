@@ -21,6 +21,8 @@ const burstMs = 8;
 /** More is not held against anybody, nor is anybody held longer: what an organization did alone costs it no more than a moment. */
 const mostDebtMs = 50;
 const longestRestMs = 2_000;
+/** Those who come while so many of theirs rest go on at once: what rests is kept in memory. */
+const mostResting = 500;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
 const keptMs = 1_000;
@@ -78,6 +80,7 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
       const account = accounts.get(org);
       if (!account) return undefined;
       const at = now();
+      if (account.resting.length >= mostResting) return undefined;
       if (account.resting.length === 0) {
         if (debtAt(account, at) <= burstMs || !isWanted(account, at)) return undefined;
         setImmediate(letNextGo, account);

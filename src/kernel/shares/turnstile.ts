@@ -51,12 +51,16 @@ interface State extends Required<Omit<TurnstileOptions, 'now'>> {
   queues: Map<string, Queue>;
   /** Those who wait, in the order of their turns: whoever was let in goes to the end. */
   turns: Set<string>;
+  /** Those who wait beside others are looked at again: they may have more once the others have gone, and nobody leaves then. */
+  looking: NodeJS.Timeout | undefined;
 }
+
+const lookAgainMs = 100;
 
 export function makeTurnstile(options: TurnstileOptions): Turnstile {
   const { slots, perOrg, besides = perOrg, mostWaiting = 500, waitMs = 2_000, refused = () => {} } = options;
   const limits = { slots, perOrg, besides, mostWaiting, waitMs, refused };
-  const state: State = { ...limits, company: makeCompany(options.now), inside: 0, queues: new Map(), turns: new Set() };
+  const state: State = { ...limits, company: makeCompany(options.now), inside: 0, queues: new Map(), turns: new Set(), looking: undefined };
   return {
     enter: (org, isAside) => enter(state, org, isAside),
     leave: (org) => leave(state, org),
@@ -131,7 +135,17 @@ const waitIn = (state: State, org: string, queue: Queue) =>
     }, state.waitMs);
     queue.waiting.push(waiter);
     state.turns.add(org);
+    lookAgain(state);
   });
+
+function lookAgain(state: State): void {
+  if (state.besides === state.perOrg || state.looking || state.turns.size === 0) return;
+  state.looking = setTimeout(() => {
+    state.looking = undefined;
+    letNextIn(state);
+    lookAgain(state);
+  }, lookAgainMs).unref();
+}
 
 function queueOf({ queues }: State, org: string, isAside: boolean): Queue {
   let queue = queues.get(org);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { eventually } from '../../../../test/harness/process.ts';
 import type { App } from '../../../kernel/app.ts';
 import { run, type Tx } from '../../../kernel/db/index.ts';
@@ -13,9 +14,10 @@ export async function overtaken<T>(
   second: () => Promise<T>,
   last: (tx: Tx) => Promise<unknown> = async () => {},
 ): Promise<T> {
+  const outside = AsyncLocalStorage.snapshot(); // what overtakes is no part of the transaction
   const started = await app.db.write(async (tx) => {
     await first(tx);
-    const running = { over: false, answer: second() };
+    const running = { over: false, answer: outside(second) };
     const done = () => {
       running.over = true;
     };

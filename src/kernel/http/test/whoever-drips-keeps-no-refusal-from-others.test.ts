@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { mock, test } from 'node:test';
+import { mock, type TestContext, test } from 'node:test';
 import { discard } from '../discard.ts';
 
 /** A request whose body comes in chunks of this size, one every so often, or whenever it is read. */
-function sending(chunkBytes: number, bytes: number, everyMs = 0): { request: IncomingMessage; left(): number } {
+function sending(chunkBytes: number, bytes: number, everyMs = 0, authorization = 'a'): { request: IncomingMessage; left(): number } {
   let left = bytes;
   const body = new Readable({
     read() {
@@ -18,8 +18,23 @@ function sending(chunkBytes: number, bytes: number, everyMs = 0): { request: Inc
     },
     highWaterMark: 1,
   });
-  const request = Object.assign(body, { headers: { 'content-length': String(bytes) }, complete: false }) as unknown as IncomingMessage;
+  const request = Object.assign(body, {
+    headers: { 'content-length': String(bytes), authorization },
+    complete: false,
+  }) as unknown as IncomingMessage;
   return { request, left: () => left };
+}
+
+/** The pace is one for the process: it has come to rest before its clock is the machine's again. */
+function moveTimers(t: TestContext): void {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(async () => {
+    for (let i = 0; i < 20; i++) {
+      mock.timers.tick(4);
+      await turn();
+    }
+    mock.timers.reset();
+  });
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -36,8 +51,7 @@ async function msUntilRead(body: { left(): number }): Promise<number> {
 }
 
 test('whoever drips what nobody wants keeps no refusal from others, nor does whoever left', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  t.after(() => mock.timers.reset());
+  moveTimers(t);
   const drips = Array.from({ length: 2_000 }, (_, i) => sending(1, 1_000_000, 90 + (i % 23)).request);
   const honest = sending(65_536, 10 * 2 ** 20);
   for (const request of [...drips, honest.request]) discard(request);
@@ -51,4 +65,15 @@ test('whoever drips what nobody wants keeps no refusal from others, nor does who
   const later = sending(65_536, 10 * 2 ** 20);
   discard(later.request);
   assert.ok((await msUntilRead(later)) < lingerMs / 2, 'ten megabytes after four thousand who left');
+});
+
+test('whoever is refused very often shares its turns with itself: another reads its reason soon', async (t) => {
+  moveTimers(t);
+  const often = Array.from({ length: 300 }, () => sending(65_536, 60 * 2 ** 20, 0, 'often').request);
+  for (const request of often) discard(request);
+  for (let i = 0; i < 10; i++) await turn();
+  const other = sending(65_536, 5 * 2 ** 20, 0, 'other');
+  discard(other.request);
+  assert.ok((await msUntilRead(other)) < lingerMs / 2, 'five megabytes beside three hundred of one sender');
+  for (const request of often) request.destroy();
 });

@@ -48,6 +48,26 @@ test('beside others who have had less an organization has fewer; who is aside ne
   assert.deepEqual(turns.figures(), []);
 });
 
+test('whoever waits beside others comes in once they have gone, though nobody leaves', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let clock = 0;
+  const turns = makeTurnstile({ slots: 12, perOrg: 8, besides: 2, now: () => clock });
+  for (let i = 0; i < 2; i++) assert.equal(turns.enter('b'), undefined);
+  clock += 900;
+  assert.equal(turns.enter('c'), undefined);
+  turns.leave('c');
+  clock += 10;
+  const waits = turns.enter('b');
+  assert.ok(waits, 'C was there a moment ago, and B has had two for long');
+  for (let i = 0; i < 12; i++) {
+    clock += 100;
+    t.mock.timers.tick(100);
+  }
+  await waits;
+  for (let i = 0; i < 3; i++) turns.leave('b');
+  assert.deepEqual(turns.figures(), []);
+});
+
 test('a wait has an end, and so has a queue', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const turns = makeTurnstile({ slots: 1, perOrg: 1, mostWaiting: 2, waitMs: 1_000 });

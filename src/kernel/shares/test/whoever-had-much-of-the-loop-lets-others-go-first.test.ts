@@ -219,7 +219,20 @@ test('work in slices, and what comes after a turn was waited for, counts for who
   }
   await slices;
   assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'who did next to nothing does not rest');
-  assert.ok(watch.share.figures().restedSeconds > 0, 'who had all of it rested between its slices');
+  const rest = watch.takeTurn({ org: 'a', act: 'x' });
+  assert.ok(rest, 'who had all of it does');
+  await rest;
+});
+
+test('so many rest and no more: those who come then go on at once', async (t) => {
+  const { share, gone, want, pass } = scene(t);
+  want('a', 'first', 50);
+  share.spend('b', 0);
+  for (let i = 0; i < 600; i++) want('a', String(i));
+  assert.equal(gone.length, 101, 'the first, and what came after five hundred');
+  assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 500 }]);
+  await pass(1_000);
+  assert.equal(gone.length, 601);
 });
 
 test('time that nobody is known to have taken is counted with what is known, in proportion', async () => {
@@ -231,6 +244,6 @@ test('time that nobody is known to have taken is counted with what is known, in 
     await setImmediate();
   }
   const last = weighs.at(-1)!;
-  assert.ok(last > 6 && last <= 15, `5 ms count ${last}`);
+  assert.ok(last > 6 && last <= 10, `5 ms count ${last}`);
   assert.equal(weighs[0], 5);
 });

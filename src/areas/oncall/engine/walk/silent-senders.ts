@@ -12,7 +12,11 @@ const mostLines = 20;
  * word that may never come: whoever acknowledged is told, and when nobody did, a policy that was walked through is walked again.
  */
 export async function tellStaleAlerts(db: Db): Promise<void> {
-  for (const { org_id, service_id } of await db.read(staleServices)) await db.write((tx) => tellStaleOf(tx, org_id, service_id));
+  const failures: unknown[] = [];
+  // One whose deliveries do not let it in keeps nobody else from hearing.
+  for (const { org_id, service_id } of await db.read(staleServices))
+    await db.write((tx) => tellStaleOf(tx, org_id, service_id)).catch((error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 async function tellStaleOf(tx: Tx, org: string, serviceId: string): Promise<void> {

@@ -73,14 +73,19 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
   try {
     // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
     const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
-    const access = found instanceof Promise ? await found : found;
+    let access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
     const { requests, watch } = plane.app;
     const behalf = { org: access.org, act: `oci ${route.kind}` };
     const rest = watch.takeTurn(behalf);
-    if (rest) await rest;
-    const answer = () => handle({ plane, request, response, method, query, access }, route);
+    if (rest) {
+      await rest;
+      access = await plane.authenticate(request); // it may have been revoked meanwhile
+      if (!access) throw challenge(plane.app, wantedScope(route, method, query));
+    }
+    const call = { plane, request, response, method, query, access };
+    const answer = () => handle(call, route);
     const answerFor = () => onBehalf(behalf, answer, watch);
     await (lists.has(route.kind) ? requests.pass(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
