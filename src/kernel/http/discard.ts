@@ -35,8 +35,8 @@ interface Waiting {
   cost: number;
 }
 
-/** Who is refused very often shares its turns with itself. */
-const senderOf = ({ headers, socket }: IncomingMessage): string => headers.authorization ?? socket?.remoteAddress ?? '';
+/** Who is refused very often shares its turns with itself; those who send no credential share one. */
+const senderOf = ({ headers }: IncomingMessage): string => headers.authorization ?? '';
 
 const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
