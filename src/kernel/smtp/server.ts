@@ -28,6 +28,9 @@ export interface SmtpServer {
   stop(): Promise<void>;
 }
 
+/** A handshake, however many bytes of it come: who says nothing in TLS must not stay longer than who does not log in. */
+const handshakeMs = 30_000;
+
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
   createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
 
@@ -61,16 +64,19 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   const shake = (raw: Socket, leave: () => void) => {
     const socket = wrapInTls(raw, context);
     const fail = () => {
+      clearTimeout(late);
       pending.delete(socket);
       socket.destroy();
       leave();
     };
+    const late = setTimeout(fail, handshakeMs).unref();
     raw.on('error', fail);
     pending.add(socket);
-    socket.setTimeout(options.idleMs, fail).once('error', fail).once('close', fail);
+    socket.once('error', fail).once('close', fail);
     socket.once('secure', () => {
+      clearTimeout(late);
       pending.delete(socket);
-      socket.removeListener('timeout', fail).removeListener('error', fail).removeListener('close', fail);
+      socket.removeListener('error', fail).removeListener('close', fail);
       begin(socket, leave);
     });
   };
