@@ -54,8 +54,7 @@ export interface SessionOptions extends ConnectionOptions {
 const longestLine = 2_048;
 const longestName = 300;
 const mostUnknown = 10;
-/** Lines, those of AUTH among them. */
-const mostBeforeLogin = 20;
+const mostBeforeLogin = 20; // lines, those of AUTH among them
 
 /** The client closed the connection while it sent its message: nobody is left to tell. */
 const leftAmid = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
