@@ -29,11 +29,15 @@ export abstract class Connection {
   cipher: CipherNameAndProtocol | undefined;
   isClosed = false;
   readonly #options: ConnectionOptions;
-  /** What came and was not read yet. */
+  /** What came and was not read yet: at most a line that has not ended, and one chunk. */
   #waiting: Buffer | undefined;
   #said: Buffer[] = [];
   #hasEnded = false;
   #isBusy = false;
+  /** We want no more for now. */
+  #isHeldBack = false;
+  /** Runs while the client does not read what we say. */
+  #unheard: NodeJS.Timeout | undefined;
   #isReading = false;
   #isShaking = false;
   #isEnding = false;
@@ -100,11 +104,23 @@ export abstract class Connection {
     this.#isBusy = true;
     const goOn = () => {
       this.#isBusy = false;
-      if (this.#isEnding) return;
-      if (this.socket.isPaused()) this.socket.resume();
       this.#read();
     };
     work.then(goOn, goOn);
+  }
+
+  /** Nothing is read until `letCome`. */
+  protected holdBack() {
+    this.#isHeldBack = true;
+    this.socket.pause();
+  }
+
+  protected letCome() {
+    if (!this.#isHeldBack) return;
+    this.#isHeldBack = false;
+    if (this.#isEnding) return;
+    this.socket.setTimeout(this.#options.idleMs); // the pause was ours
+    this.#read();
   }
 
   /** RFC 3207: what came along with the command is not heard, neither now nor under TLS. */
@@ -112,8 +128,10 @@ export abstract class Connection {
     this.#flush();
     this.#waiting = undefined;
     this.#isShaking = true;
+    this.#hasListened();
     const raw = this.socket;
     raw.removeAllListeners();
+    raw.read(); // what came while it was paused
     raw.on('error', () => {});
     raw.setTimeout(0);
     const secure = wrapInTls(raw, this.#options.secureContext());
@@ -139,6 +157,10 @@ export abstract class Connection {
       socket.destroy();
     });
     socket.on('close', () => this.#end());
+    socket.on('drain', () => {
+      this.#hasListened();
+      this.#read();
+    });
     socket.on('timeout', () => this.#giveUp());
     socket.setTimeout(this.#options.idleMs);
   }
@@ -146,7 +168,7 @@ export abstract class Connection {
   /** Only those who owe us something are sent away: RFC 5321 4.5.3.2 has clients wait for minutes. */
   #giveUp() {
     if (this.#isEnding) this.socket.destroy();
-    else if (this.#isBusy) this.socket.setTimeout(this.#options.idleMs);
+    else if (this.#isBusy || this.#isHeldBack) this.socket.setTimeout(this.#options.idleMs);
     else this.send(421, '4.4.2 nothing came for too long; come again');
   }
 
@@ -155,6 +177,7 @@ export abstract class Connection {
     this.isClosed = true;
     this.#isEnding = true;
     clearTimeout(this.#timer);
+    this.#hasListened();
     this.#waiting = undefined;
     this.abandon();
     this.leave();
@@ -163,13 +186,24 @@ export abstract class Connection {
   #hear(chunk: Buffer) {
     if (this.#isEnding) return;
     this.#waiting = this.#waiting ? Buffer.concat([this.#waiting, chunk]) : chunk;
-    if (this.#isBusy) this.socket.pause();
-    else this.#read();
+    this.#read();
   }
 
-  /** Reads on, unless somebody is asked something, or does not listen to what we say. */
+  /** Not while somebody is asked something, while we have enough, or while the client does not listen to what we say. */
+  get #mayRead(): boolean {
+    return !(this.#isBusy || this.#isHeldBack || this.#unheard);
+  }
+
   #read() {
-    if (this.#isReading || this.#isBusy) return;
+    if (this.#isReading || this.#isEnding) return;
+    if (this.#mayRead) this.#readSome();
+    if (this.#isEnding || this.#isShaking) return;
+    // Nothing more comes while something that came is left: what waits does not grow, however much is sent.
+    if (this.#isHeldBack || (this.#waiting && !this.#mayRead)) this.socket.pause();
+    else if (this.socket.isPaused()) this.socket.resume();
+  }
+
+  #readSome() {
     this.#isReading = true;
     let left = atOnce;
     for (let chunk = this.#waiting; chunk && left > 0; chunk = this.#waiting) {
@@ -178,12 +212,13 @@ export abstract class Connection {
       const taken = this.take(chunk);
       if (this.#isEnding || this.#isShaking) break; // what else came is heard by nobody
       this.#waiting = taken < chunk.length ? chunk.subarray(taken) : undefined;
-      if (taken === 0 || this.#isBusy) break;
+      if (taken === 0 || !this.#mayRead) break;
     }
     this.#isReading = false;
     this.#flush();
-    if (left === 0 && this.#waiting && !this.#isBusy) this.waitFor(new Promise(setImmediate));
-    else if (this.#hasEnded && !this.#isBusy && !this.#isEnding) this.close();
+    if (!this.#mayRead || this.#isEnding) return;
+    if (left === 0 && this.#waiting) this.waitFor(new Promise(setImmediate));
+    else if (this.#hasEnded) this.close();
   }
 
   #flush() {
@@ -191,8 +226,13 @@ export abstract class Connection {
     if (said.length === 0) return;
     this.#said = [];
     if (this.#isShaking || this.socket.destroyed || !this.socket.writable) return;
-    if (this.socket.write(said.length === 1 ? said[0]! : Buffer.concat(said)) || this.#isBusy) return;
-    // Who does not read what we say is not heard until it does.
-    this.waitFor(new Promise((resolve) => this.socket.once('drain', resolve).once('close', resolve)));
+    if (this.socket.write(said.length === 1 ? said[0]! : Buffer.concat(said))) return;
+    // Who does not read what we say is not heard until it does. It is a few KiB, so that there is no progress to look for.
+    this.#unheard ??= this.cutAfter(this.#options.idleMs, 'you did not read what you were told; come again');
+  }
+
+  #hasListened() {
+    clearTimeout(this.#unheard);
+    this.#unheard = undefined;
   }
 }

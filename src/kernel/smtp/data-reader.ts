@@ -10,7 +10,6 @@ export interface Pieces {
 
 /** How much of CR LF . CR LF, which ends a message, was seen. */
 const seen = { nothing: 0, cr: 1, line: 2, dot: 3, dotCr: 4 } as const;
-const lineEnd = Buffer.from('\r');
 
 /**
  * Finds the end of a message and takes out the dots that were put before others (RFC 5321 4.5.2), wherever the bytes are cut. Only CR LF ends a
@@ -20,60 +19,54 @@ export class DataReader {
   // The line of DATA has just ended, so that a dot alone is an empty message.
   #seen: number = seen.line;
 
-  /** Hands over what belongs to the message. Gives where the chunk goes on behind its end; -1: it has not ended. */
+  /** Hands over what belongs to the message, in one piece. Gives where the chunk goes on behind its end; -1: it has not ended. */
   read(chunk: Buffer, message: Pieces): number {
-    let at = 0;
-    while (at < chunk.length) {
-      if (this.#seen >= seen.line) {
-        const next = this.#goOn(chunk[at]!, message);
-        if (next === 'ended') return at + 1;
-        if (next === 'consumed') {
-          at++;
-          continue;
-        }
+    if (this.#beginsAmid(chunk[0]!)) return this.#readSlowly(chunk, 0, message);
+    const found = chunk.indexOf(lineThenDot);
+    if (found < 0) {
+      this.#seen = stateAtEnd(chunk);
+      message.add(chunk);
+      return -1;
+    }
+    if (chunk[found + 3] !== cr || chunk[found + 4] !== lf) return this.#readSlowly(chunk, found + 2, message);
+    message.add(chunk.subarray(0, found + 2));
+    return found + 5;
+  }
+
+  /** Whether a line end, or what follows one, is cut here. */
+  #beginsAmid(byte: number): boolean {
+    if (this.#seen === seen.cr) return byte === lf;
+    return this.#seen === seen.line ? byte === dot : this.#seen > seen.line;
+  }
+
+  /** Byte by byte, into bytes of our own: a dot may stand in every line. What is before `from` holds none. */
+  #readSlowly(chunk: Buffer, from: number, message: Pieces): number {
+    const content = Buffer.allocUnsafe(chunk.length + 1); // a CR of the chunk before may have been content
+    let length = chunk.copy(content, 0, 0, from);
+    let state = from === 0 ? this.#seen : seen.line;
+    let end = -1;
+    for (let at = from; at < chunk.length; at++) {
+      const byte = chunk[at]!;
+      if (state === seen.line && byte === dot) state = seen.dot;
+      else if (state === seen.dot && byte === cr) state = seen.dotCr;
+      else if (state === seen.dotCr && byte === lf) {
+        end = at + 1;
+        break;
+      } else {
+        if (state === seen.dotCr) content[length++] = cr; // it was content: a lone one
+        content[length++] = byte;
+        state = byte === cr ? seen.cr : byte === lf && state === seen.cr ? seen.line : seen.nothing;
       }
-      at = this.#takeUpToDot(chunk, at, message);
     }
-    return -1;
-  }
-
-  /** One byte behind a line end: part of the end of the message, a dot too many, or content. */
-  #goOn(byte: number, message: Pieces): 'ended' | 'consumed' | 'content' {
-    if (this.#seen === seen.line && byte === dot) {
-      this.#seen = seen.dot;
-      return 'consumed';
-    }
-    if (this.#seen === seen.dot && byte === cr) {
-      this.#seen = seen.dotCr;
-      return 'consumed';
-    }
-    if (this.#seen === seen.dotCr) {
-      if (byte === lf) return 'ended';
-      message.add(lineEnd); // the CR was content: a lone one
-    }
-    this.#seen = seen.nothing;
-    return 'content';
-  }
-
-  /** Content, up to the next dot at the beginning of a line or to the end of the chunk. */
-  #takeUpToDot(chunk: Buffer, at: number, message: Pieces): number {
-    // The line end may have begun in the chunk before.
-    if (this.#seen === seen.cr && chunk[at] === lf) {
-      this.#seen = seen.line;
-      message.add(chunk.subarray(at, at + 1));
-      return at + 1;
-    }
-    const found = chunk.indexOf(lineThenDot, at);
-    const end = found < 0 ? chunk.length : found + 2;
-    message.add(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
-    this.#seen = found < 0 ? stateAtEnd(chunk, at) : seen.line;
+    this.#seen = state;
+    if (length > 0) message.add(content.subarray(0, length));
     return end;
   }
 }
 
-/** How much of a line end stands at the end of what was taken. */
-function stateAtEnd(chunk: Buffer, from: number): number {
+/** How much of a line end stands at the end of a chunk. */
+function stateAtEnd(chunk: Buffer): number {
   const last = chunk.length - 1;
   if (chunk[last] === cr) return seen.cr;
-  return chunk[last] === lf && last > from && chunk[last - 1] === cr ? seen.line : seen.nothing;
+  return chunk[last] === lf && last > 0 && chunk[last - 1] === cr ? seen.line : seen.nothing;
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { GrowingBuffer } from '../growing-buffer.ts';
 import { watchLineEnds } from './line-ends.ts';
 import { Reply } from './reply.ts';
 
@@ -15,7 +16,7 @@ export interface Expected {
 
 /** A message that came in, or that begins to: each piece was looked at before it is here. */
 export interface Message {
-  /** All of a small one, or the beginning of a large one. */
+  /** All of a small one, or the beginning of a large one: one piece, or none if it is empty. */
   pieces: Buffer[];
   /** What follows, as it comes. Undefined: that was all. */
   rest: Readable | undefined;
@@ -23,14 +24,20 @@ export interface Message {
 
 export const unusable = (why: string) => new Reply(554, '5.6.0', why);
 
+/** What is gathered for whoever reads a large one, before no more is read from the client. */
+const mostAhead = 65_536;
+
 const noRoom = () => new Reply(451, '4.3.1', 'too many bytes of yours are on their way here at once; send this again in a moment');
 
 /** One message while it comes in. What is wrong with it is noted, and told at its end. */
 export class Incoming {
   readonly #expected: Expected;
   readonly #lines = watchLineEnds();
-  readonly #pieces: Buffer[] = [];
+  /** What nobody has yet. Its sender chooses how it is cut: pieces that were kept apart would take many times their bytes. */
+  #gathered: GrowingBuffer;
   #rest: Readable | undefined;
+  /** Whether whoever reads the rest waits for more. */
+  #isWanted = false;
   #isOver = false;
   bytes = 0;
   /** Why it is not taken. From then on its bytes are only counted. */
@@ -38,6 +45,7 @@ export class Incoming {
 
   constructor(expected: Expected) {
     this.#expected = expected;
+    this.#gathered = new GrowingBuffer(expected.mostBytes);
   }
 
   /** Looks at a piece and keeps it. */
@@ -46,8 +54,14 @@ export class Incoming {
     if (this.refusal) return;
     const why = this.#judge(piece);
     if (why) this.refuse(why);
-    else if (this.#rest) this.#rest.push(piece);
-    else this.#pieces.push(piece);
+    else if (!this.#rest?.destroyed) this.#keep(piece);
+  }
+
+  #keep(piece: Buffer): void {
+    if (this.#isWanted) {
+      this.#isWanted = false;
+      this.#rest!.push(piece);
+    } else this.#gathered.add(piece);
   }
 
   #judge(piece: Buffer): Reply | undefined {
@@ -61,7 +75,7 @@ export class Incoming {
   /** Whoever reads what is handed on hears it at once. */
   refuse(why: Error): void {
     this.refusal ??= why;
-    this.#pieces.length = 0;
+    this.#gathered = new GrowingBuffer();
     this.#rest?.destroy(why);
   }
 
@@ -69,7 +83,10 @@ export class Incoming {
   finish(): Error | undefined {
     const why = this.#lines.end();
     if (why && !this.refusal) this.refuse(unusable(why));
-    if (!this.refusal) this.#rest?.push(null);
+    if (!this.refusal && this.#rest) {
+      for (const piece of this.#letGo()) this.#rest.push(piece);
+      this.#rest.push(null);
+    }
     return this.refusal;
   }
 
@@ -80,18 +97,34 @@ export class Incoming {
 
   /** Whoever reads it has enough for now. */
   get isFull(): boolean {
-    return this.#rest !== undefined && !this.#rest.destroyed && this.#rest.readableLength >= this.#rest.readableHighWaterMark;
+    return this.#rest !== undefined && !this.#rest.destroyed && this.#gathered.length >= mostAhead;
   }
 
   /** What was gathered, and a stream of what follows; `more` is called when the stream has room. */
   handOn(more: () => void): Message {
-    this.#rest = new Readable({ highWaterMark: 65_536, read: more });
+    const pieces = this.#letGo();
+    const read = () => {
+      const [piece] = this.#letGo();
+      if (piece) this.#rest!.push(piece);
+      else this.#isWanted = true;
+      more();
+    };
+    // It holds one piece at most: what else there is, is gathered here.
+    this.#rest = new Readable({ highWaterMark: 1, read });
     this.#rest.on('error', () => {}); // whoever reads it hears it too
-    return this.gathered();
+    return { pieces, rest: this.#rest };
   }
 
   gathered(): Message {
-    return { pieces: this.#pieces, rest: this.#rest };
+    return { pieces: this.#letGo(), rest: undefined };
+  }
+
+  /** What was gathered, and is no longer held here. */
+  #letGo(): Buffer[] {
+    if (this.#gathered.length === 0) return [];
+    const bytes = this.#gathered.bytes();
+    this.#gathered = new GrowingBuffer(this.#expected.mostBytes);
+    return [bytes];
   }
 
   /** Nobody wants more of it, or nobody sends more. */

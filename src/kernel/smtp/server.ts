@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import type { Crowd } from '../shares/index.ts';
@@ -27,6 +27,9 @@ export interface SmtpServer {
   /** Those who wait for nothing are told at once; what is under way may finish. */
   stop(): Promise<void>;
 }
+
+/** A handshake, however many bytes of it come: who says nothing in TLS must not stay longer than who does not log in. */
+const handshakeMs = 30_000;
 
 const contextOf = ({ cert, key }: Certificate): SecureContext =>
   createSecureContext({ cert, key, minVersion: 'TLSv1.2', honorCipherOrder: true });
@@ -58,26 +61,10 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     });
     sessions.add(session);
   };
-  const shake = (raw: Socket, leave: () => void) => {
-    const socket = wrapInTls(raw, context);
-    const fail = () => {
-      pending.delete(socket);
-      socket.destroy();
-      leave();
-    };
-    raw.on('error', fail);
-    pending.add(socket);
-    socket.setTimeout(options.idleMs, fail).once('error', fail).once('close', fail);
-    socket.once('secure', () => {
-      pending.delete(socket);
-      socket.removeListener('timeout', fail).removeListener('error', fail).removeListener('close', fail);
-      begin(socket, leave);
-    });
-  };
   const listener: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const leave = options.connections.enter(options.placeOf(socket));
     if (!leave) return refuse(socket, options.isSecure);
-    if (options.isSecure) shake(socket, leave);
+    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave, begin });
     else begin(socket, leave);
   });
 
@@ -110,6 +97,33 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
       for (const session of sessions) session.send(421, '4.3.2 the server stops; come again in a moment');
     },
   };
+}
+
+interface Handshake {
+  raw: Socket;
+  /** Holds it until the handshake is through. */
+  pending: Set<Socket>;
+  begin(socket: Socket, leave: () => void): void;
+  leave(): void;
+}
+
+function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
+  const fail = () => {
+    clearTimeout(late);
+    pending.delete(socket);
+    socket.destroy();
+    leave();
+  };
+  const late = setTimeout(fail, handshakeMs).unref();
+  raw.on('error', fail);
+  pending.add(socket);
+  socket.once('error', fail).once('close', fail);
+  socket.once('secure', () => {
+    clearTimeout(late);
+    pending.delete(socket);
+    socket.removeListener('error', fail).removeListener('close', fail);
+    begin(socket, leave);
+  });
 }
 
 /** Before the handshake of TLS, which costs a millisecond. */

@@ -54,7 +54,7 @@ export interface SessionOptions extends ConnectionOptions {
 const longestLine = 2_048;
 const longestName = 300;
 const mostUnknown = 10;
-const mostBeforeLogin = 20;
+const mostBeforeLogin = 20; // lines, those of AUTH among them
 
 /** The client closed the connection while it sent its message: nobody is left to tell. */
 const leftAmid = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
@@ -66,6 +66,8 @@ interface Receiving {
   reader: DataReader;
   /** What is said of one that is taken while it comes in, once both have ended. */
   verdict: Promise<string> | undefined;
+  /** Whether there is a verdict. The message may come in still: only its end, or that of the connection, ends what was allowed for it. */
+  isJudged: boolean;
 }
 
 /** What one client says at an SMTP door, and what it hears. */
@@ -128,9 +130,9 @@ export class Session extends Connection {
 
   protected override abandon() {
     if (!this.#receiving) return;
-    const { message, verdict } = this.#receiving;
+    const { message, verdict, isJudged } = this.#receiving;
     message.refuse(leftAmid());
-    if (!verdict) message.end();
+    if (!verdict || isJudged) message.end();
   }
 
   protected override take(chunk: Buffer): number {
@@ -152,6 +154,8 @@ export class Session extends Connection {
     if (this.#options.isStopping()) return this.send(421, '4.3.2 the server stops; come again in a moment');
     if (++this.#commands > this.#options.mostCommands)
       return this.send(421, '4.7.0 too many commands without a message; come again when there is one');
+    if (this.#visit.logIn && !this.#isLoggedIn && ++this.#strange > mostBeforeLogin)
+      return this.send(421, '4.7.0 too many commands before a login');
     const hearLine = this.#hearLine;
     this.#hearLine = undefined;
     if (hearLine) return hearLine(line);
@@ -159,8 +163,6 @@ export class Session extends Connection {
     const verb = (space < 0 ? line : line.slice(0, space)).toUpperCase();
     const act = Session.#acts[verb];
     if (!act) return this.#refuseUnknown(line);
-    if (this.#visit.logIn && !this.#isLoggedIn && verb !== 'AUTH' && ++this.#strange >= mostBeforeLogin)
-      return this.send(421, '4.7.0 too many commands before a login');
     try {
       act(this, line);
     } catch (error) {
@@ -280,7 +282,7 @@ export class Session extends Connection {
   #beginData() {
     this.#requireIntroduced();
     if (this.#recipients === 0) throw new Reply(503, '5.5.1', 'say RCPT first');
-    this.#receiving = { message: new Incoming(this.#visit.expectMessage()), reader: new DataReader(), verdict: undefined };
+    this.#receiving = { message: new Incoming(this.#visit.expectMessage()), reader: new DataReader(), verdict: undefined, isJudged: false };
     this.say(words.goAhead);
   }
 
@@ -293,20 +295,23 @@ export class Session extends Connection {
     }
     if (message.bytes > 2 * this.#options.mostBytes) this.send(421, '4.3.4 the message does not end');
     else if (message.isLarge) this.#handOn(receiving);
-    if (message.isFull) this.socket.pause();
+    if (message.isFull) this.holdBack();
     return chunk.length;
   }
 
   /** A large one is taken while it comes in. */
   #handOn(receiving: Receiving) {
     const { message } = receiving;
-    receiving.verdict = this.#visit.takeMessage(message.handOn(() => this.socket.resume()));
-    receiving.verdict
-      .catch((error) => {
-        message.refuse(error); // read to its end all the same, so that its client hears why
-        this.socket.resume();
-      })
-      .finally(() => message.end());
+    const judged = () => {
+      receiving.isJudged = true;
+      if (this.isEnding) message.end();
+      else this.letCome();
+    };
+    receiving.verdict = this.#visit.takeMessage(message.handOn(() => this.letCome()));
+    receiving.verdict.then(judged, (error) => {
+      message.refuse(error); // read to its end all the same, so that its client hears why
+      judged();
+    });
   }
 
   #endData({ message, verdict }: Receiving) {

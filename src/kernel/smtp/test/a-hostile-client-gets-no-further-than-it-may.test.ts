@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Message } from '../message.ts';
 import { Reply } from '../reply.ts';
 import { makeUpDoor, settle } from './made-up-door.ts';
 
@@ -55,6 +56,61 @@ test('who does not read what it is told is not heard any more', async () => {
   assert.ok(door.wire.writableLength < 200_000, `${door.wire.writableLength} bytes wait for it`);
 });
 
+test('nor is it kept for longer than one that says nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const door = makeUpDoor({ mostCommands: Number.POSITIVE_INFINITY });
+  door.wire.isDeaf = true;
+  for (let n = 0; n < 100; n++) await door.say('NOOP\r\n'.repeat(1_000));
+  t.mock.timers.tick(59_000);
+  door.wire.emit('timeout'); // it sends still: only what it reads counts
+  t.mock.timers.tick(1_000);
+  assert.equal(door.session.isEnding, true);
+  t.mock.timers.tick(5_000);
+  await settle();
+  assert.equal(door.counts.left, 1);
+});
+
+test('who reads again is heard again, and nothing is left of its having been deaf', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const door = makeUpDoor({ mostCommands: Number.POSITIVE_INFINITY });
+  const listeners = () => door.wire.eventNames().reduce((sum, name) => sum + door.wire.listenerCount(name), 0);
+  await settle();
+  const before = listeners();
+  for (let n = 0; n < 20; n++) {
+    door.wire.isDeaf = true;
+    for (let m = 0; m < 6; m++) await door.say('NOOP\r\n'.repeat(1_000));
+    assert.equal(door.wire.isPaused(), true);
+    door.wire.listenAgain();
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+    assert.equal(door.wire.isPaused(), false);
+  }
+  assert.equal(door.wire.heard.split('250 2.0.0 OK').length - 1, 120_000);
+  assert.equal(listeners(), before);
+  t.mock.timers.tick(60_000);
+  assert.equal(door.session.isEnding, false);
+});
+
+test('an answer that was thought about counts too when nobody reads it', async () => {
+  const door = makeUpDoor({ visit: { addRecipient: () => Promise.reject(new Reply(450, '4.7.1', 'x'.repeat(900))) } });
+  await door.say(`${hello}MAIL FROM:<a@b.example>\r\n`);
+  door.wire.isDeaf = true;
+  for (let n = 0; n < 200; n++) await door.say('RCPT TO:<c@d.example>\r\n');
+  assert.ok(door.wire.writableLength < 100_000, `${door.wire.writableLength} bytes wait for it`);
+});
+
+test('before a login every line counts, those of AUTH too', async () => {
+  const ways = ['AUTH X\r\n', 'AUTH PLAIN !\r\n', 'AUTH PLAIN\r\n*\r\n', 'AUTH LOGIN\r\n*\r\n', 'NOOP\r\n'];
+  for (const way of ways) {
+    const door = makeUpDoor({ visit: { logIn: async () => {} } });
+    const heard = await door.say(hello, ...Array.from({ length: 30 }, () => way));
+    assert.match(last(heard), /^421 4\.7\.0 too many commands before a login/, way);
+    assert.ok(heard.split(/^\d{3} /m).length - 1 <= 1 + 20 + 1, 'the greeting, twenty answers, and the last one');
+  }
+  const known = makeUpDoor({ visit: { logIn: async () => {} } });
+  assert.match(await known.say(hello, 'AUTH PLAIN AGEAYg==\r\n'), /235 2\.7\.0/);
+  assert.match(last(await known.say('NOOP\r\n'.repeat(50))), /^250/);
+});
+
 test('a smuggled end is no end', async () => {
   const tricks = ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r', '\r\n.\r', '\r\n\0.\r\n'];
   for (const trick of tricks) {
@@ -85,6 +141,36 @@ test('a large message that nobody wants is not kept, and its client hears why', 
   assert.match(last(door.wire.heard), /^354/);
   assert.match(last(await door.say('.\r\n')), /^550 5\.7\.1 not you/);
   assert.deepEqual(door.counts, { expected: 1, ended: 1, left: 0 });
+});
+
+test('one that was refused while it came in has no more time than any other', async () => {
+  const door = makeUpDoor({ visit: { takeMessage: () => Promise.reject(new Reply(550, '5.7.1', 'not you')) } });
+  await door.say(`${hello}${envelope}DATA\r\n`, 'x'.repeat(5_000), 'x');
+  assert.deepEqual(door.counts, { expected: 1, ended: 0, left: 0 }, 'what bounds it holds while it comes in');
+  door.session.send(421, '4.4.2 the message did not arrive in time');
+  await settle();
+  assert.equal(door.counts.ended, 1);
+});
+
+test('a pause that is ours is not counted as theirs', async () => {
+  const read = Promise.withResolvers<void>();
+  const takeMessage = async ({ rest }: Message) => {
+    await read.promise;
+    rest!.resume();
+    return '2.0.0 Ok';
+  };
+  const door = makeUpDoor({ visit: { takeMessage } });
+  await door.say(`${hello}${envelope}DATA\r\n`, 'x'.repeat(5_000), 'x'.repeat(70_000));
+  assert.equal(door.wire.isPaused(), true);
+  door.wire.emit('timeout');
+  assert.equal(door.session.isEnding, false);
+  const { timesSet } = door.wire;
+  read.resolve();
+  await settle();
+  assert.equal(door.wire.isPaused(), false);
+  assert.equal(door.wire.timesSet, timesSet + 1, 'their time begins anew');
+  door.wire.emit('timeout');
+  assert.match(last(door.wire.heard), /^421 4\.4\.2 nothing came for too long/);
 });
 
 test('who leaves in the middle of a message leaves nothing behind', async () => {

@@ -10,16 +10,29 @@ class Wire extends Duplex {
   remoteAddress = '127.0.0.1';
   /** Whether what is said to the client is taken. */
   isDeaf = false;
+  /** How often the time without a byte began anew because the session said so. */
+  timesSet = 0;
+  #untaken: (() => void) | undefined;
 
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    if (this.isDeaf) return;
-    this.heard += chunk.toString('latin1');
-    done();
+    const take = () => {
+      this.heard += chunk.toString('latin1');
+      done();
+    };
+    if (this.isDeaf) this.#untaken = take;
+    else take();
+  }
+
+  listenAgain(): void {
+    this.isDeaf = false;
+    this.#untaken?.();
+    this.#untaken = undefined;
   }
 
   setTimeout(): this {
+    this.timesSet++;
     return this;
   }
 }

@@ -36,7 +36,7 @@ export async function receiveMessage(
     let content: Arriving['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
-      const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 65_536 });
+      const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 1 });
       const leave = largeOf.enter(place);
       if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
       const stored = await large

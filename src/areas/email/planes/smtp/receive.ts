@@ -43,7 +43,7 @@ export async function receiveMessage(
     const domain = await requireDomain(domains, principal, message.from.domain);
     for (const other of message.alsoFrom) if (other !== message.from.domain) await requireDomain(domains, principal, other);
     content = rest
-      ? { stream: Readable.from(chainPieces([message.header, body], rest), { objectMode: false, highWaterMark: 65_536 }) }
+      ? { stream: Readable.from(chainPieces([message.header, body], rest), { objectMode: false, highWaterMark: 1 }) }
       : message.header === header
         ? bytes
         : Buffer.concat([message.header, body]);

@@ -31,9 +31,10 @@ export const openVisit =
         timer = session.cutAfter(times.loginMs, 'nobody logged in; come again');
       },
       async logIn(given) {
+        login?.leave(); // STARTTLS made nothing of it; left later, it would take the new login of the same key along
+        login = undefined;
         try {
           const found = await logins.logIn(session, given);
-          login?.leave();
           login = found;
           clearTimeout(timer);
           if (session.isClosed) found.leave();

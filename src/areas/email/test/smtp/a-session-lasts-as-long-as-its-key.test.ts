@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { connect } from 'node:tls';
 import { smtpDoor } from '../doors.ts';
 
 const message = 'From: ada@example.com\r\n\r\nhi\r\n.';
@@ -18,6 +20,29 @@ test('a session lasts as long as its key', async (t) => {
     assert.match(await first.hear(), /^421 4\.7\.0 the send key was revoked/);
     await Promise.all([first.closed, second.closed]);
     assert.deepEqual(stored, []);
+  });
+
+  await t.test('also one that logged in with it twice, before TLS and under it', async () => {
+    const { secret } = keys.mint();
+    const login = `AUTH PLAIN ${Buffer.from(`\0apikey\0${secret}`).toString('base64')}`;
+    const client = await speak();
+    await client.say('EHLO x');
+    assert.match(await client.say(login), /^235/);
+    assert.match(await client.say('STARTTLS'), /^220/);
+    client.socket.removeAllListeners('data');
+    const secure = connect({ socket: client.socket, rejectUnauthorized: false });
+    await once(secure, 'secureConnect');
+    const say = async (line: string) => {
+      secure.write(`${line}\r\n`);
+      return String(((await once(secure, 'data')) as [Buffer])[0]);
+    };
+    await say('EHLO x');
+    assert.match(await say(login), /^235/);
+    const told = once(secure, 'data');
+    keys.revoke(secret);
+    const answer = await Promise.race([told, say('NOOP')]);
+    assert.match(String(answer), /^421 4\.7\.0 the send key was revoked/);
+    await client.closed;
   });
 
   await t.test('one that was only forgotten goes on', async () => {
