@@ -112,6 +112,9 @@ export async function dropPortion(tx: Tx, name: string): Promise<string | undefi
   return dropNamed(tx, name);
 }
 
+/** Older kines made smaller ones. */
+const numbers = ['bigint', 'integer'];
+
 /** As kine makes them; it adds its indexes by itself when it starts. */
 export const kineSchemas: Guests = {
   pattern: '^cluster_[0-9a-z]{1,54}$',
@@ -119,6 +122,15 @@ export const kineSchemas: Guests = {
     create schema "${schema}";
     create table "${schema}".kine (id bigserial primary key, name text collate "C", created integer, deleted integer, create_revision bigint,
       prev_revision bigint, lease integer, value bytea, old_value bytea)`,
+  table: {
+    name: 'kine',
+    columns: {
+      ...{ id: numbers, name: ['text', 'character varying'], created: ['integer'], deleted: ['integer'] },
+      ...{ create_revision: numbers, prev_revision: numbers, lease: ['integer'], value: ['bytea'], old_value: ['bytea'] },
+    },
+    key: 'id',
+    sequence: 'kine_id_seq',
+  },
 };
 
 const WeightRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
