@@ -47,7 +47,9 @@ export const endSessions = (tx: Tx, cluster: string) =>
   run(tx)`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = ${schemaOf(cluster)}`;
 
 const onRole = (tx: Tx, name: string, act: (role: string) => string) =>
-  run(tx)`${new Sql([`do $act$ begin if exists (select from pg_roles where rolname = '${name}') then ${act(`"${name}"`)}; end if; end $act$`], [])}`;
+  run(
+    tx,
+  )`${new Sql([`do $act$ begin if exists (select from pg_roles where rolname = '${name}') then ${act(`"${name}"`)}; end if; end $act$`], [])}`;
 
 const LeftRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
 
@@ -81,8 +83,10 @@ export const findLeftStores = async (tx: Tx): Promise<string[]> =>
     await rows(tx, NameRow)`
       select found.name
         from (select nspname::text as name from pg_namespace
-              union select r.rolname::text from pg_shdepend d join pg_roles r on r.oid = d.refobjid and d.refclassid = 'pg_authid'::regclass
-                     where d.dbid = (select oid from pg_database where datname = current_database())) found
+              union select r.rolname::text from pg_roles r
+                     where r.rolname ~ ${kineSchemas.pattern} and exists (
+                       select from pg_shdepend d where d.refclassid = 'pg_authid'::regclass and d.refobjid = r.oid
+                          and d.dbid = (select oid from pg_database where datname = current_database()) limit 1)) found
        where found.name ~ ${kineSchemas.pattern}
          and not exists (select from clusters.cluster c where 'cluster_' || lower(regexp_replace(c.id, '^cls_', '')) = found.name)
        order by 1 limit 20`
