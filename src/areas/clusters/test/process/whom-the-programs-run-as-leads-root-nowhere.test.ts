@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { chmod, lstat, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -10,7 +10,10 @@ import { dropOtherFiles, removePlace, settleCluster, writeFiles } from '../../cl
 import { endAll, readRecords } from '../../clients/process/programs.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'only root runs programs as another user';
-const nobody = ['--reuid', '65534', '--regid', '65534', '--clear-groups'];
+
+/** What whoever got hold of the programs' user could do. */
+const asNobody = (script: string) =>
+  execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', uid: 65534, gid: 65534 });
 
 async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = async () => {}) {
   const data = await realpath(await mkdtemp(join(tmpdir(), 'qdr-')));
@@ -19,14 +22,16 @@ async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = 
   const dir = join(data, 'clusters', 'run', 'cls_1');
   await prepare(dir);
   const place = await settleCluster(data, 'cls_1');
-  const as = (script: string) => execFileSync('setpriv', [...nobody, 'sh', '-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8' });
+  const as = asNobody;
   return { data, place, as };
 }
 
 /** As a release before this one left it: the whole directory belongs to whom the programs run as. */
 const givenAway = async (dir: string) => {
-  execFileSync('install', ['-d', '-m', '711', join(dir, '..', '..'), join(dir, '..')]);
-  execFileSync('install', ['-d', '-m', '700', '-o', '65534', '-g', '65534', dir]);
+  await mkdir(dir, { recursive: true });
+  for (const above of [join(dir, '..', '..'), join(dir, '..')]) await chmod(above, 0o711);
+  await chmod(dir, 0o700);
+  await chown(dir, 65534, 65534);
 };
 
 test('keys are written where only the server writes, and read by the programs', { skip }, async (t) => {
@@ -52,7 +57,6 @@ test('a record that whom the programs run as wrote, or linked, is not believed',
   const told = { ...mark, kind: 'kine', name: 'kine', log: '/etc/shadow', hash: 'h', port: 1, logOffset: 0, restarts: 0 };
   // Through the door that earlier releases left open.
   await givenAway(place.dir);
-  execFileSync('chown', ['65534:65534', place.dir]);
   as(`echo '${JSON.stringify(told)}' > ${place.dir}/kine.record.json`);
   await writeRecord(join(place.dir, '..', 'ours.json'), told);
   as(`ln -s ../ours.json ${place.dir}/linked.record.json`);
@@ -72,7 +76,7 @@ test('a link in the place of what is given away is not followed', { skip }, asyn
   await writeFile(join(own, 'kept'), 'of root');
   const { data, place, as } = await settle(t, async (dir) => {
     await givenAway(dir);
-    execFileSync('setpriv', [...nobody, 'ln', '-s', own, join(dir, 'work')], { cwd: '/' });
+    asNobody(`ln -s ${own} ${join(dir, 'work')}`);
   });
   assert.equal((await stat(own)).uid, 0);
   assert.ok((await lstat(place.work)).isDirectory());
@@ -93,7 +97,7 @@ test('a deep data directory’s sockets stand below the temporary one, and a lin
   assert.deepEqual([(await stat(kine)).uid, (await stat(egress)).uid], [65534, 0]);
   const own = await mkdtemp(join(tmpdir(), 'qdo-'));
   t.after(() => rm(own, { recursive: true, force: true }));
-  execFileSync('setpriv', [...nobody, 'sh', '-c', `rmdir ${kine} && ln -s ${own} ${kine}`], { cwd: '/' });
+  asNobody(`rmdir ${kine} && ln -s ${own} ${kine}`);
   const second = await settleCluster(deep, 'cls_1');
   assert.notEqual(second.kineSocket, first.kineSocket);
   assert.equal((await stat(own)).uid, 0);
