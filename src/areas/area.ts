@@ -28,6 +28,8 @@ export interface Guests {
   pattern: string;
   /** Statements that make an empty one, as its program would. */
   make(schema: string): string;
+  /** The one table of it that a backup holds, with the types that each of its columns may have, and its key. */
+  table: { name: string; columns: Readonly<Record<string, readonly string[]>>; key: string; sequence: string };
 }
 
 /** What a process lends an area that is opened in it. */

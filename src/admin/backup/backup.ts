@@ -9,7 +9,7 @@ import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secr
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { appliedMigrations } from '../release.ts';
-import { guestSchemas, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
+import { findGuestTables, quoted, sequencesOf, type Table, tablesOf } from './catalog.ts';
 import { connectFor } from './connection.ts';
 import { copyBlobs, listBlobs } from './copy-blobs.ts';
 import { copyTables } from './copy-tables.ts';
@@ -29,6 +29,8 @@ export interface BackupOptions {
   storage?: Storage;
   withKey?: boolean;
   allowMissing?: boolean;
+  /** Told of what is not in it, and need not keep it from being made. */
+  warn?: (sentence: string) => void;
 }
 
 /** Online: the servers go on, and the backup shows the moment of its snapshot. */
@@ -56,22 +58,27 @@ export const backup = (options: BackupOptions): Promise<Manifest> =>
     }
   });
 
-async function copyRows(client: pg.Client, { connection, areas, storage }: BackupOptions, directory: string) {
+async function copyRows(client: pg.Client, { connection, areas, storage, warn = () => {} }: BackupOptions, directory: string) {
   await client.query('begin isolation level repeatable read read only');
   const { rows } = await client.query<{ snapshot: string; postgres: string; at: string }>(
     `select pg_export_snapshot() as snapshot, current_setting('server_version') as postgres, kernel.now() as at`,
   );
   const { snapshot, postgres, at } = rows[0]!;
-  const schemas = [...migrationsOf(areas).map((m) => m.schema), ...(await guestSchemas(client, areas))];
-  const tables = await tablesOf(client, schemas);
+  const schemas = migrationsOf(areas).map((m) => m.schema);
+  const guests = await findGuestTables(client, areas);
+  if (guests.odd.length > 0) warn(sayOdd(guests.odd));
+  const tables = await tablesOf(client, schemas, guests.tables);
   const migrations = [...(await appliedMigrations(client))].map(([id, checksum]) => ({ id, checksum }));
   await holdShape(client, connection, tables, migrations.length);
   const copied = await copyTables(connection, snapshot, tables, directory);
-  const sequences = await sequencesOf(client, schemas);
+  const sequences = await sequencesOf(client, schemas, guests.tables);
   if (storage) await listBlobs(client, areas, directory);
   await client.query('commit');
   return { postgres, createdAt: at, migrations, tables: copied, sequences };
 }
+
+const sayOdd = (odd: readonly string[]): string =>
+  `${odd.slice(0, 10).join(', ')}${odd.length > 10 ? ` and ${odd.length - 10} more` : ''} in the schemas of clusters are nothing that a cluster’s store makes, and are not in the backup; look at who has the cluster`;
 
 /** A migration must not change a table between the snapshot and its COPY: from here on it waits, and before here it is noticed. */
 async function holdShape(client: pg.Client, connection: Connection, tables: Table[], known: number) {

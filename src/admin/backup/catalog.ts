@@ -5,6 +5,8 @@ import type { Partition } from './manifest.ts';
 export interface Table {
   schema: string;
   name: string;
+  /** It is cut into parts, or may be. */
+  isParted: boolean;
   /** Those that hold values of their own; generated ones come by themselves. */
   columns: string[];
   /** Where its rows lie, if it is cut into parts; they are copied through it. */
@@ -21,9 +23,9 @@ export const quoted = ({ schema, name }: { schema: string; name: string }) => `"
 const notCopied = new Set(['kernel.migration', 'kernel.clock']);
 
 /** Every table of these schemas that a backup holds, those that others refer to first. */
-export async function tablesOf(client: pg.Client, schemas: readonly string[]): Promise<Table[]> {
+export async function tablesOf(client: pg.Client, schemas: readonly string[], guests: readonly GuestTable[] = []): Promise<Table[]> {
   const { rows } = await client.query<Table & { deep: boolean }>(
-    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes,
+    `select n.nspname as schema, c.relname as name, pg_table_size(c.oid) as bytes, c.relkind = 'p' as "isParted",
             array(select a.attname::text from pg_attribute a
                    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
             (select coalesce(jsonb_agg(jsonb_build_object('name', p.relname, 'bound', pg_get_expr(p.relpartbound, p.oid)) order by p.relname), '[]')
@@ -33,9 +35,10 @@ export async function tablesOf(client: pg.Client, schemas: readonly string[]): P
                     join pg_class fc on fc.oid = k.confrelid join pg_namespace fn on fn.oid = fc.relnamespace
                    where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as "refersTo"
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = any($1::text[]) and c.relkind in ('r', 'p') and not c.relispartition
+      where (n.nspname = any($1::text[]) or (n.nspname, c.relname) in (select * from unnest($2::text[], $3::text[])))
+        and c.relkind in ('r', 'p') and not c.relispartition
       order by n.nspname, c.relname`,
-    [schemas],
+    [schemas, guests.map(({ schema }) => schema), guests.map(({ name }) => name)],
   );
   for (const table of rows) if (table.deep) throw new Error(`${fullName(table)} has partitions of partitions, which a backup cannot hold`);
   return inOrder(rows.filter((table) => !notCopied.has(fullName(table))));
@@ -69,11 +72,49 @@ export async function guestSchemas(client: pg.Client, areas: readonly AnyArea[])
   return rows.map(({ name }) => name);
 }
 
+/** A guest's own table, and the sequence that numbers its rows. */
+export interface GuestTable {
+  schema: string;
+  name: string;
+  sequence: string;
+}
+
+/**
+ * The tables of guests that a backup holds, and what else stands in their schemas. Whoever keeps a schema may put there what they like: only the
+ * table that the area vouches for is read, and only in the shape in which a restore can make it again.
+ */
+export async function findGuestTables(client: pg.Client, areas: readonly AnyArea[]): Promise<{ tables: GuestTable[]; odd: string[] }> {
+  const { rows } = await client.query<{ schema: string; name: string; kind: string; columns: Record<string, string>; keys: string[] }>(
+    `select n.nspname::text as schema, c.relname::text as name, case when c.relispartition then 'part' else c.relkind::text end as kind,
+            (select coalesce(jsonb_object_agg(a.attname, case when a.attgenerated = '' then format_type(a.atttypid, null) end), '{}')
+               from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
+            array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+                   where i.indrelid = c.oid and i.indisprimary and i.indisvalid) as keys
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname ~ any($1::text[]) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      order by 1, 2 limit 100000`,
+    [patternsOf(areas)],
+  );
+  const tables: GuestTable[] = [];
+  const odd: string[] = [];
+  for (const { schema, name, kind, columns, keys } of rows) {
+    const { table } = areas.find(({ guests }) => guests && new RegExp(guests.pattern).test(schema))!.guests!;
+    const isWhole = Object.keys(table.columns).length === Object.keys(columns).length && keys.join() === table.key;
+    const fits = Object.entries(table.columns).every(([column, types]) => types.includes(columns[column] ?? ''));
+    if (kind === 'r' && name === table.name && isWhole && fits) tables.push({ schema, name, sequence: table.sequence });
+    else if (kind !== 'S' || name !== table.sequence) odd.push(fullName({ schema, name }));
+  }
+  return { tables, odd };
+}
+
 /** A sequence is outside every snapshot and only grows: read after the snapshot, it is past whatever the rows hold. */
-export async function sequencesOf(client: pg.Client, schemas: readonly string[]) {
+export async function sequencesOf(client: pg.Client, schemas: readonly string[], guests: readonly GuestTable[]) {
   const { rows } = await client.query<{ schema: string; name: string; last: string | null }>(
-    'select schemaname as schema, sequencename as name, last_value::text as last from pg_sequences where schemaname = any($1::text[]) order by 1, 2',
-    [schemas],
+    `select schemaname as schema, sequencename as name, last_value::text as last from pg_sequences
+      where schemaname = any($1::text[])
+         or ((schemaname, sequencename) in (select * from unnest($2::text[], $3::text[])) and coalesce(last_value, 1) > 0)
+      order by 1, 2`,
+    [schemas, guests.map(({ schema }) => schema), guests.map(({ sequence }) => sequence)],
   );
   return rows;
 }

@@ -30,6 +30,7 @@ export async function makeBackup({ config, database, db }: Session, directory: s
     ...(storage ? { storage: config.storage ? withSegments(storage, config.data) : storage } : {}),
     withKey,
     allowMissing,
+    warn: (sentence) => console.error(sentence),
   }).finally(() => storage?.close());
   await db.write((tx) => audit(tx, operator(installation), 'installation.backup', { id: target }, { rows: rowsIn(made), key: withKey }));
 

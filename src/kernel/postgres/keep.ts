@@ -59,12 +59,28 @@ async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptio
   }
 }
 
+/**
+ * Roles of clusters reach the one database that they have something in, and make no temporary tables there. Public is whoever is not our own role.
+ * Only what is not so yet is changed: each change is a row more in a catalog that everybody reads.
+ */
+const closeToOthers = `do $close$ declare name text; begin
+  for name in select datname from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
+               where datname <> 'quarterdeck' and grantee = 0 and privilege_type = 'CONNECT' loop
+    execute format('revoke connect on database %I from public', name);
+  end loop;
+  for name in select datname from pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba)))
+               where datname = 'quarterdeck' and grantee = 0 and privilege_type = 'TEMPORARY' loop
+    execute format('revoke temporary on database %I from public', name);
+  end loop;
+end $close$`;
+
 /** Under the keeper's lock, so nobody else does it at the same time; after a kill in between, the next start does it. */
 async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     const { rowCount } = await client.query(`select from pg_database where datname = 'quarterdeck'`);
     // Copied as files: page by page it would go through the buffers, and fill 12 MiB of them with what nobody reads again.
     if (rowCount === 0) await client.query('create database quarterdeck strategy file_copy');
+    await client.query(closeToOthers);
   } catch (error) {
     await client.end().catch(() => {});
     throw error;

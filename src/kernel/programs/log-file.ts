@@ -5,7 +5,7 @@ const limitBytes = 4 * 1024 * 1024;
 
 // The directory may belong to whom the program runs as, while we are root: whoever got hold of that user must not lead us to another file by
 // a link, nor make us wait at a pipe.
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 /** Keeps a program's log and its predecessor small. The writer appends, so the file is emptied in place, never renamed away. */
 export async function boundLog(path: string, limit = limitBytes): Promise<void> {
@@ -55,7 +55,7 @@ export function withLogOpen<T>(path: string, owner: { uid: number; gid: number }
 
 /** What was written since `offset`: what the program that just ended had to say. */
 export async function logSince(path: string, offset: number): Promise<string> {
-  const file = await open(path, 'r');
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const length = Math.min(Math.max((await file.stat()).size - offset, 0), 64 * 1024);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);

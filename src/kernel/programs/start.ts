@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import type { Identity } from './identity.ts';
 import { boundLog, sizeOf, withLogOpen } from './log-file.ts';
 import { markOf, type ProcessMark } from './process.ts';
@@ -49,14 +50,25 @@ export async function writeRecord(path: string, record: unknown): Promise<void> 
   await rename(making, path);
 }
 
-/** Undefined: there is none, or it is none. Throws when it cannot be read at the moment: what it tells of is not to be taken for gone. */
+/** Undefined: there is none, or it is none, or it is not of our writing: whom a program runs as may have put one there. Throws when it cannot be
+ *  read at the moment: what it tells of is not to be taken for gone. */
 export async function readRecord<T>(path: string): Promise<T | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
     throw error;
   });
   try {
-    return JSON.parse(text) as T;
+    const found = await file?.stat();
+    if (!file || !found || found.uid !== (process.getuid?.() ?? found.uid) || (found.mode & 0o022) !== 0) return undefined;
+    return parseIfWhole(await file.readFile('utf8')) as T | undefined;
+  } finally {
+    await file?.close();
+  }
+}
+
+function parseIfWhole(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../../kernel/db/index.ts';
+import { type Connection, openDb, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { Sql } from '../../../kernel/sql.ts';
 import type { Guests } from '../../area.ts';
+import type { DatabaseLogin } from '../rules/process/database-login.ts';
 
 // A cluster of Kubernetes' own programs keeps its objects in a schema of its own, in a table that kine makes there.
 
@@ -15,6 +16,9 @@ const quoted = (cluster: string) => new Sql([`"${schemaOf(cluster)}"`], []);
 
 export const makeSchema = (tx: Tx, cluster: string) => run(tx)`create schema if not exists ${quoted(cluster)}`;
 
+/** What a role may take of the database. Two kines at three connections each, as there are during a change, our own look, and one to spare. */
+const most = { connections: 8, tempFiles: '256MB' };
+
 /** A role of the schema's name, which may do in it what it likes, and has nothing anywhere else. `verifier`: of its password. */
 export function makeRole(tx: Tx, cluster: string, verifier: string) {
   if (!/^SCRAM-SHA-256\$[0-9A-Za-z+/=:$]+$/.test(verifier)) throw new Error('this is no verifier of a password');
@@ -23,7 +27,8 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
     [
       `do $make$ begin
          if not exists (select from pg_roles where rolname = '${name}') then create role "${name}"; end if;
-         alter role "${name}" login password '${verifier}';
+         alter role "${name}" login connection limit ${most.connections} password '${verifier}';
+         alter role "${name}" set temp_file_limit = '${most.tempFiles}';
          grant usage, create on schema "${name}" to "${name}";
          if exists (select from pg_tables where schemaname = '${name}' and tablename = 'kine' and tableowner <> '${name}') then
            alter table "${name}".kine owner to "${name}";
@@ -34,20 +39,85 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
   )}`;
 }
 
-/** With its role, if it has one and nothing else hangs on it. */
-export async function dropSchema(tx: Tx, cluster: string): Promise<void> {
-  const name = schemaOf(cluster);
-  await run(tx)`drop schema if exists ${quoted(cluster)} cascade`;
+/** From its COMMIT on nobody comes in as the role any more; then `endSessions` ends those who are in. */
+export const closeRole = (tx: Tx, cluster: string) => onRole(tx, schemaOf(cluster), (role) => `alter role ${role} nologin`);
+
+/** Each is waited for, for 5 s at most. */
+export const endSessions = (tx: Tx, cluster: string) =>
+  run(tx)`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = ${schemaOf(cluster)}`;
+
+const onRole = (tx: Tx, name: string, act: (role: string) => string) =>
+  run(
+    tx,
+  )`${new Sql([`do $act$ begin if exists (select from pg_roles where rolname = '${name}') then ${act(`"${name}"`)}; end if; end $act$`], [])}`;
+
+const LeftRow = Type.Object({ why: Type.Union([Type.String(), Type.Null()]) });
+
+/** With its role and everything that the role owns. Returns why, if that cannot go at once: `dropPortion` takes it away piece by piece. */
+export const dropSchema = (tx: Tx, cluster: string): Promise<string | undefined> => dropNamed(tx, schemaOf(cluster));
+
+async function dropNamed(tx: Tx, name: string): Promise<string | undefined> {
   await run(tx)`${new Sql(
     [
+      // More objects than there are locks (out_of_memory) must not keep the cluster itself from going.
       `do $drop$ begin
+         perform set_config('quarterdeck.left', '', true);
+         if exists (select from pg_roles where rolname = '${name}') then drop owned by "${name}" cascade; end if;
+         drop schema if exists "${name}" cascade;
          if exists (select from pg_roles where rolname = '${name}') then drop role "${name}"; end if;
-       exception when dependent_objects_still_exist or insufficient_privilege then null;
+       exception when dependent_objects_still_exist or insufficient_privilege or out_of_memory then
+         perform set_config('quarterdeck.left', sqlerrm, true);
        end $drop$`,
     ],
     [],
   )}`;
+  return (await row(tx, LeftRow)`select current_setting('quarterdeck.left', true) as why`)?.why || undefined;
 }
+
+const NameRow = Type.Object({ name: Type.String() });
+
+/** Schemas of clusters that are gone, and roles that still have something in this database. A cluster's row goes with them in one transaction, so
+ *  there are some only if that left them. */
+export const findLeftStores = async (tx: Tx): Promise<string[]> =>
+  (
+    await rows(tx, NameRow)`
+      select found.name
+        from (select nspname::text as name from pg_namespace
+              union select r.rolname::text from pg_roles r
+                     where r.rolname ~ ${kineSchemas.pattern} and exists (
+                       select from pg_shdepend d where d.refclassid = 'pg_authid'::regclass and d.refobjid = r.oid
+                          and d.dbid = (select oid from pg_database where datname = current_database()) limit 1)) found
+       where found.name ~ ${kineSchemas.pattern}
+         and not exists (select from clusters.cluster c where 'cluster_' || lower(regexp_replace(c.id, '^cls_', '')) = found.name)
+       order by 1 limit 20`
+  ).map(({ name }) => name);
+
+/** Takes some of what a role owns away, the newest first, then what is left if that can go at once. Returns why it cannot. Nobody can come in as
+ *  the role from the first portion on. Dropping runs nothing that the role has written. */
+export async function dropPortion(tx: Tx, name: string): Promise<string | undefined> {
+  if (!new RegExp(kineSchemas.pattern).test(name)) throw new Error('this is no schema of a cluster');
+  await onRole(tx, name, (role) => `alter role ${role} nologin`);
+  await run(tx)`select pg_terminate_backend(pid, 1000) from pg_stat_activity where usename = ${name}`;
+  await run(tx)`${new Sql(
+    [
+      `do $portion$ declare each record; begin
+         for each in select d.classid, d.objid from pg_shdepend d join pg_roles r on r.oid = d.refobjid and d.refclassid = 'pg_authid'::regclass
+                      where r.rolname = '${name}' and d.deptype = 'o' and d.dbid = (select oid from pg_database where datname = current_database())
+                      order by d.objid desc limit 1000 loop
+           if each.classid = 'pg_largeobject'::regclass then perform lo_unlink(each.objid);
+           else execute (select format('drop %s if exists %s cascade', type, identity) from pg_identify_object(each.classid, each.objid, 0)
+                          where identity is not null);
+           end if;
+         end loop;
+       end $portion$`,
+    ],
+    [],
+  )}`;
+  return dropNamed(tx, name);
+}
+
+/** Older kines made smaller ones. */
+const numbers = ['bigint', 'integer'];
 
 /** As kine makes them; it adds its indexes by itself when it starts. */
 export const kineSchemas: Guests = {
@@ -56,13 +126,26 @@ export const kineSchemas: Guests = {
     create schema "${schema}";
     create table "${schema}".kine (id bigserial primary key, name text collate "C", created integer, deleted integer, create_revision bigint,
       prev_revision bigint, lease integer, value bytea, old_value bytea)`,
+  table: {
+    name: 'kine',
+    columns: {
+      ...{ id: numbers, name: ['text', 'character varying'], created: ['integer'], deleted: ['integer'] },
+      ...{ create_revision: numbers, prev_revision: numbers, lease: ['integer'], value: ['bytea'], old_value: ['bytea'] },
+    },
+    key: 'id',
+    sequence: 'kine_id_seq',
+  },
 };
 
 const WeightRow = Type.Object({ bytes: Type.Integer(), objects: Type.Integer(), last: Type.Integer() });
+export type Weight = Static<typeof WeightRow>;
 
 /** How much its objects are together, with the revisions that are not compacted yet, and how many there are: all, or those after a revision; 0
- *  before kine made its table. Lengths are read without the values themselves. */
-export async function weighSchema(tx: Tx, cluster: string, after = 0): Promise<Static<typeof WeightRow>> {
+ *  before kine made its table. Lengths are read without the values themselves.
+ *
+ *  Where the cluster has a role, this is asked as that role (`asRole`): what stands under the table's name is the role's to say, a view with a
+ *  function in it for instance, and whatever it runs has the rights of whoever asks. */
+export async function weighKine(tx: Tx, cluster: string, after = 0): Promise<Weight> {
   const made = await row(
     tx,
     Type.Object({ is_there: Type.Boolean() }),
@@ -72,4 +155,36 @@ export async function weighSchema(tx: Tx, cluster: string, after = 0): Promise<S
     select coalesce(sum(coalesce(octet_length(value), 0) + coalesce(octet_length(old_value), 0) + octet_length(name)), 0)::bigint as bytes,
            (count(distinct name) filter (where deleted = 0))::int as objects, coalesce(max(id), ${after})::bigint as last
       from ${quoted(cluster)}.kine where id > ${after}`)!;
+}
+
+/** Asks on a connection that has logged in as the role. `set role` on one of ours would be no wall: whatever runs there can reset it, or leave
+ *  settings behind for whoever has the connection next. */
+export async function asRole<T>(connection: Connection, login: DatabaseLogin, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const db = openDb({ connection: { ...connection, ...login }, max: 1 });
+  try {
+    return await db.read(work);
+  } finally {
+    await db.end();
+  }
+}
+
+const OwnedRow = Type.Object({ besides: Type.Integer(), table_bytes: Type.Integer(), is_plain: Type.Boolean() });
+
+/** What the role has on the disk, by the catalog alone: nothing of its own is read. `besides`: all but kine's table; large objects too.
+ *  `is_plain`: the table is one, if it is there, whose owner sees all its rows. */
+export async function measureOwned(tx: Tx, cluster: string): Promise<Static<typeof OwnedRow>> {
+  const name = schemaOf(cluster);
+  return (await row(tx, OwnedRow)`
+    with owned as (
+      select pg_total_relation_size(c.oid) as bytes, n.nspname = ${name} and c.relname = 'kine' as is_kine
+        from pg_class c join pg_roles r on r.oid = c.relowner join pg_namespace n on n.oid = c.relnamespace
+       where r.rolname = ${name} and c.relkind in ('r', 'm')),
+    large as (
+      select count(*) * 2048 as bytes from pg_largeobject
+       where loid in (select m.oid from pg_largeobject_metadata m join pg_roles r on r.oid = m.lomowner where r.rolname = ${name}))
+    select (coalesce(sum(bytes) filter (where not is_kine), 0) + (select bytes from large))::bigint as besides,
+           coalesce(sum(bytes) filter (where is_kine), 0)::bigint as table_bytes,
+           not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                        where n.nspname = ${name} and c.relname = 'kine' and (c.relkind <> 'r' or c.relrowsecurity)) as is_plain
+      from owned`)!;
 }

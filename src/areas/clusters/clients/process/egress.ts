@@ -1,4 +1,4 @@
-import { chmod, chown, rm } from 'node:fs/promises';
+import { chmod, lchown, rm } from 'node:fs/promises';
 import http, { type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { App } from '../../../../kernel/app.ts';
@@ -48,7 +48,7 @@ export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { s
   });
   server.on('error', (error) => app.log.warn({ err: error }, 'the way out of a cluster has a fault'));
   await chmod(path, 0o600);
-  if (owner) await chown(path, owner.uid, owner.gid);
+  if (owner) await lchown(path, owner.uid, owner.gid);
   return {
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

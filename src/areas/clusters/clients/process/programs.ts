@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Identity } from '../../../../kernel/programs/identity.ts';
 import { boundLog, lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
 import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
+import { type ClusterPlace, workIn } from './place.ts';
 
 /** A program that was started for a cluster, as its record tells it. */
 export interface ProgramRecord extends ProcessMark {
@@ -56,7 +56,7 @@ interface Known {
 }
 
 /** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
-export async function startWanted(dir: string, identity: Identity, wanted: WantedProgram, known: Known) {
+export async function startWanted({ dir, work, identity }: ClusterPlace, wanted: WantedProgram, known: Known) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;
@@ -66,7 +66,7 @@ export async function startWanted(dir: string, identity: Identity, wanted: Wante
     program,
     args: wanted.args(port),
     env: { ...env, [ownMark]: dir },
-    cwd: dir,
+    cwd: work,
     log,
     entered,
   });
@@ -104,7 +104,7 @@ export async function endStrays(dir: string, records: readonly ProgramRecord[]):
   const known = new Set(records.map(({ pid }) => pid));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const at = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')));
-  const here = pids.filter((pid, n) => at[n] === dir && !known.has(pid));
+  const here = pids.filter((pid, n) => [dir, workIn(dir)].includes(at[n]!) && !known.has(pid));
   const told = await Promise.all(here.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
   const strays = here.filter((_, n) => told[n]!.split('\0').includes(`${ownMark}=${dir}`));
   const marks = await Promise.all(strays.map(markOf));

@@ -5,7 +5,7 @@ import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/proces
 import { dropOtherFiles, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { tierOf } from '../../rules/tiers.ts';
-import { dropSchema, weighSchema } from '../../store/kine.ts';
+import { closeRole, dropSchema, endSessions } from '../../store/kine.ts';
 import { clustersDue } from '../channels.ts';
 import type { ControlPlane, Driver, PlaneParts, Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
@@ -17,6 +17,7 @@ import { firstNode, listPrograms, lookAfter, programsOf } from './look.ts';
 import type { ProcessPlane } from './state.ts';
 import { forwardTalk } from './talk.ts';
 import { makeTargets, type Underway } from './targets.ts';
+import { weighStore } from './weigh.ts';
 
 // Kubernetes' own programs: docs/areas/clusters-process.md says what runs, and what is found after a crash at any point.
 
@@ -51,7 +52,7 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
       figures: { requests: 0, errors: 0, inflightPeak: 0 },
       capacity: makeCapacity(
         () => tierOf(parts.cluster().tier).datastoreBytes,
-        (last) => app.db.read((tx) => weighSchema(tx, parts.cluster().id, last)),
+        (last) => weighStore(app, parts, last),
       ),
     },
     stopping: new AbortController(),
@@ -133,8 +134,15 @@ function openOutside(parts: PlaneParts): ControlPlane {
 export const processDriver: Driver = {
   open: openPlane,
   openToAsk: (_app, parts) => openOutside(parts),
-  end: async (app, cluster) => endAll(`${runDir(app.config.data)}/${cluster}`),
-  forget: dropSchema,
+  async end(app, cluster) {
+    await endAll(`${runDir(app.config.data)}/${cluster}`);
+    // Somebody who got hold of the role's password may be in without any program of ours.
+    await app.db.write((tx) => closeRole(tx, cluster));
+    await app.db.read((tx) => endSessions(tx, cluster));
+  },
+  async forget(tx, cluster) {
+    await dropSchema(tx, cluster); // what cannot go at once is told and taken away by the sweep
+  },
   async clean(app, cluster) {
     await removePlace(app.config.data, cluster);
     const found = knownCgroups();

@@ -9,7 +9,8 @@ const steadyMs = 300_000;
 
 /** The program as it should be: the one that runs, if it was started the same way; else a new one. */
 export async function keepProgram(plane: ProcessPlane, wanted: WantedProgram): Promise<ProgramRecord> {
-  const { dir, identity } = plane.place!;
+  const place = plane.place!;
+  const { dir } = place;
   const known = (await readRecords(dir)).find(({ name }) => name === wanted.name);
   if (known && (await isRunning(known))) {
     if (known.hash === wanted.hash) {
@@ -24,7 +25,7 @@ export async function keepProgram(plane: ProcessPlane, wanted: WantedProgram): P
   if (known) plane.restarts.set(wanted.kind, (plane.restarts.get(wanted.kind) ?? known.restarts) + 1);
   const restarts = plane.restarts.get(wanted.kind) ?? 0;
   const entered = (pid: number) => enterCgroup(plane, pid);
-  const record = await startWanted(dir, identity, wanted, { port: known?.port ?? 0, restarts, entered });
+  const record = await startWanted(place, wanted, { port: known?.port ?? 0, restarts, entered });
   endsOf(plane, wanted.name).startedAt = performance.now();
   return record;
 }

@@ -6,7 +6,9 @@ import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { placesIn, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
+import { dropPortion, findLeftStores } from '../../store/kine.ts';
 import { leasesOf, releaseClusters } from '../../store/shards.ts';
+import { isOwnDatabase } from './database-url.ts';
 
 /** Which server runs the programs of a directory, and under which lease. */
 interface Holder extends ProcessMark {
@@ -39,6 +41,7 @@ export async function giveBackLeases(app: App): Promise<void> {
 export async function endLeftovers(app: App, isHeld: (cluster: string) => boolean): Promise<void> {
   const places = (await placesIn(app.config.data)).filter((cluster) => !isHeld(cluster));
   await removeEmptyCgroups(isHeld);
+  await dropLeftStores(app);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leasesOf(tx, places))).map((row) => [row.id, row]));
   for (const cluster of places) {
@@ -55,6 +58,19 @@ export async function endLeftovers(app: App, isHeld: (cluster: string) => boolea
     const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
     ending.set(dir, work);
     await work.finally(() => ending.delete(dir));
+  }
+}
+
+const portionsASweep = 20;
+
+/** Stores of clusters that are gone, whose roles own more than can go at once. In another's database clusters have no roles. */
+async function dropLeftStores(app: App): Promise<void> {
+  if (!isOwnDatabase(app)) return;
+  for (const store of await app.db.read(findLeftStores)) {
+    let why: string | undefined;
+    for (let n = 0; n === 0 || (why !== undefined && n < portionsASweep); n++) why = await app.db.write((tx) => dropPortion(tx, store));
+    if (why === undefined) app.log.info({ store }, 'the store of a cluster that is gone was still there; it is dropped');
+    else app.log.warn({ store, why }, 'the store of a cluster that is gone cannot be dropped yet; it is tried again');
   }
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { boundLogs, isRunning, measureProcess, type ProgramRecord } from '../../clients/process/programs.ts';
-import { weighSchema } from '../../store/kine.ts';
 import type { ProgramFigure } from '../driver.ts';
 import { isShortOfMemory, whyEnded } from './memory-ends.ts';
 import { askReady } from './ready.ts';
 import type { Component, ProcessPlane } from './state.ts';
+import { weighStore } from './weigh.ts';
 
 const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureMs: 60_000 };
 
@@ -72,7 +72,7 @@ export const firstNode = 'the first node joined; the scheduler is started';
 
 async function measure(plane: ProcessPlane): Promise<void> {
   const { app, parts, cpu, restarts, forwarding } = plane;
-  const weighAll = () => app.db.read((tx) => weighSchema(tx, parts.cluster().id));
+  const weighAll = () => weighStore(app, parts);
   const { bytes, objects } = await forwarding.capacity.weigh(weighAll);
   const byKind = new Map<string, Component>();
   const at = performance.now();

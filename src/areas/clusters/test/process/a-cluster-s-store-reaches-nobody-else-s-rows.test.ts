@@ -16,8 +16,8 @@ async function endpointOf(pid: number): Promise<URL> {
   return new URL(told.slice('KINE_ENDPOINT='.length));
 }
 
-async function askAs({ searchParams, username: user, pathname }: URL, password: string, text: string) {
-  const client = new pg.Client({ host: searchParams.get('host')!, user, password, database: pathname.slice(1) });
+async function askAs({ searchParams, username: user, pathname }: URL, password: string, text: string, database = pathname.slice(1)) {
+  const client = new pg.Client({ host: searchParams.get('host')!, user, password, database });
   await client.connect();
   return (await client.query(text).finally(() => client.end())).rows;
 }
@@ -44,6 +44,9 @@ test('a cluster’s store comes to the database as a role that has its own schem
     await assert.rejects(ask(`select * from ${table}`), /permission denied/, table);
   await assert.rejects(ask(`set role ${other.username}`), /permission denied/);
   await assert.rejects(askAs(one, other.password, 'select 1'), /password authentication failed/);
+  for (const database of ['postgres', 'template1'])
+    await assert.rejects(askAs(one, one.password, 'select 1', database), /permission denied for database/, database);
+  await assert.rejects(ask('create temporary table big (a int)'), /permission denied to create temporary tables/);
 });
 
 const OwnerRow = Type.Object({ owner: Type.String() });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { checkCapacity, makeCapacity } from '../../engine/process/capacity.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { weighSchema } from '../../store/kine.ts';
+import { weighKine } from '../../store/kine.ts';
 import { adminOf, kube, readyCluster } from '../support.ts';
 import { withPrograms } from './support.ts';
 
@@ -27,7 +27,7 @@ test('what is written between two looks finds the store full', async (t) => {
     answers.filter((status) => ![201, 403, 429].includes(status)),
     [],
   );
-  const { bytes } = await app.db.read((tx) => weighSchema(tx, id));
+  const { bytes } = await app.db.read((tx) => weighKine(tx, id));
   assert.ok(bytes > 63 * MiB && bytes <= 66 * MiB, `${bytes} bytes are kept`);
   assert.equal((await kube(admin, 'DELETE', `${maps}/m-0`)).status, 200);
 });

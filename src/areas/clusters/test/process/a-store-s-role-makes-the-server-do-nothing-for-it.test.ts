@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import pg from 'pg';
+import Type from 'typebox';
+import { quarterdeck } from '../../../../../test/harness/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { row } from '../../../../kernel/db/index.ts';
+import { findPki } from '../../engine/pki.ts';
+import { weighStore } from '../../engine/process/weigh.ts';
+import { loginOf } from '../../rules/process/database-login.ts';
+import { clusterByName } from '../../store/clusters.ts';
+import { dropPortion, dropSchema, findLeftStores, schemaOf } from '../../store/kine.ts';
+import { readyCluster } from '../support.ts';
+import { withPrograms } from './support.ts';
+
+/** A cluster, and somebody who has the password of its role. */
+async function withThief(t: TestContext) {
+  const qd = await withPrograms(t);
+  await readyCluster(qd.owner, { name: 'prod' });
+  const cluster = (await qd.app.db.read((tx) => clusterByName(tx, qd.owner.orgId, 'prod')))!;
+  const pki = (await qd.app.db.read((tx) => findPki(tx, qd.app, cluster.id)))!;
+  const name = schemaOf(cluster.id);
+  const login = loginOf(name, pki.inner!.storeKey);
+  const open = async (as = login) => {
+    const client = new pg.Client({ ...qd.connection, ...as });
+    client.on('error', () => {}); // its session is ended by the server
+    await client.connect();
+    t.after(() => client.end().catch(() => {}));
+    return client;
+  };
+  const weigh = (after?: number) => weighStore(qd.app, { cluster: () => cluster, pki }, after);
+  const isSuper = async () =>
+    (
+      await qd.app.db.read(
+        (tx) => row(tx, Type.Object({ yes: Type.Boolean() }))`select rolsuper as yes from pg_roles where rolname = ${name}`,
+      )
+    )?.yes;
+  return { ...qd, cluster, name, login, open, weigh, isSuper };
+}
+
+/** Takes whatever rights the one who asks has, or can have again. */
+const grab = (name: string) => `
+  create function ${name}.grab() returns boolean language plpgsql as $f$ begin
+    begin execute 'reset role'; exception when others then null; end;
+    begin execute 'reset session authorization'; exception when others then null; end;
+    begin execute 'alter role ${name} superuser'; exception when others then null; end;
+    return true;
+  end $f$;`;
+
+test('whatever stands in the place of a cluster’s table runs with the rights of its role alone', async (t) => {
+  const { name, open, weigh, isSuper } = await withThief(t);
+  const thief = await open();
+  await thief.query(`${grab(name)}
+    alter table ${name}.kine rename to kept;
+    create view ${name}.kine as select * from ${name}.kept where ${name}.grab()`);
+  for (const after of [undefined, 0, 1]) {
+    await weigh(after).catch(() => {}); // a lie is not believed, and may be refused
+    assert.equal(await isSuper(), false, 'the role has not become what the server is');
+  }
+  // An index whose condition is worked out by whoever plans a statement on the table.
+  await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine;
+    create function ${name}.sly(int) returns boolean immutable language plpgsql as $f$ begin return ${name}.grab(); end $f$;
+    create index sly on ${name}.kine (id) where ${name}.sly(1)`);
+  for (const after of [undefined, 1]) {
+    await weigh(after);
+    assert.equal(await isSuper(), false);
+  }
+});
+
+test('what a role keeps beside its table counts, and so does a table that something else hides', async (t) => {
+  const { name, open, weigh } = await withThief(t);
+  const before = await weigh();
+  const thief = await open();
+  await thief.query(`create table ${name}.more as select repeat(md5(i::text), 30) as t from generate_series(1, 4000) i`);
+  const more = await weigh();
+  assert.ok(more.bytes > before.bytes + 2_000_000, `${more.bytes} after ${before.bytes}`);
+  await thief.query(`select lo_from_bytea(0, decode(repeat('ab', 1000000), 'hex'))`);
+  assert.ok((await weigh()).bytes >= more.bytes + 900_000);
+  await thief.query(
+    `drop table ${name}.more; alter table ${name}.kine rename to kept; create view ${name}.kine as select * from ${name}.kept limit 0`,
+  );
+  assert.ok((await weigh()).bytes > 8_192, 'the table itself still counts');
+});
+
+test('a role has so many connections and so much room for sorting, and cannot give itself more', async (t) => {
+  const { open } = await withThief(t);
+  const first = await open();
+  const { rows } = await first.query(
+    `select rolconnlimit as most, current_setting('temp_file_limit') as room from pg_roles where rolname = current_user`,
+  );
+  assert.deepEqual(rows, [{ most: 8, room: '256MB' }]);
+  for (const more of [
+    'alter role current_user connection limit -1',
+    'set temp_file_limit = -1',
+    'alter role current_user reset temp_file_limit',
+  ])
+    await assert.rejects(first.query(more), /permission denied/, more);
+  await assert.rejects(async () => {
+    for (let n = 0; n < 8; n++) await open();
+  }, /too many connections for role/);
+});
+
+test('a role goes with its cluster, with all that it owns, and whoever is in with it is out', async (t) => {
+  const { owner, name, open, app, isSuper } = await withThief(t);
+  const thief = await open();
+  const ended = new Promise((resolve) => thief.once('end', resolve));
+  await thief.query(`select lo_create(0); grant usage on schema ${name} to public`);
+  await owner.delete('/clusters/prod');
+  await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
+  await ended;
+  assert.equal(await isSuper(), undefined, 'there is no such role');
+  assert.deepEqual(await app.db.read(findLeftStores), []);
+});
+
+test('a role that owns more than can go at once goes in portions, and nobody comes in with it meanwhile', async (t) => {
+  // No shard: its sweep would do the same meanwhile.
+  const { app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api' } });
+  const cluster = `cls_${randomBytes(8).toString('hex')}`;
+  const name = schemaOf(cluster);
+  const open = async () => {
+    const client = new pg.Client({ ...(app.connection as pg.ClientConfig), user: name, password: 'left' });
+    client.on('error', () => {}); // its session is ended by the server
+    await client.connect();
+    t.after(() => client.end().catch(() => {}));
+    return client;
+  };
+  // As a teardown leaves one: the cluster is gone, the role and its objects are there.
+  const admin = new pg.Client(app.connection as pg.ClientConfig);
+  admin.on('error', () => {}); // its database goes before it
+  await admin.connect();
+  t.after(() => admin.end().catch(() => {}));
+  await admin.query(`create role ${name} login password 'left'; create schema ${name}; grant usage, create on schema ${name} to ${name}`);
+  const thief = await open();
+  await thief.query(`create table ${name}.a (i int) partition by range (i); create table ${name}.b partition of ${name}.a default;
+    create view ${name}.c as select * from ${name}.a; create type ${name}.d as enum ('x'); create function ${name}.e() returns int language sql as 'select 1'`);
+  // One after the other in transactions of their own: all together they need more locks than there are.
+  for (let n = 0; n < 13; n++) await thief.query('select count(lo_create(0)) from generate_series(1, 1000)');
+  assert.match((await app.db.write((tx) => dropSchema(tx, cluster))) ?? '', /out of shared memory/);
+  assert.deepEqual(await app.db.read(findLeftStores), [name]);
+  let portions = 0;
+  for (let why: string | undefined = 'it has not begun'; why !== undefined; portions++) {
+    why = await app.db.write((tx) => dropPortion(tx, name));
+    await assert.rejects(open(), /not permitted to log in|does not exist/);
+    assert.ok(portions < 30, String(why));
+  }
+  assert.ok(portions > 1);
+  const { rowCount } = await admin.query('select from pg_roles where rolname = $1', [name]);
+  assert.equal(rowCount, 0);
+});
