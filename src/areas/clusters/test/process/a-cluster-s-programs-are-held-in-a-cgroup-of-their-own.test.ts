@@ -52,7 +52,7 @@ test('where the server may, a cluster’s programs are in a cgroup with its tier
   await eventually(async () => (await read('memory.max')) === String(6_400 * mebibyte) && (await read('cpu.weight')) === '200');
 
   // Whom the kernel ends for memory is named, with what to do.
-  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 1_500 } });
+  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 1_500 }, 'kube-controller-manager': { slowStartMs: 1_500 } });
   await writeFile(join(all, id, 'memory.events'), 'low 0\nhigh 7\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n');
   await killProgram(dataDir, 'kube-apiserver');
   const limits = async () => ((await owner.get('/clusters/prod/usage')).body.limitations ?? []).join('\n');
