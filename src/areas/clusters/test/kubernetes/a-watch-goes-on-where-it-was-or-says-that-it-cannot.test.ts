@@ -12,6 +12,7 @@ test('a watch goes on where it was, or says that it cannot', async (t) => {
   await call('POST', maps, configMap('a', {}, { team: 'x' }));
   const list = (await call('GET', maps)).body;
   const from = list.metadata.resourceVersion;
+  const now = async () => (await call('GET', maps)).body.metadata.resourceVersion;
   assert.equal(list.items.length, 1);
   await call('POST', maps, configMap('b'));
   await call('DELETE', `${maps}/a`);
@@ -27,7 +28,7 @@ test('a watch goes on where it was, or says that it cannot', async (t) => {
   assert.ok(Number(told[1]!.object.metadata.resourceVersion) > Number(told[0]!.object.metadata.resourceVersion));
 
   // Objects come into the sight of a selector and leave it.
-  const seen = open('labelSelector=team%3Dx');
+  const seen = open(`labelSelector=team%3Dx&resourceVersion=${await now()}`);
   const merge = { 'content-type': 'application/merge-patch+json' };
   const label = (team: string | null, data: string) =>
     call('PATCH', `${maps}/b`, { metadata: { labels: { team } }, data: { v: data } }, merge);
@@ -48,7 +49,8 @@ test('a watch goes on where it was, or says that it cannot', async (t) => {
 
   // What another server writes is told here, and the other way round.
   const other = await another(await quarterdeck(t, { connection: deck.connection, dataDir: deck.dataDir }));
-  const [here, there] = [open('fieldSelector=metadata.name%3Dshared'), open('fieldSelector=metadata.name%3Dshared', other.port)];
+  const shared = `fieldSelector=metadata.name%3Dshared&resourceVersion=${await now()}`;
+  const [here, there] = [open(shared), open(shared, other.port)];
   await other.as(admin)('POST', maps, configMap('shared'));
   await call('DELETE', `${maps}/shared`);
   for (const watch of [here, there])

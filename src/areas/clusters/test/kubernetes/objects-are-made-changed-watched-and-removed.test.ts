@@ -7,7 +7,8 @@ const maps = '/api/v1/namespaces/default/configmaps';
 test('objects are made, changed, watched and removed', async (t) => {
   const { call, cluster, port, ca, admin } = await embedded(t);
 
-  const watch = openWatch(port, ca, admin, `${maps}?watch=1`);
+  const from = (await call('GET', maps)).body.metadata.resourceVersion;
+  const watch = openWatch(port, ca, admin, `${maps}?watch=1&resourceVersion=${from}`);
   const made = await call('POST', maps, configMap('one', { a: '1' }));
   assert.equal(made.status, 201, made.text);
   assert.match(made.body.metadata.uid, /^[0-9a-f-]{36}$/);

@@ -17,7 +17,8 @@ test('no row holds a secret in the clear, and whoever may reads it as it was', a
     metadata: { name, annotations: applied, labels: { a: 'b' } },
     ...more,
   });
-  const watch = openWatch(port, ca, admin, `${namespace}/secrets?watch=1&labelSelector=a%3Db`);
+  const from = (await call('GET', `${namespace}/secrets`)).body.metadata.resourceVersion;
+  const watch = openWatch(port, ca, admin, `${namespace}/secrets?watch=1&labelSelector=a%3Db&resourceVersion=${from}`);
   t.after(() => watch.close());
   assert.equal((await call('POST', `${namespace}/secrets`, secret('one', { data: { password: encoded } }))).status, 201);
   assert.equal((await call('POST', `${namespace}/secrets`, secret('two', { stringData: { password: plain } }))).status, 201);

@@ -213,8 +213,14 @@ export function openWatch(port: number, ca: Ca, who: Credential, path: string): 
     events,
     ended,
     until: (count) =>
-      new Promise((resolve) => {
-        check = () => events.length >= count && resolve(events);
+      new Promise((resolve, reject) => {
+        const told = () => events.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason}`).join(', ');
+        const patience = setTimeout(() => reject(new Error(`${count} events of ${path} did not come, only: ${told()}`)), 60_000);
+        check = () => {
+          if (events.length < count) return;
+          clearTimeout(patience);
+          resolve(events);
+        };
         check();
       }),
     close: () => request.destroy(),
