@@ -39,6 +39,8 @@ export abstract class Connection {
   /** Runs while the client does not read what we say. */
   #unheard: NodeJS.Timeout | undefined;
   #isReading = false;
+  /** It has waited for its turn: what came is read now, whoever else waits. */
+  #hasTurn = false;
   #isShaking = false;
   #isEnding = false;
   #timer: NodeJS.Timeout | undefined;
@@ -53,6 +55,8 @@ export abstract class Connection {
 
   /** Reads from the beginning of what came: how many bytes. 0: more must come first. */
   protected abstract take(chunk: Buffer): number;
+  /** Before what came is read: undefined, or what is waited for first. */
+  protected abstract takeTurn(): Promise<void> | undefined;
   /** TLS has begun: nothing that was said before counts. */
   protected abstract beginAnew(): void;
   /** Nothing more comes. Told once when we close it, and once more when it is closed. */
@@ -204,6 +208,9 @@ export abstract class Connection {
   }
 
   #readSome() {
+    const turn = this.#waiting && !this.#hasTurn ? this.takeTurn() : undefined;
+    this.#hasTurn = turn !== undefined;
+    if (turn) return this.waitFor(turn);
     this.#isReading = true;
     let left = atOnce;
     for (let chunk = this.#waiting; chunk && left > 0; chunk = this.#waiting) {

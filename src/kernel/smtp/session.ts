@@ -14,7 +14,7 @@ import {
 } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { type Expected, Incoming, type Message } from './message.ts';
+import { type Expected, Incoming, isGone, leftAmid, type Message } from './message.ts';
 import { Reply, replyFor } from './reply.ts';
 import * as words from './words.ts';
 
@@ -30,6 +30,8 @@ export interface Visit {
   expectMessage(): Expected;
   /** Answers what is said behind 250. */
   takeMessage(message: Message): Promise<string>;
+  /** Before each chunk that came is read: undefined, or what is waited for first. Whoever is known has a share of the event loop. */
+  takeTurn?(): Promise<void> | undefined;
   /** What is said instead of a refusal, whatever it is about. */
   countRefusal?(reply: Reply): Reply;
   end(): void;
@@ -55,10 +57,6 @@ const longestLine = 2_048;
 const longestName = 300;
 const mostUnknown = 10;
 const mostBeforeLogin = 20; // lines, those of AUTH among them
-
-/** The client closed the connection while it sent its message: nobody is left to tell. */
-const leftAmid = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
-const isGone = (error: unknown) => ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNECTION'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** A message that comes in. */
 interface Receiving {
@@ -135,6 +133,10 @@ export class Session extends Connection {
     if (!verdict || isJudged) message.end();
   }
 
+  protected override takeTurn(): Promise<void> | undefined {
+    return this.#visit.takeTurn?.();
+  }
+
   protected override take(chunk: Buffer): number {
     if (!this.#isReady) {
       this.send(421, `4.7.0 ${this.#options.name} You talk too soon`);
@@ -183,7 +185,10 @@ export class Session extends Connection {
     MAIL: (session: Session, line: string) => session.#beginMessage(line),
     RCPT: (session: Session, line: string) => session.#addRecipient(line),
     DATA: (session: Session) => session.#beginData(),
-    RSET: (session: Session) => session.#flush(),
+    RSET: (session: Session) => {
+      session.#reset();
+      session.say(words.flushed);
+    },
     NOOP: (session: Session) => session.say(words.ok),
     QUIT: (session: Session) => session.#quit(),
     HELP: (session: Session) => session.say(words.help),
@@ -191,11 +196,6 @@ export class Session extends Connection {
     STARTTLS: (session: Session, line: string) => session.#startTls(line),
     AUTH: (session: Session, line: string) => session.#beginLogin(line),
   });
-
-  #flush() {
-    this.#reset();
-    this.say(words.flushed);
-  }
 
   #quit() {
     this.say(words.bye);

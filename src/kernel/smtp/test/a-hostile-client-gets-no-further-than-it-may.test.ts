@@ -212,3 +212,19 @@ test('whoever talks before the greeting is sent away', async () => {
   const door = makeUpDoor({ greetAfterMs: 50 });
   assert.match(await door.say(hello), /^421 .*You talk too soon\r\n$/);
 });
+
+test('whoever must wait for its turn is heard after it, and waits once for what came together', async () => {
+  const turns: (() => void)[] = [];
+  const takeTurn = () => new Promise<void>((resolve) => turns.push(resolve));
+  const door = makeUpDoor({ visit: { takeTurn } });
+  const before = await door.say(`${hello}${envelope}DATA\r\nhi\r\n.\r\n`);
+  assert.equal(before.trimEnd().split('\r\n').length, 1, 'the greeting alone');
+  assert.equal(door.wire.isPaused(), true, 'nothing more is read meanwhile');
+  turns[0]!();
+  await settle();
+  assert.equal(turns.length, 1);
+  assert.deepEqual(
+    door.taken.map(({ text }) => text),
+    ['hi\r\n'],
+  );
+});

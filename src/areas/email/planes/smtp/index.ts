@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import type { Principals } from '../../../../identity/principal.ts';
 import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeCrowd, makeTurnstile } from '../../../../kernel/shares/index.ts';
+import { makeByteBudget, makeCrowd, makeTurnstile } from '../../../../kernel/shares/index.ts';
 import { makeSmtpServer } from '../../../../kernel/smtp/index.ts';
 import { limits } from '../../rules/limits.ts';
 import { makeLogins } from './logins.ts';
 import { largeShares, type Receiving } from './receive.ts';
 import { openVisit } from './visit.ts';
 
-export interface SmtpDoor extends Omit<Receiving, 'large'> {
+export interface SmtpDoor extends Omit<Receiving, 'large' | 'held'> {
   principals: Principals;
   /** The name by which we greet. */
   mailHost: string;
@@ -30,13 +30,26 @@ const times = {
   stopMs: 10_000,
 };
 
+/**
+ * Of mail that is gathered. It is apart from the bodies of requests, and nobody has more than half of what is left of it: a message may take
+ * ten minutes to come, and a few organizations that send theirs so slowly must not keep out an alert, nor the mail of others.
+ */
+function heldShares(mebibytes: number) {
+  const total = mebibytes * 2 ** 19;
+  return { total, most: { org: total, credential: 0, address: 0 }, leaving: ['org'] } as const;
+}
+
 /** Takes mail in by SMTP: with STARTTLS on one port, with TLS from the first byte on another. */
 export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   const { app, principals, mailHost } = door;
   const { config, log } = app;
   const certificate = config.tls_cert ? readConfigured(config) : await keepCertificate(config.data, mailHost);
   const logins = makeLogins(app, principals);
-  const receiving = { ...door, large: makeTurnstile({ ...largeShares, refused: app.refusals.of('large mail') }) };
+  const receiving = {
+    ...door,
+    large: makeTurnstile({ ...largeShares, refused: app.refusals.of('large mail') }),
+    held: makeByteBudget(heldShares(config.body_memory)),
+  };
   const shared = {
     ...{ certificate, log, door: 'submission', name: mailHost, mostBytes: limits.bytes, ...times },
     connections: makeCrowd({ each: most.connectionsOfAddress, all: most.connections }),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Principal } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
-import type { Turnstile } from '../../../../kernel/shares/index.ts';
+import type { ByteBudget, Turnstile } from '../../../../kernel/shares/index.ts';
 import { chainPieces, type Message, unusable } from '../../../../kernel/smtp/index.ts';
 import { requireDomain, type SendingDomains } from '../../engine/may-send.ts';
 import { type ReadMessage, readMessage } from '../../engine/read-message.ts';
@@ -15,6 +15,8 @@ export interface Receiving {
   app: App;
   /** Large messages that come in at once; the others wait where they are, and their clients with them. */
   large: Turnstile;
+  /** What is gathered of messages, in whose name. */
+  held: ByteBudget;
   intake: Intake;
   domains: SendingDomains;
   /** Told of every send key that is used, for `lastUsedAt`. */

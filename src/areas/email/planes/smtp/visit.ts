@@ -1,5 +1,5 @@
 import { Refusal } from '../../../../kernel/errors.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { type Behalf, onBehalf } from '../../../../kernel/shares/index.ts';
 import { Reply, replyFor, type Session, type Visit } from '../../../../kernel/smtp/index.ts';
 import { readAddress, Unusable } from '../../rules/address.ts';
 import { foldAddress } from '../../rules/envelope.ts';
@@ -21,6 +21,8 @@ export const openVisit =
   (session: Session): Visit => {
     const { app } = receiving;
     let login: Login | undefined;
+    /** For whom what it says is read. */
+    let behalf: Behalf | undefined;
     let wrong = 0;
     let timer: NodeJS.Timeout | undefined;
     /** Whom the message is for, by the folded address: each once. */
@@ -36,6 +38,7 @@ export const openVisit =
         try {
           const found = await logins.logIn(session, given);
           login = found;
+          behalf = { org: found.latest().org.id, act: 'smtp submission' };
           clearTimeout(timer);
           if (session.isClosed) found.leave();
           await found.principal();
@@ -59,8 +62,7 @@ export const openVisit =
         envelope.set(folded, read.address);
       },
       expectMessage() {
-        const { org, id } = login!.latest();
-        const held = app.bodies.open({ org: org.id, credential: id });
+        const held = receiving.held.open({ org: behalf!.org });
         const deadline = session.cutAfter(times.messageMs, 'the message did not arrive in time');
         return {
           mostBytes: limits.bytes,
@@ -74,10 +76,10 @@ export const openVisit =
       },
       async takeMessage(message) {
         const principal = await login!.principal();
-        const behalf = { org: principal.org.id, act: 'smtp submission' };
-        const id = await onBehalf(behalf, () => receiveMessage(receiving, principal, [...envelope.values()], message), app.watch);
+        const id = await onBehalf(behalf!, () => receiveMessage(receiving, principal, [...envelope.values()], message), app.watch);
         return `2.0.0 Ok: queued as ${id}`;
       },
+      takeTurn: () => behalf && app.watch.takeTurn(behalf),
       end() {
         clearTimeout(timer);
         login?.leave();
