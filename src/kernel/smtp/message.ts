@@ -31,7 +31,8 @@ const noRoom = () => new Reply(451, '4.3.1', 'too many bytes of yours are on the
 
 /** The client closed the connection while it sent its message: nobody is left to tell. */
 export const leftAmid = () => Object.assign(new Error('the client left in the middle of its message'), { code: 'ECONNECTION' });
-export const isGone = (error: unknown) => ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNECTION'].includes((error as NodeJS.ErrnoException).code ?? '');
+export const isGone = (error: unknown) =>
+  ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNECTION'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** One message while it comes in. What is wrong with it is noted, and told at its end. */
 export class Incoming {

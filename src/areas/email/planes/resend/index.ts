@@ -40,9 +40,7 @@ export const resendPlane = (door: ResendDoor): Plane => ({
       const principal = await authenticate(request);
       requireEntitled(principal);
       requireRate(door, principal);
-      const org = principal.org.id;
-      const answer = () => answerRequest(door, principal, request, response);
-      send(response, 200, await door.app.requests.pass(org, () => onBehalf({ org, act: 'resend' }, answer, door.app.watch)));
+      send(response, 200, await answerRequest(door, principal, request, response));
     };
   },
   refuse: (request, response, error) => {
@@ -66,14 +64,18 @@ function makeAuthentication({ app, principals }: ResendDoor) {
   };
 }
 
+/** As one of those that its organization has under way. */
+const inTurn = <T>({ app }: ResendDoor, { org: { id: org } }: Principal, work: () => Promise<T>): Promise<T> =>
+  app.requests.pass(org, () => onBehalf({ org, act: 'resend' }, work, app.watch));
+
 async function answerRequest(door: ResendDoor, principal: Principal, request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   const path = request.url!.split('?', 1)[0]!.slice('/resend/emails'.length);
   const id = /^\/(msg_\w{1,60})(\/cancel)?$/.exec(path);
   const isPost = request.method === 'POST';
   if (path === '' && isPost) return sendOne(door, principal, request, response);
   if (path === '/batch' && isPost) return sendMany(door, principal, request, response);
-  if (id?.[2] && isPost) return cancelOne(door, principal, request, id[1]!);
-  if (id && !id[2] && request.method === 'GET') return showOne(door, principal, id[1]!);
+  if (id?.[2] && isPost) return inTurn(door, principal, () => cancelOne(door, principal, request, id[1]!));
+  if (id && !id[2] && request.method === 'GET') return inTurn(door, principal, () => showOne(door, principal, id[1]!));
   if (path === '' || path === '/batch' || id)
     throw new Refusal(
       405,
@@ -134,18 +136,21 @@ async function sortOut({ domains }: ResendDoor, principal: Principal, bodies: un
   return { good, errors };
 }
 
+/** A body takes as long to come as its sender likes: only what follows it has a turn, of which the organization has a few. */
 async function withBody<T>(
-  { app }: ResendDoor,
+  door: ResendDoor,
   principal: Principal,
   request: IncomingMessage,
   response: ServerResponse,
   work: (body: unknown) => Promise<T>,
 ): Promise<T> {
+  const { app } = door;
   const org = principal.org.id;
   const held = holdUntilAnswered(app.bodies, { org, credential: principal.id }, response);
   const bytes = await readBody(request, { maxBytes: most.bytes, totalMs: 30_000, held });
-  if (bytes.length <= largeBytes) return work(readJson(bytes, most));
-  return held.during(() => takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most)))));
+  const answer = async () => work(readJson(bytes, most));
+  const answerLarge = () => takeTime(app, org, async () => work(await inSlices(readJsonInSteps(bytes, most))));
+  return held.during(() => inTurn(door, principal, bytes.length <= largeBytes ? answer : answerLarge));
 }
 
 const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>
