@@ -62,9 +62,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       return;
     }
     const guesses = guessesAt[spec.credential ?? 'pat'];
-    const found = principals.find(key, spec.credential ? kindSets[spec.credential] : personal, (secret, lookup) =>
-      guesses.look(request.raw, secret, lookup),
-    );
+    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.look(request.raw, secret, lookup));
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done);
       return;
@@ -82,7 +80,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
     function admit(principal: Principal | undefined) {
       if (!principal) {
         if (open) return;
-        throw unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
+        throw unknownToken(spec);
       }
       const named = request.headers['x-organization'];
       if (principal.user && !open && named !== undefined && named !== principal.org.slug)
@@ -105,6 +103,27 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
   };
 }
 
+/** Undefined: whoever was admitted may still act. Else it is asked, and rejects if they may not. */
+export type AdmitAgain = (spec: Op, request: FastifyRequest) => Promise<void> | undefined;
+
+/**
+ * A body may take its time to come, and an operation waits for its turn. Whoever was changed meanwhile is asked for again before anything
+ * is done: a revocation holds from its commit on.
+ */
+export const makeAdmissionAgain =
+  ({ principals }: Binding): AdmitAgain =>
+  (spec, request) =>
+    request.principal?.signal.aborted ? findAgain(principals, spec, request) : undefined;
+
+async function findAgain(principals: Principals, spec: Op, request: FastifyRequest): Promise<void> {
+  const found = await principals.find(bearer(request)!, acceptedBy(spec));
+  if (!found && !isOpen(spec)) throw unknownToken(spec);
+  request.principal = found;
+  if (found && !isOpen(spec)) requireEntitlement(spec, found);
+}
+
+const acceptedBy = ({ credential }: Op): ReadonlySet<Kind> => (credential ? kindSets[credential] : personal);
+
 function refusalOf(act: () => void): Error | undefined {
   try {
     act();
@@ -124,3 +143,5 @@ const unauthenticated = (spec: Op, why: string) =>
   new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
     headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
   });
+
+const unknownToken = (spec: Op) => unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');

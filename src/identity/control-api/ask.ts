@@ -10,6 +10,7 @@ import { type Behalf, goOn, onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
+import type { AdmitAgain } from './admit.ts';
 import { LargeBody } from './large-body.ts';
 
 export interface Checks {
@@ -26,11 +27,25 @@ export const checksOf = (spec: Op): Checks => ({
   ...(spec.body ? { body: spec.sliced ? (body: unknown) => body : checker(spec.body, 'body') } : {}),
 });
 
+export interface Asking {
+  app: App;
+  admitAgain: AdmitAgain;
+}
+
 /** Validate → permission → handler; at the cost of the caller's organization. */
-export const askOperation = (app: App, operation: Operation<undefined>, checks: Checks, request: FastifyRequest): Promise<AnyAnswer> => {
+export const askOperation = (
+  { app, admitAgain }: Asking,
+  operation: Operation<undefined>,
+  checks: Checks,
+  request: FastifyRequest,
+): Promise<AnyAnswer> => {
   const behalf = behalfOf(app, request, operation.spec.id);
   const door = doorOf(operation.spec, behalf.org);
-  const answer = () => answerRequest(app, operation, checks, request);
+  const answer = async () => {
+    const asked = admitAgain(operation.spec, request);
+    if (asked) await asked;
+    return answerRequest(app, operation, checks, request);
+  };
   const answerInTurn = () => (request.body instanceof LargeBody ? takeTime(app, door, answer) : answer());
   const pass = () => app.requests.pass(door, () => onBehalf(behalf, answerInTurn, app.watch));
   return request.held ? request.held.during(pass) : pass();

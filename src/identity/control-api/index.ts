@@ -4,7 +4,7 @@ import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
-import { type Binding, isOpen, makeAdmission, makeGuesses } from './admit.ts';
+import { type Binding, isOpen, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
 import { askOperation, checksOf, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
@@ -15,6 +15,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   server.decorateRequest('principal', undefined);
   const guesses = makeGuesses(app);
   const admit = makeAdmission(binding, guesses);
+  const asking = { app, admitAgain: makeAdmissionAgain(binding) };
   const fromMemory = makeMemory(app);
 
   /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
@@ -40,7 +41,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   for (const operation of operations) {
     const { spec } = operation;
     const checks = checksOf(spec);
-    const ask = (request: FastifyRequest) => askOperation(app, operation, checks, request);
+    const ask = (request: FastifyRequest) => askOperation(asking, operation, checks, request);
     server.route({
       method: spec.method,
       url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
