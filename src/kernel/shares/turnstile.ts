@@ -28,6 +28,8 @@ export interface Turnstile {
   /** Undefined: come in. Else wait for it; it rejects with `Crowded`. Whoever came in must `leave`. What is aside is no organization: nobody
    *  has less for its sake, nor it for theirs. */
   enter(org: string, isAside?: boolean): Promise<void> | undefined;
+  /** Comes in if there is room, and does not wait else. */
+  enterAtOnce(org: string, isAside?: boolean): boolean;
   leave(org: string): void;
   /** Does something inside. */
   pass<T>(org: string, work: () => Promise<T>): Promise<T>;
@@ -63,6 +65,7 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
   const state: State = { ...limits, company: makeCompany(options.now), inside: 0, queues: new Map(), turns: new Set(), looking: undefined };
   return {
     enter: (org, isAside) => enter(state, org, isAside),
+    enterAtOnce: (org, isAside) => enterAtOnce(state, org, isAside),
     leave: (org) => leave(state, org),
     pass: async (org, work) => {
       const turn = enter(state, org);
@@ -79,15 +82,25 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
 
 function enter(state: State, org: string, isAside = false): Promise<void> | undefined {
   const queue = queueOf(state, org, isAside);
-  if (state.inside < state.slots && queue.inside < capOf(state, org, queue)) {
-    count(state, org, queue, 1);
-    return undefined;
-  }
+  if (comeIn(state, org, queue)) return undefined;
   if (queue.waiting.length >= state.mostWaiting) {
     state.refused(org);
     return Promise.reject(new Crowded(`${state.mostWaiting} of this organization wait already`));
   }
   return waitIn(state, org, queue);
+}
+
+function enterAtOnce(state: State, org: string, isAside = false): boolean {
+  const queue = queueOf(state, org, isAside);
+  const isIn = comeIn(state, org, queue);
+  if (!isIn) tidy(state, org, queue);
+  return isIn;
+}
+
+function comeIn(state: State, org: string, queue: Queue): boolean {
+  const hasRoom = state.inside < state.slots && queue.inside < capOf(state, org, queue);
+  if (hasRoom) count(state, org, queue, 1);
+  return hasRoom;
 }
 
 const capOf = ({ company, perOrg, besides }: State, org: string, { isAside }: Queue) =>

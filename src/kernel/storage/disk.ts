@@ -3,32 +3,26 @@ import path from 'node:path';
 import { type Body, MiB, pump } from './body.ts';
 import { StorageFull, StorageUnavailable } from './errors.ts';
 import type { Listed } from './storage.ts';
+import { syncIfFree, syncInTurn } from './sync.ts';
 
 /** Two of these a body: many bodies at once must not add up. */
 const bufferBytes = MiB / 8;
 const syncEveryBytes = 8 * MiB;
-const mostSyncs = 2;
-let syncs = 0;
 
 /**
  * Starts writing back what a file has, while more of it arrives. Left alone, dirty pages pile up until the first sync, which then
  * waits for all of them, and so does everybody else's sync on that disk, the database's included.
- * Few at a time, for each holds one of the threads that files are written on.
  */
 function writeBack(file: FileHandle) {
   let running: Promise<void> | undefined;
   let failure: unknown;
   return {
     start() {
-      if (running || syncs >= mostSyncs) return;
-      syncs++;
-      running = file
-        .datasync()
-        .catch((error) => {
+      running ??= syncIfFree(() => file.datasync())
+        ?.catch((error) => {
           failure = error;
         })
         .finally(() => {
-          syncs--;
           running = undefined;
         });
     },
@@ -88,7 +82,7 @@ export function lastingDirectories(root: string) {
 
 export async function syncDirectory(directory: string): Promise<void> {
   await using handle = await fs.open(directory, 'r');
-  await handle.sync();
+  await syncInTurn(() => handle.sync());
 }
 
 /** Files below a directory as keys, in the byte order of whole keys; directories that cannot hold a wanted one are not read. */

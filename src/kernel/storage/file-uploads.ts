@@ -7,6 +7,7 @@ import { exclusive } from './exclusive.ts';
 import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
+import { syncInTurn } from './sync.ts';
 
 /** An upload is its file, and its offset is that file's size: nothing else to keep, nothing to disagree with after a crash.
  *  Uploads in progress are not synced: a power cut may take their newest bytes, and then the offset tells. */
@@ -64,10 +65,12 @@ async function commitUpload(
   if (expected.digest !== undefined)
     await verify(file.createReadStream({ start: 0, highWaterMark: MiB, autoClose: false }), expected.digest);
   // After a failed sync the kernel may have dropped the dirty pages and call the next sync a success: this upload is lost.
-  await file.datasync().catch(async (error) => {
-    await fs.rm(uploadPath(tree, id), { force: true });
-    throw error;
-  });
+  await syncInTurn(() =>
+    file.datasync().catch(async (error) => {
+      await fs.rm(uploadPath(tree, id), { force: true });
+      throw error;
+    }),
+  );
   await placeFile(tree, uploadPath(tree, id), target);
   return { size };
 }

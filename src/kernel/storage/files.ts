@@ -8,6 +8,7 @@ import { RangeUnsatisfiable } from './errors.ts';
 import { type FileTree, makeTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
 import { fileUploads } from './file-uploads.ts';
 import type { ByteRange, Opened, Stat, Storage } from './storage.ts';
+import { syncInTurn } from './sync.ts';
 
 /** Objects are files below a directory; what is not finished is in its `.uploads`. */
 export async function fileStorage(directory: string): Promise<Storage> {
@@ -36,7 +37,7 @@ async function putFile(tree: FileTree, key: string, body: Body, expected?: strin
     await using file = await fs.open(staged, 'wx', 0o600);
     const size = await writeFrom(file, 0, content, 'drop');
     const digest = content.finish();
-    await file.datasync();
+    await syncInTurn(() => file.datasync());
     await placeFile(tree, staged, target);
     return { size, digest };
   } catch (error) {
