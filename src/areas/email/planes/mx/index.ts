@@ -35,7 +35,7 @@ const most = {
   /** Gathered in memory at once, in all, for an organization, and of an address. */
   bytes: { all: 32 * 2 ** 20, org: 16 * 2 ** 20, address: 4 * 2 ** 20 },
 };
-const largeShares = { slots: 16, perOrg: 8, waitMs: 150_000 };
+const largeShares = { slots: 32, perOrg: 4, waitMs: 150_000 };
 const largeOfAddress = 2;
 const times = {
   /** Without a byte from the other side: RFC 5321, 4.5.3.2.7. */

@@ -26,8 +26,9 @@ export interface Receiving {
 /** Larger ones are handed on while they come in. */
 export const gatheredBytes = 262_144;
 
-/** So many of them at once, so that what lies in buffers on the way stays little; a client waits three minutes at least (RFC 5321, 4.5.3.2). */
-export const largeShares = { slots: 8, perOrg: 4, waitMs: 150_000 };
+/** So many of them at once, so that what lies in buffers on the way stays little; a client waits three minutes at least (RFC 5321, 4.5.3.2).
+ *  They last as long as their senders like: so it takes many organizations to have them all. */
+export const largeShares = { slots: 32, perOrg: 4, waitMs: 150_000 };
 
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
