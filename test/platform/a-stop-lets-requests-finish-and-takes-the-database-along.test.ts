@@ -40,7 +40,7 @@ const refusesNew = (url: string) =>
 const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
 
 test('a stop lets requests finish and takes the database along', async (t) => {
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const server = serverProcess(t, { dir });
