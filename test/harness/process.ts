@@ -136,6 +136,9 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
   return { server, end: killed };
 }
 
+/** What a server said, without that it was held up: on a busy machine starting may take long enough to be told. */
+export const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
+
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 
 /** Our environment without what steers Quarterdeck or the test runner. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { eventually, postgresOf, type ServerProcess, scratch, serverProcess } from '../harness/process.ts';
+import { eventually, postgresOf, type ServerProcess, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
 
 /** A POST whose headers the server has taken (it says 100) and whose body is still with us. */
 async function underWay(server: ServerProcess, name: string) {
@@ -35,9 +35,6 @@ const refusesNew = (url: string) =>
       () => true,
     );
   });
-
-/** On a busy machine starting may take long enough to be told. */
-const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
 
 test('a stop lets requests finish and takes the database along', async (t) => {
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
