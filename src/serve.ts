@@ -56,7 +56,7 @@ export interface ServeOptions {
   /** An open database instead of the configured one: tests give each file a copy of a migrated one. */
   database?: Database;
   /** A start that has begun already. */
-  begun?: Promise<Begun>;
+  begun?: Begun;
   /** So long is a connection in use waited for before the pool opens another. */
   patienceMs?: number;
   strict?: boolean;
@@ -88,7 +88,7 @@ type Stops = (() => Promise<unknown>)[];
 
 async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
   const { config, log, areas } = options;
-  const { tls, database } = await (options.begun ?? beginStart(config, log, options.database));
+  const { tls, database } = options.begun ?? (await beginStart(config, log, options.database));
   stops.push(() => database.stop());
   const address = { url: '' };
   const app = await openApp(options, database, address, stops);

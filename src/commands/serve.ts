@@ -1,6 +1,5 @@
 import { flushCompileCache } from 'node:module';
 import { relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Begun } from '../boot/begin.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
@@ -54,15 +53,11 @@ async function runServer(config: Config) {
   if (since === undefined) banner(url, config, running);
 }
 
-/** So soon has the database been opened, or refused, unless it has to be started. */
-const soonMs = 100;
-
-/** Loads the rest of the server, which holds up everything else: after a refusal there is no need to, and PostgreSQL starts meanwhile. */
-async function goOn(config: Config, log: Logger, begun: Promise<Begun>): Promise<Running> {
-  await Promise.race([begun, sleep(soonMs)]).catch((error) => {
+/** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
+async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Promise<Running> {
+  const begun = await beginning.catch((error) => {
     throw partNotUsable(config.data, error);
   });
-  begun.catch(() => {}); // told by serve
   const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
   return serve({ config, log, areas, begun });
 }

@@ -89,7 +89,20 @@ function typeErrors(folder: string): string[] {
      export const planted: number = first.name;`,
   );
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const options = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--lib', 'esnext,dom', '--types', '', '--pretty', 'false'];
+  const options = [
+    '--strict',
+    '--noEmit',
+    '--target',
+    'esnext',
+    '--module',
+    'nodenext',
+    '--lib',
+    'esnext,dom',
+    '--types',
+    '',
+    '--pretty',
+    'false',
+  ];
   const { stdout } = spawnSync(process.execPath, [join(root, 'node_modules/typescript-7/bin/tsc'), ...options, use], {
     cwd: folder,
     encoding: 'utf8',

@@ -146,9 +146,13 @@ export interface WorkerProcess {
 
 /** A worker in a process of its own, for tests that stop or kill it. See worker-process.ts for what its jobs do. */
 export function workerProcess(connection: Connection, name: string, kinds = 'write,wait'): WorkerProcess {
-  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, 'worker-process.ts'), name, kinds, JSON.stringify(connection)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...quickFlags, join(import.meta.dirname, 'worker-process.ts'), name, kinds, JSON.stringify(connection)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const gone = once(child, 'exit');
   const lines: string[] = [];
   const waiting: { beginning: string; resolve: (line: string) => void }[] = [];
