@@ -1,10 +1,12 @@
-// Compiles what users install to dist/: Node runs no TypeScript below node_modules. Each file alone, without types, which is all that
-// erasable syntax needs; `npm run check` has judged the types. Only the SDK's are kept, for those who import it.
+// Compiles what users install to dist/: Node runs no TypeScript below node_modules. Each file alone, without types, as Node strips them
+// itself: every line stays where its source has it. `npm run check` has judged the types. Only the SDK's are kept, for those who import it.
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
+process.removeAllListeners('warning'); // that stripping is experimental: our sources run by it every day
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const out = resolve(process.argv[2] ?? join(root, 'dist'));
 const sources = ['contract', 'src', 'cli', 'sdk'];
@@ -22,23 +24,15 @@ const write = (file: string, text: string) => {
   writeFileSync(join(out, file), text);
 };
 
+/** `from './x.ts'` and `import('./x.ts')`: what is compiled is called .js. */
+const relativeImport = /(\bfrom\s*|\bimport\s*\(?\s*)(['"])(\.\.?\/[^'"\n]+)\.ts\2/g;
+
 function compile(fileName: string) {
   const text = readFileSync(join(root, fileName), 'utf8');
-  write(
-    fileName.replace(/\.ts$/, '.js'),
-    checked(
-      ts.transpileModule(text, {
-        fileName,
-        compilerOptions: { ...compilerOptions, declaration: false, isolatedDeclarations: false },
-        reportDiagnostics: true,
-      }),
-    ),
-  );
+  const name = fileName.slice(0, -'.ts'.length);
+  write(`${name}.js`, stripTypeScriptTypes(text).replace(relativeImport, '$1$2$3.js$2'));
   if (fileName.startsWith('sdk/'))
-    write(
-      fileName.replace(/\.ts$/, '.d.ts'),
-      checked(ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true })),
-    );
+    write(`${name}.d.ts`, checked(ts.transpileDeclaration(text, { fileName, compilerOptions, reportDiagnostics: true })));
 }
 
 function checked({ outputText, diagnostics = [] }: ts.TranspileOutput): string {

@@ -1,10 +1,4 @@
 import { Command } from 'commander';
-import { endWithoutOutput } from '../cli/exit.ts';
-import { registerUser } from '../cli/index.ts';
-import { registerAdmin } from './admin/index.ts';
-import { registerConfig } from './commands/config.ts';
-import { ownServer } from './commands/own-server.ts';
-import { registerProbe } from './commands/probe.ts';
 import { registerServe } from './commands/serve.ts';
 import { exitCodes } from './kernel/errors.ts';
 import { version } from './kernel/version.ts';
@@ -22,13 +16,27 @@ const program = new Command('quarterdeck')
   .commandsGroup('Server:');
 
 registerServe(program);
-registerProbe(program);
-registerConfig(program);
-registerAdmin(program);
-registerUser(program, { env: process.env, version, server: ownServer });
+// A server needs none of the four hundred commands beside it.
+if (process.argv[2] !== 'serve') await registerOthers();
 
-// What admin commands print; a server goes on without its banner.
-program.commands.find((c) => c.name() === 'admin')?.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
+async function registerOthers(): Promise<void> {
+  const [{ registerProbe }, { registerConfig }, { registerAdmin }] = await Promise.all([
+    import('./commands/probe.ts'),
+    import('./commands/config.ts'),
+    import('./admin/index.ts'),
+  ]);
+  registerProbe(program);
+  registerConfig(program);
+  registerAdmin(program);
+  const [{ registerUser }, { ownServer }, { endWithoutOutput }] = await Promise.all([
+    import('../cli/index.ts'),
+    import('./commands/own-server.ts'),
+    import('../cli/exit.ts'),
+  ]);
+  registerUser(program, { env: process.env, version, server: ownServer });
+  // What admin commands print; a server goes on without its banner.
+  program.commands.find((c) => c.name() === 'admin')?.hook('preAction', () => void process.stdout.on('error', endWithoutOutput));
+}
 
 program.parseAsync().catch((error: { code?: string; exitCode?: number; message: string }) => {
   if (error.code?.startsWith('commander.')) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage);

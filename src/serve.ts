@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { AnyArea } from './areas/area.ts';
-import { type Database, openDatabase } from './boot/database.ts';
+import { type Begun, beginStart } from './boot/begin.ts';
+import type { Database } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
-import { followTls, readTls } from './boot/edge.ts';
+import { followTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
 import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
@@ -20,7 +21,7 @@ import { loadToken } from './identity/rights.ts';
 import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
-import { partNotUsable, refuseForeignFiles } from './kernel/data/directory.ts';
+import { partNotUsable } from './kernel/data/directory.ts';
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
@@ -54,6 +55,8 @@ export interface ServeOptions {
   areas: readonly AnyArea[];
   /** An open database instead of the configured one: tests give each file a copy of a migrated one. */
   database?: Database;
+  /** A start that has begun already. */
+  begun?: Begun;
   /** So long is a connection in use waited for before the pool opens another. */
   patienceMs?: number;
   strict?: boolean;
@@ -74,7 +77,6 @@ export async function serve(options: ServeOptions): Promise<Running> {
       await act().catch((error) => options.log.error({ err: error }, 'a part did not stop cleanly'));
   };
   try {
-    await refuseForeignFiles(options.config.data);
     return await start(options, stops, stop);
   } catch (error) {
     await stop();
@@ -86,9 +88,7 @@ type Stops = (() => Promise<unknown>)[];
 
 async function start(options: ServeOptions, stops: Stops, stop: () => Promise<void>): Promise<Running> {
   const { config, log, areas } = options;
-  requireAddress(config, log);
-  const tls = readTls(config);
-  const database = options.database ?? (await openDatabase(config, log));
+  const { tls, database } = options.begun ?? (await beginStart(config, log, options.database));
   stops.push(() => database.stop());
   const address = { url: '' };
   const app = await openApp(options, database, address, stops);
@@ -226,18 +226,6 @@ function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, pri
   for (const { opened } of open.opened) opened.routes?.(server);
   const served = open.operations.map((o) => o.spec);
   docs(server, served, version, app.log);
-}
-
-/** Links in pages and mails, and the provider's callbacks, lead to the control API: a worker beside it must be told where that is. */
-function requireAddress({ roles, public_url }: Config, log: Logger) {
-  if (public_url) return;
-  if (roles.includes('api') && !roles.includes('registry'))
-    log.warn('logins for the registry name this process, which does not serve it; set QUARTERDECK_PUBLIC_URL to where both are reached');
-  if (roles.includes('api') || !roles.includes('worker')) return;
-  throw new Stop(
-    exitCodes.configuration,
-    'a worker without the role api sends links that lead to another process; set QUARTERDECK_PUBLIC_URL to where the API is reached',
-  );
 }
 
 /** Requests under way may finish; whoever takes longer than this is cut off. */

@@ -3,7 +3,6 @@ import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
 import { connectRunning, type EmbeddedPostgres, keepPostgres } from '../kernel/postgres/index.ts';
-import { openExternal } from './external.ts';
 
 export interface Database {
   connection: Connection;
@@ -17,7 +16,7 @@ export interface Database {
 
 /** The operator's PostgreSQL when a URL is given, else the embedded one, kept alive for as long as we run. */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
-  if (config.database_url) return openExternal(config, log);
+  if (config.database_url) return (await import('./external.ts')).openExternal(config, log);
   return keepEmbedded(config, log);
 }
 
@@ -57,7 +56,7 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
 
 /** For `quarterdeck admin`: beside a running server its database, else the embedded one for as long as the command takes. */
 export async function borrowDatabase(config: Config, log: Logger): Promise<Database> {
-  if (config.database_url) return openExternal(config, log);
+  if (config.database_url) return (await import('./external.ts')).openExternal(config, log);
   const connection = await connectRunning(config.data);
   if (connection) return { connection, direct: connection, embedded: true, stop: async () => {} };
   return keepEmbedded(config, log);

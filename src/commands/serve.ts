@@ -1,10 +1,14 @@
 import { flushCompileCache } from 'node:module';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
+import type { Begun } from '../boot/begin.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
+import { partNotUsable } from '../kernel/data/directory.ts';
 import { Stop } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/log.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
+import type { Running } from '../serve.ts';
 
 export function registerServe(program: Command) {
   program
@@ -22,13 +26,9 @@ export function registerServe(program: Command) {
 
 async function runServer(config: Config) {
   // Loaded only here: every other command starts in a tenth of the time without them.
-  const [{ serve }, { areas }, { makeLog }] = await Promise.all([
-    import('../serve.ts'),
-    import('../areas/index.ts'),
-    import('../kernel/log.ts'),
-  ]);
+  const [{ beginStart }, { makeLog }] = await Promise.all([import('../boot/begin.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
-  const starting = serve({ config, log, areas });
+  const starting = goOn(config, log, beginStart(config, log));
 
   let since: number | undefined;
   const end = (signal: NodeJS.Signals) => {
@@ -51,6 +51,15 @@ async function runServer(config: Config) {
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   if (since === undefined) banner(url, config, running);
+}
+
+/** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
+async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Promise<Running> {
+  const begun = await beginning.catch((error) => {
+    throw partNotUsable(config.data, error);
+  });
+  const [{ serve }, { areas }] = await Promise.all([import('../serve.ts'), import('../areas/index.ts')]);
+  return serve({ config, log, areas, begun });
 }
 
 function banner(url: string, config: Config, running: ReadonlySet<Role>) {

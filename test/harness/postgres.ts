@@ -1,6 +1,8 @@
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { areas } from '../../src/areas/index.ts';
 import type { Connection } from '../../src/kernel/db/index.ts';
@@ -13,10 +15,13 @@ import { migrationsOf } from '../../src/serve.ts';
 // down; a test file that is run alone does the same for itself.
 
 const variable = 'QUARTERDECK_TEST_POSTGRES';
+const migratedVariable = 'QUARTERDECK_TEST_MIGRATED';
 export const template = 'quarterdeck';
 
 export interface TestServer {
   connection: Connection;
+  /** A data directory as a start leaves it that was killed after its migrations. Nothing runs there: it is only copied. */
+  migrated: string;
   stop(): Promise<void>;
 }
 
@@ -35,19 +40,37 @@ async function roomyDir(): Promise<string> {
 /** Nothing here survives the run, so it need not reach the disk. */
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = await mkdtemp(join(await roomyDir(), 'qdt-'));
-  const server = await keepPostgres({
-    dataDir,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
-  });
-  await migrate(server.connection, readMigrations(migrationsOf(areas)));
+  const migrated = `${dataDir}-migrated`;
+  const keep = () =>
+    keepPostgres({ dataDir, settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' } });
+  const first = await keep();
+  await migrate(first.connection, readMigrations(migrationsOf(areas)));
+  await first.stop();
+  await copyAll(dataDir, migrated);
+  const server = await keep();
   await prepareTemplate(server.connection);
   return {
     connection: server.connection,
+    migrated,
     stop: async () => {
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      for (const dir of [dataDir, migrated]) await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** With owners and modes, which PostgreSQL insists on. */
+const copyAll = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
+
+/**
+ * Makes a data directory with a migrated database in it: three seconds of CPU less than a first start that nobody asks about.
+ * A file that is run alone, without a runner that has one to copy, makes its own as a first start does.
+ */
+export async function settleMigrated(dataDir: string): Promise<void> {
+  const from = process.env[migratedVariable];
+  if (!from) return;
+  await copyAll(from, dataDir);
+  await chmod(dataDir, 0o711); // as a start makes it
 }
 
 /** As a server leaves it that ran here a moment ago; and open to whoever can reach its socket, which is in a directory of ours alone. */
@@ -81,7 +104,10 @@ export async function restTasks(connection: Connection): Promise<void> {
     .finally(() => client.end());
 }
 
-export const handDown = (server: TestServer) => ({ [variable]: JSON.stringify(server.connection) });
+export const handDown = ({ connection, migrated }: TestServer) => ({
+  [variable]: JSON.stringify(connection),
+  [migratedVariable]: migrated,
+});
 
 let own: Promise<TestServer> | undefined;
 

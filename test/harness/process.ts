@@ -8,13 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placeIn } from '../../src/kernel/postgres/place.ts';
 import { findPostmaster, shutDown } from '../../src/kernel/postgres/postmaster.ts';
 import { ownPorts } from './own-ports.ts';
+import { settleMigrated } from './postgres.ts';
 import { quickFlags } from './quick-start.ts';
 import { type Caller, caller } from './request.ts';
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
-/** A directory that everyone may enter (as root, PostgreSQL runs as somebody else); a server left in `data` below it ends with the test. */
-export async function scratch(t: TestContext): Promise<{ dir: string; dataDir: string }> {
+/**
+ * A directory that everyone may enter (as root, PostgreSQL runs as somebody else); a server left in `data` below it ends with the test.
+ * There is nothing in it, for those who start a first time, or a migrated database, for those who ask about what comes after.
+ */
+export async function scratch(t: TestContext, { isMigrated = false } = {}): Promise<{ dir: string; dataDir: string }> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qdp-')));
   await chmod(dir, 0o755);
   const dataDir = join(dir, 'data');
@@ -22,6 +26,7 @@ export async function scratch(t: TestContext): Promise<{ dir: string; dataDir: s
     await endPostgres(dataDir);
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   });
+  if (isMigrated) await settleMigrated(dataDir);
   return { dir, dataDir };
 }
 
@@ -130,6 +135,9 @@ export function startServer({ dir, dataDir = join(dir, 'data'), env = {}, args =
   };
   return { server, end: killed };
 }
+
+/** What a server said, without that it was held up: on a busy machine starting may take long enough to be told. */
+export const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
 

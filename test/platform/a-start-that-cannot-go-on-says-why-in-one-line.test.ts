@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import pg from 'pg';
 import { freshDatabase, stopOwnServer, urlOf } from '../harness/postgres.ts';
-import { postgresOf, type ServerProcess, scratch, serverProcess } from '../harness/process.ts';
+import { postgresOf, type ServerProcess, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
 
 after(stopOwnServer);
 
 /** Ended by itself, with its own exit code, one sentence and nothing else: no banner, no stack. */
 async function refused(server: ServerProcess, code: number, sentence: RegExp) {
   const { code: found } = await server.exited;
-  assert.match(server.stderr(), /^quarterdeck: [^\n]+\n$/);
+  assert.match(withoutSlowness(server.stderr()), /^quarterdeck: [^\n]+\n$/);
   assert.match(server.stderr(), sentence);
   assert.equal(found, code);
   assert.equal(server.stdout(), '');

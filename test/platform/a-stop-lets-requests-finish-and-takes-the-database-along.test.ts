@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { eventually, postgresOf, type ServerProcess, scratch, serverProcess } from '../harness/process.ts';
+import { eventually, postgresOf, type ServerProcess, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
 
 /** A POST whose headers the server has taken (it says 100) and whose body is still with us. */
 async function underWay(server: ServerProcess, name: string) {
@@ -36,11 +36,8 @@ const refusesNew = (url: string) =>
     );
   });
 
-/** On a busy machine starting may take long enough to be told. */
-const withoutSlowness = (log: string) => log.replace(/^.*held up everything else.*\n/gm, '');
-
 test('a stop lets requests finish and takes the database along', async (t) => {
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const server = serverProcess(t, { dir });

@@ -20,7 +20,7 @@ async function write(owner: Caller, round: number, writer: number, promised: Set
 }
 
 test('nothing acknowledged is lost when it is killed under load', async (t) => {
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const promised = new Set<string>();
 
   for (let round = 0; round < 4; round++) {

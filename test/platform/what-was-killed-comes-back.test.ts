@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually, postgresOf, scratch, serverProcess } from '../harness/process.ts';
 
 test('what was killed comes back: us, postgres, or both', async (t) => {
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const first = serverProcess(t, { dir });
   const owner = await first.owner();
   assert.equal((await owner.post('/uptime/services', { name: 'made before' })).status, 201);

@@ -2,6 +2,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { quickFlags } from '../../harness/quick-start.ts';
 
 // Programs that stand in for Kubernetes' own: they take the real flags, read the real files, keep their objects in PostgreSQL below a fake kine,
 // and misbehave on demand. Their layout is that of the folder of binaries.
@@ -48,7 +49,7 @@ export async function installFakes(dir: string, versions: readonly string[]): Pr
     const path = join(dir, name === 'kine' ? '' : version, name);
     const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)} NODE_COMPILE_CACHE=${quoted(compiledDir())}`;
     // One process from the start, so that whoever started it knows its id.
-    const text = `#!/bin/sh\n${told} exec ${quoted(process.execPath)} --no-warnings ${quoted(entry(name))} "$@"\n`;
+    const text = `#!/bin/sh\n${told} exec ${quoted(process.execPath)} --no-warnings ${quickFlags.map(quoted).join(' ')} ${quoted(entry(name))} "$@"\n`;
     await writeFile(`${path}.new`, text);
     await chmod(`${path}.new`, 0o755);
     await rename(`${path}.new`, path);

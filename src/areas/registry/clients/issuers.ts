@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import type { createLocalJWKSet, JSONWebKeySet, JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Guard, Timeouts } from '../../../kernel/guard/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
@@ -55,6 +55,7 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
   const keysOf = makeKeysOf(parts, known);
   return {
     verify: async (issuer, token) => {
+      const { errors, jwtVerify } = await import('jose');
       for (const rotated of [false, true]) {
         const keys = await keysOf(issuer, rotated);
         if (!keys) throw new IssuerAway(issuer, known.get(issuer)?.failure);
@@ -141,7 +142,7 @@ async function fetchKeys(parts: Fetching, issuer: string): Promise<Keys> {
   if (protocol !== 'https:' && badIssuer(`${protocol}//${hostname}`, parts.mayBePlain)) throw new Error('the jwks_uri is not https');
   const found = await fetchObject(parts, address);
   if (!Array.isArray(found['keys']) || found['keys'].length > 100) throw new Error('the key set has no keys, or too many');
-  return createLocalJWKSet(found as unknown as JSONWebKeySet);
+  return (await import('jose')).createLocalJWKSet(found as unknown as JSONWebKeySet);
 }
 
 async function fetchObject({ guard, timeouts = patience }: Fetching, url: string): Promise<Record<string, unknown>> {

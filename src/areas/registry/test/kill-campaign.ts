@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { type Image as Cached, upstreamRegistry } from '../../../../test/fakes/upstream-registry.ts';
 import { freshDatabase } from '../../../../test/harness/postgres.ts';
+import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import { rows } from '../../../kernel/db/index.ts';
 import { moveClock } from '../../../kernel/time.ts';
 import { collect } from '../engine/gc/collect.ts';
@@ -217,7 +218,7 @@ async function startServer(
   connection: unknown,
   env: Record<string, string>,
 ): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'stand-alone.ts')], {
+  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, 'stand-alone.ts')], {
     env: { ...process.env, ...env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

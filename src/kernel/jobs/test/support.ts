@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
+import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import type { App } from '../../app.ts';
 import { type Connection, openDb, run } from '../../db/index.ts';
 import { listen } from '../../listen.ts';
@@ -145,9 +146,13 @@ export interface WorkerProcess {
 
 /** A worker in a process of its own, for tests that stop or kill it. See worker-process.ts for what its jobs do. */
 export function workerProcess(connection: Connection, name: string, kinds = 'write,wait'): WorkerProcess {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'worker-process.ts'), name, kinds, JSON.stringify(connection)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...quickFlags, join(import.meta.dirname, 'worker-process.ts'), name, kinds, JSON.stringify(connection)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const gone = once(child, 'exit');
   const lines: string[] = [];
   const waiting: { beginning: string; resolve: (line: string) => void }[] = [];

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
+import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import { type EmbeddedConnection, type EmbeddedPostgres, keepPostgres } from '../index.ts';
 import { placeIn } from '../place.ts';
 import { findPostmaster, shutDown } from '../postmaster.ts';
@@ -44,7 +45,7 @@ export interface KeeperProcess {
 
 /** Not ended by the test's own end: each test says what becomes of it, and a leftover is killed. */
 export function keeperProcess(t: TestContext, dataDir: string): KeeperProcess {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'keeper-process.ts'), dataDir], {
+  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, 'keeper-process.ts'), dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const gone = once(child, 'exit');

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { compileCache } from '../../../../test/harness/quick-start.ts';
+import { compileCache, quickFlags } from '../../../../test/harness/quick-start.ts';
 import type { Certificate } from '../../../kernel/guard/test/certificates.ts';
 import { type Assignment, type Batch, paths, type Result } from '../../../protocols/agent.ts';
 import { environmentOf, type ProberSettings, proberProgram } from '../../../protocols/prober-settings.ts';
@@ -130,7 +130,7 @@ export function proberProcess(t: TestContext, settings: Partial<ProberSettings> 
 }
 
 export function processOf(t: TestContext, args: string[], env: Record<string, string>): ProberProcess {
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [...quickFlags, ...args], {
     env: { PATH: process.env['PATH'], ...compileCache, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

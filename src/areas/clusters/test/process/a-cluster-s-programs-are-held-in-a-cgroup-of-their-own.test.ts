@@ -13,7 +13,7 @@ const mebibyte = 2 ** 20;
 
 test('where the server may, a cluster’s programs are in a cgroup with its tier’s bounds, over kills, changes and its end', async (t) => {
   const binaries = await fakeBinaries(t);
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const root = join(dir, 'cgroups');
   const env = {
     ...{ QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` },

@@ -24,7 +24,7 @@ async function askAs({ searchParams, username: user, pathname }: URL, password: 
 
 test('a cluster’s store comes to the database as a role that has its own schema and nothing else', async (t) => {
   const binaries = await fakeBinaries(t);
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = { QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` };
   const server = serverProcess(t, { dir, dataDir, env });
   await server.ready;

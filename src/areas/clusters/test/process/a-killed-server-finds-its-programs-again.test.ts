@@ -8,7 +8,7 @@ import { fakeBinaries, pidsOf, programsIn, recordsIn, runOf } from './support.ts
 
 test('a server that was killed finds its clusters’ programs again and restarts none; one that stops ends them', async (t) => {
   const binaries = await fakeBinaries(t);
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = { QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` };
   const start = () => serverProcess(t, { dir, dataDir, env });
   const first = start();

@@ -24,7 +24,7 @@ interface Stage {
 /** A server with its own PostgreSQL, and one cluster in each phase: `kept` is ready, `changed` is changed, `made` is made, `gone` is deleted. */
 async function stage(t: TestContext): Promise<Stage> {
   const binaries = await fakeBinaries(t);
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = { QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` };
   let server = serverProcess(t, { dir, dataDir, env });
   await server.ready;

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { freshDatabase } from '../../../../../test/harness/postgres.ts';
+import { quickFlags } from '../../../../../test/harness/quick-start.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { moveClock } from '../../../../kernel/time.ts';
 import { scrub } from '../../engine/gc/scrub.ts';
@@ -98,7 +99,7 @@ async function pushOne(
 }
 
 async function startServer(dataDir: string, connection: unknown): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../stand-alone.ts')], {
+  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, '../stand-alone.ts')], {
     env: { ...process.env, QUARTERDECK_DATA: dataDir, QUARTERDECK_TEST_CONNECTION: JSON.stringify(connection) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

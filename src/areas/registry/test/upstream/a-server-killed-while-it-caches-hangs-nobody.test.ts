@@ -9,7 +9,7 @@ import { basic } from '../credentials.ts';
 
 test('a server killed while it caches hangs nobody afterwards, and leaves no half of a layer', async (t) => {
   const upstream = await upstreamRegistry(t);
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'upstream=127.0.0.0/8', QUARTERDECK_REGISTRY_UPSTREAMS: `up.test=${upstream.url}` };
   const layer = randomBytes(4_000_000);
   const image = upstream.image('team/app', 'v1', [layer]);
