@@ -1,5 +1,5 @@
 // Holds the import rules, and the checker itself: a checker that parsed nothing also finds nothing.
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,32 +31,30 @@ const planted: Record<string, [file: string, imports: string]> = {
 };
 
 const roots = ['contract', 'src', 'cli', 'sdk'];
-const violations = async () => {
-  const { output } = await cruise(roots, { ruleSet: rules, ...rules.options, validate: true });
-  return (output as Exclude<IReporterOutput['output'], string>).summary;
-};
+const isPlanted = (file: string) => /\/planted-[a-z]\.ts$/.test(file);
 
 for (const { name } of rules.forbidden as { name: string }[])
   if (!planted[name]) throw new Error(`no planted violation for the rule ${name}: add one`);
 
-const clean = await violations();
-for (const v of clean.violations) console.error(`${v.rule.name}: ${v.from} → ${v.to}`);
-if (clean.violations.length) process.exit(1);
-if (clean.totalCruised < 50) throw new Error(`only ${clean.totalCruised} modules were read: the checker does not see the sources`);
-
-// In a copy: other checks read the sources at this moment.
+// In a copy: other checks read the sources at this moment. Nobody imports what is planted, so one look tells what it breaks from what the sources break.
 const copy = mkdtempSync(join(tmpdir(), 'planted-'));
 try {
-  for (const root of roots) cpSync(root, join(copy, root), { recursive: true });
-  cpSync('tsconfig.json', join(copy, 'tsconfig.json'));
-  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  for (const entry of readdirSync('.')) {
+    if (roots.includes(entry)) cpSync(entry, join(copy, entry), { recursive: true });
+    else symlinkSync(join(process.cwd(), entry), join(copy, entry));
+  }
   process.chdir(copy);
   for (const [file, imports] of Object.values(planted))
     writeFileSync(file, `import * as planted from '${imports}';\nexport const here = planted;\n`);
   writeFileSync('src/boot/planted-k.ts', `import * as planted from './planted-j.ts';\nexport const there = planted;\n`);
-  const found = new Set((await violations()).violations.map((v) => v.rule.name));
-  const missed = Object.keys(planted).filter((name) => !found.has(name));
+  const { output } = await cruise(roots, { ruleSet: rules, ...rules.options, preserveSymlinks: true, validate: true });
+  const { violations, totalCruised } = (output as Exclude<IReporterOutput['output'], string>).summary;
+  const [found, real] = [violations.filter((v) => isPlanted(v.from)), violations.filter((v) => !isPlanted(v.from))];
+  for (const v of real) console.error(`${v.rule.name}: ${v.from} → ${v.to}`);
+  if (totalCruised < 50) throw new Error(`only ${totalCruised} modules were read: the checker does not see the sources`);
+  const missed = Object.keys(planted).filter((name) => !found.some((v) => v.rule.name === name));
   if (missed.length) throw new Error(`the checker did not find the planted violation of: ${missed.join(', ')}`);
+  if (real.length) process.exitCode = 1;
 } finally {
   rmSync(copy, { recursive: true, force: true });
 }

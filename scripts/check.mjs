@@ -11,7 +11,7 @@ const node = findNode(root);
 const tool = (path) => join(root, 'node_modules', path);
 
 const checks = {
-  types: [tool('typescript-7/bin/tsc'), '--noEmit', '-p', '.'],
+  types: [tool('typescript-7/bin/tsc'), '--noEmit', '-p', '.', '--checkers', '1'],
   style: [tool('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
   imports: ['scripts/check-imports.ts'],
   'dead code': [tool('knip/bin/knip.js'), '--no-progress', '--no-config-hints'],

@@ -55,7 +55,9 @@ test('Prism finds nothing to object to in any operation', async (t) => {
     const good = await ask(served, 'in the good way', recipe, spec.permission === 'none' ? undefined : at.key);
     if (good >= 300) objections.push(`${spec.id} answered ${good} to its recipe`);
     if (spec.permission.includes('.')) await ask(served, 'by a member', recipe, member.key);
-    for (const plan of plansOf(served)) {
+    const [first, ...others] = plansOf(served);
+    const isAskedAlready = spec.permission !== 'none' && !recipe.key; // its first plan is the good way, with the same key
+    for (const plan of isAskedAlready ? others : [first!, ...others]) {
       if (plan.recipe.spendsCaller) continue;
       if (plan.named === 'own') await ask(served, plan.what, plan.recipe, at.key);
       else if (plan.named.of === 'unknown') await ask(served, plan.what, plan.recipe, at.key, plan.named.params);

@@ -69,7 +69,19 @@ function objects({ properties = {}, required = [], patternProperties }: Schema):
 
 const word = fc.nat({ max: 10_000 }).map((n) => new Known(n));
 
+const madeStrings = new Map<string, fc.Arbitrary<unknown>>();
+
+/** Fields of one kind share one: to make it takes fast-check longer than to draw from it. */
 function strings({ minLength = 0, maxLength = 200, pattern, format }: Schema): fc.Arbitrary<unknown> {
+  const kind = JSON.stringify([minLength, maxLength, pattern, format]);
+  const known = madeStrings.get(kind) ?? makeStrings({ minLength, maxLength, pattern, format });
+  madeStrings.set(kind, known);
+  return known;
+}
+
+type StringKind = Pick<Schema, 'pattern' | 'format'> & { minLength: number; maxLength: number };
+
+function makeStrings({ minLength, maxLength, pattern, format }: StringKind): fc.Arbitrary<unknown> {
   if (pattern) return fc.stringMatching(new RegExp(pattern));
   if (format === 'email') return fc.nat({ max: 99_999 }).map((n) => `person.${n}@example.com`);
   if (format === 'uri') return fc.webUrl();

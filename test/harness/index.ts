@@ -17,7 +17,7 @@ import { sql } from '../../src/kernel/sql.ts';
 import { moveClock } from '../../src/kernel/time.ts';
 import { serve } from '../../src/serve.ts';
 import { ownPorts } from './own-ports.ts';
-import { freshDatabase, restTasks, stopOwnServer } from './postgres.ts';
+import { freshDatabase, stopOwnServer } from './postgres.ts';
 import { type Caller, caller } from './request.ts';
 
 export { type Answer, type Caller, caller } from './request.ts';
@@ -72,7 +72,6 @@ const patienceMs = 50;
 export async function quarterdeck(t: TestContext, options: Options = {}): Promise<Quarterdeck> {
   const made = options.connection ? undefined : await freshDatabase();
   const connection = options.connection ?? made!.connection;
-  if (made) await restTasks(connection);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'qdd-')));
   const config: Config = readConfig(
     { ...ownPorts, QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', QUARTERDECK_RATE_LIMIT: '0', QUARTERDECK_DATA: dataDir, ...options.env },

@@ -73,6 +73,18 @@ export async function settleMigrated(dataDir: string): Promise<void> {
   await chmod(dataDir, 0o711); // as a start makes it
 }
 
+/**
+ * Whoever first starts on a copy finds that every task has had its turn this moment. What each of them does in an empty database is tried
+ * once, by the test of a first start; to do it again before each of a thousand tests is a minute of the run. The database does it by itself,
+ * with the first organization: a connection for it alone would be a tenth of what a test's server costs the database.
+ */
+const restTasks = `
+  create function public.rest_tasks() returns trigger language plpgsql as $rest$ begin
+    update kernel.task set started_at = kernel.now(), last_ok = kernel.now(), next_at = kernel.now() + (next_at - last_ok);
+    return null;
+  end $rest$;
+  create trigger rest_tasks after insert on identity.org for each row when (new.slug = 'default') execute function public.rest_tasks()`;
+
 /** As a server leaves it that ran here a moment ago; and open to whoever can reach its socket, which is in a directory of ours alone. */
 async function prepareTemplate(connection: Connection): Promise<void> {
   const client = new pg.Client(connection);
@@ -83,6 +95,7 @@ async function prepareTemplate(connection: Connection): Promise<void> {
        select name, kernel.now(), kernel.now(), kernel.now() + make_interval(secs => every) from unnest($1::text[], $2::float8[]) t(name, every)`,
       [allTasks.map(({ name }) => name), allTasks.map(({ everySeconds }) => everySeconds)],
     );
+    await client.query(restTasks);
     // A run makes ten thousand connections: 3 ms of CPU for the password of each would be half a minute.
     const { rows } = await client.query<{ hba_file: string }>('show hba_file');
     await writeFile(rows[0]!.hba_file, 'local all all trust\n');
@@ -90,18 +103,6 @@ async function prepareTemplate(connection: Connection): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-/**
- * Every task has had its turn this moment. What each of them does in an empty database is tried once, by the test of a first start; to do
- * it again before each of a thousand tests is a minute of the run.
- */
-export async function restTasks(connection: Connection): Promise<void> {
-  const client = new pg.Client(connection);
-  await client.connect();
-  await client
-    .query('update kernel.task set started_at = kernel.now(), last_ok = kernel.now(), next_at = kernel.now() + (next_at - last_ok)')
-    .finally(() => client.end());
 }
 
 export const handDown = ({ connection, migrated }: TestServer) => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { currentBehalf, onBehalf } from '../../../../kernel/shares/index.ts';
 import { makeReader, type ReadMail } from '../../clients/reader/index.ts';
 
@@ -8,14 +8,18 @@ const from = { ip: '192.0.2.1', helo: 'far.example', sender: 'bob@far.example' }
 const head = 'From: bob@far.example\r\nTo: a@in.example.com\r\nSubject: Hello\r\nMIME-Version: 1.0\r\n';
 const multipart = (parts: string) => `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n${parts}--b--\r\n`;
 
+// One for all messages that should end no thread: to start one takes longer than to read such a message.
+const lasting = makeReader({ resolve, threads: 1 });
+after(() => lasting.stop());
+
 /** What a reader makes of it, and how many threads that cost. */
-async function read(raw: string | Buffer, options = {}): Promise<{ mail: ReadMail; ended: number }> {
-  const reader = makeReader({ resolve, threads: 1, ...options });
+async function read(raw: string | Buffer, reader = lasting): Promise<{ mail: ReadMail; ended: number }> {
+  const before = reader.ended;
   const result = await reader.read('org_a', { kind: 'mail', raw: Buffer.from(raw), from, mailHost: 'mx.host.example' });
   const { ended } = reader;
-  await reader.stop();
+  if (reader !== lasting) await reader.stop();
   assert.equal(result.kind, 'mail');
-  return { mail: (result as { mail: ReadMail }).mail, ended };
+  return { mail: (result as { mail: ReadMail }).mail, ended: ended - before };
 }
 
 test('ten thousand parts are told by their first hundred', async () => {
@@ -53,7 +57,10 @@ test('a hundred signatures are ten questions', async () => {
     return { code: 'ENOTFOUND' };
   };
   const signature = (n: number) => `DKIM-Signature: v=1; a=rsa-sha256; d=d${n}.example; s=s; h=from; bh=aGVsbG8=; b=aGVsbG8=\r\n`;
-  const { mail } = await read(`${Array.from({ length: 100 }, (_, n) => signature(n)).join('')}${head}\r\nx\r\n`, { resolve: counting });
+  const { mail } = await read(
+    `${Array.from({ length: 100 }, (_, n) => signature(n)).join('')}${head}\r\nx\r\n`,
+    makeReader({ resolve: counting, threads: 1 }),
+  );
   assert.equal(mail.authentication.dkim.length, 10);
   assert.ok(asked < 40, `${asked} questions`);
 });
@@ -81,7 +88,7 @@ test('a message that takes too long ends its thread, is told with what is known,
 test('a message that takes too much memory ends its thread alone', { timeout: 60_000 }, async () => {
   const part = 'Content-Type: text/plain\r\n\r\nx\r\n';
   const raw = multipart(`--b\r\n${part}`.repeat(120_000).slice(0, 4_000_000));
-  const { mail, ended } = await read(raw, { stuckMs: 20_000 });
+  const { mail, ended } = await read(raw, makeReader({ resolve, threads: 1, stuckMs: 20_000 }));
   assert.equal(mail.subject, 'Hello');
   assert.ok(mail.problem !== null || ended === 0);
 });
