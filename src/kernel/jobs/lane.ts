@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Db, Slot } from '../db/index.ts';
 import type { Logger } from '../log.ts';
 import { mostOrgs } from './lease.ts';
@@ -49,6 +50,8 @@ const forgetUnansweredMs = 120_000;
 const backlogMs = 5_000;
 // A job is due from its insertion on, but there to be seen only after its transaction has committed.
 const latelySeconds = 15;
+// One that is alone need not be for long, and a wake may be lost.
+const seeWhoEveryMs = 100;
 
 interface LaneState extends LaneOptions {
   names: string[];
@@ -78,6 +81,10 @@ interface LaneState extends LaneOptions {
   afterOrg: string;
   /** This walk through the organizations began with the first and has left nobody out so far. */
   asksAll: boolean;
+  /** The last look found jobs of one organization only: turns would be its own, one after the other. */
+  isAlone: boolean;
+  /** When we last looked who is there. Whoever comes wakes the lane, and is looked for by the next claim. */
+  sawWhoAt: number;
   /** Claims and births whose answer never came: what they took is under a lease that only we know. */
   unanswered: { lease: string; since: number }[];
   sawAllAt: number;
@@ -111,6 +118,8 @@ export function startLane(options: LaneOptions): LaneLoop {
     crowded: true,
     afterOrg: '',
     asksAll: true,
+    isAlone: false,
+    sawWhoAt: -Infinity,
     unanswered: [],
     sawAllAt: -Infinity,
     sawUpTo: new Map(),
@@ -159,11 +168,13 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
     if (lane.woken) hearWake(lane);
     lane.woken = false;
     if (ms > 0) await lane.rest.sleep(ms);
+    else await nextTurn(); // what is brief has ended by then, and its slots are filled by the same claim
   }
 }
 
 /** In a storm every transaction wakes the lane, and a claim for each would cost the database as much as the jobs do. */
 function hearWake(lane: LaneState): void {
+  lane.sawWhoAt = -Infinity;
   if (lane.looking) {
     lane.woken = true; // what it tells of may have been committed after this claim looked
     return;
@@ -186,18 +197,37 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
     lane.crowded = true;
     return lookEveryMs;
   }
-  const isFair = lane.behind || room <= 0;
-  const limit = isFair ? free : Math.min(free, Math.ceil(room / 2)); // what is born while we ask needs slots too
+  const order = orderOf(lane, room);
+  const limit = { oldest: Math.min(free, Math.ceil(room / 2)), alone: Math.min(free, room), turns: free }[order];
   const claimedAt = performance.now();
-  const { claimed, nextMs, orgs } = await claimDue(lane, limit, isFair);
-  const isFull = claimed.length === limit;
-  lane.behind = isFair ? passTurn(lane, claimed, isFull, orgs) : isFull;
+  const { claimed, nextMs, orgs } = await claimDue(lane, limit, order);
+  lane.behind = isBehind(lane, order, claimed, claimed.length === limit, orgs);
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);
   const left = roomIn(lane);
   lane.full = left.free === 0 || left.room <= 0;
   lane.crowded = lane.full || lane.behind;
-  return lane.stopping || lane.behind ? 0 : nextMs;
+  // One that is alone and has its share waits for its own, and each that ends is worth a look.
+  return lane.stopping || (lane.behind && !(lane.isAlone && left.room <= 0)) ? 0 : nextMs;
+}
+
+/**
+ * Oldest first, and only for half of the room: what is born while we ask needs slots too. Where somebody may wait: by organizations in turn;
+ * or, while the jobs of one alone are there, oldest first for all that it may have, which costs the database less.
+ */
+type Order = 'oldest' | 'alone' | 'turns';
+
+function orderOf({ crowded, isAlone }: LaneState, room: number): Order {
+  if (!crowded && room > 0) return 'oldest';
+  return isAlone && room > 0 ? 'alone' : 'turns';
+}
+
+/** Whether to go on at once: there may be more that is due, and for whom a slot is free. */
+function isBehind(lane: LaneState, order: Order, claimed: readonly ClaimedJob[], isFull: boolean, orgs: readonly string[]): boolean {
+  const saysAll = order === 'alone' || (order === 'turns' && lane.afterOrg === '');
+  lane.isAlone = saysAll && orgs.length <= 1;
+  if (order === 'turns') return passTurn(lane, claimed, isFull, orgs);
+  return isFull || (order === 'alone' && !lane.isAlone);
 }
 
 /**
@@ -219,21 +249,24 @@ const roomIn = ({ slots, perOrg, running, runningOf }: LaneState) => ({
   room: perOrg - Math.max(0, ...runningOf.values()),
 });
 
-async function claimDue(lane: LaneState, limit: number, isFair: boolean): Promise<Answered> {
+async function claimDue(lane: LaneState, limit: number, order: Order): Promise<Answered> {
   const lease = randomUUID();
   const since = performance.now();
   const looksAtAll = since - lane.sawAllAt >= lookEveryMs;
   lane.unanswered = lane.unanswered.filter((u) => since - u.since < forgetUnansweredMs);
   lane.asked = limit;
   try {
-    const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, isFair });
+    const seesWho = order === 'turns' || (order === 'alone' && since - lane.sawWhoAt >= seeWhoEveryMs);
+    if (seesWho) lane.sawWhoAt = since;
+    const { nextMs, claimed, orgs } = await askForJobs(lane, { limit, lease, looksAtAll, order, seesWho });
     claimed.sort((a, b) => (a.run_at === b.run_at ? a.id - b.id : a.run_at < b.run_at ? -1 : 1));
     if (looksAtAll) lane.sawAllAt = since;
-    const late = claimed.length === limit ? claimed.filter((job) => job.late_ms > backlogMs) : [];
-    lane.sawUpTo = new Map(late.map((job) => [orgKeyOf(job), job]));
+    const late = claimed.filter((job) => job.late_ms > backlogMs);
+    const isFull = claimed.length === limit;
+    lane.sawUpTo = new Map(isFull ? late.map((job) => [orgKeyOf(job), job]) : []);
     // By turns somebody's may be left because they have their share already: that says nothing about what is still there.
-    if (isFair) lane.goOn = late.length || lane.goOn ? { oldest: true } : undefined;
-    else lane.goOn = late.length ? { after: late.at(-1)! } : undefined;
+    if (order === 'turns') lane.goOn = late.length || lane.goOn ? { oldest: true } : undefined;
+    else lane.goOn = isFull && late.length ? { after: late.at(-1)! } : undefined;
     return { claimed, nextMs, orgs };
   } catch (error) {
     lane.unanswered.push({ lease, since });
@@ -245,27 +278,28 @@ interface Asked {
   limit: number;
   lease: string;
   looksAtAll: boolean;
-  isFair: boolean;
+  order: Order;
+  seesWho: boolean;
 }
 
 interface Answered {
   claimed: ClaimedJob[];
   nextMs: number;
-  /** Whose turn it was, in order; none when everybody was asked. */
+  /** Whose turn it was, in order. Of one that is alone: who is there. None when everybody was asked. */
   orgs: string[];
 }
 
-/** The two statements go in this order: what falls due between them is claimed, not overlooked by both. */
-const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, isFair }: Asked): Promise<Answered> => {
+/** What falls due is asked for before the claim: what does so between the two is claimed, not overlooked by both. */
+const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, order, seesWho }: Asked): Promise<Answered> => {
   const { kinds, perOrg, runningOf: running, sawUpTo } = lane;
   const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
   return lane.db.read(async (tx) => {
-    const orgs = isFair ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
-    const [nextMs, claimed] = await Promise.all([
-      // Whoever is behind looks again at once, whatever falls due.
-      lane.behind ? 0 : nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
-      isFair
-        ? claimJobsFairly(tx, { ...wanted, orgs, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
+    const turns = order === 'turns' ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
+    const [nextMs, orgs, claimed] = await Promise.all([
+      nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
+      order === 'alone' && seesWho ? jobOrgsAfter(tx, lane.lane, '') : turns,
+      order === 'turns'
+        ? claimJobsFairly(tx, { ...wanted, orgs: turns, perOrg, running, seen: looksAtAll ? new Map() : sawUpTo })
         : claimJobs(tx, { ...wanted, from: looksAtAll ? { oldest: true } : (lane.goOn ?? { withinSeconds: latelySeconds }) }),
     ]);
     return { nextMs, claimed, orgs };

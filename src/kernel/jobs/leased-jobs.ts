@@ -15,6 +15,8 @@ export interface LeasedJob {
   sureUntil: number;
   /** The database said that it is not ours any more. */
   lost: boolean;
+  /** Its end is on its way to the record, or there: that the row is gone is then no news, and whoever ends it hears what became of it. */
+  isEnding: boolean;
   /** Its outcome, once it is on its way to the record: the first one counts. */
   ending?: Promise<Outcome['is'] | 'lost'>;
 }
@@ -72,7 +74,8 @@ async function renewAll(leases: Leases): Promise<void> {
   const verdicts = await leases.db.read((tx) => renew(tx, jobQueue, wanted));
   asked.forEach((leased, i) => {
     if (leases.jobs.get(leased.job.id) !== leased) return; // its outcome went on record while we asked
-    if (verdicts[i] === 'lost') loseJob(leases, leased);
+    // The database may have done what ends it, and have told this renewal before it told whoever asked for the end.
+    if (verdicts[i] === 'lost' && !leased.isEnding) loseJob(leases, leased);
     if (verdicts[i] === 'settled') leased.sureUntil = sentAt + leased.leaseSeconds * 1000;
   });
 }

@@ -33,18 +33,25 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
     signal: abort.signal,
     log,
     finishWith: async (work) => {
-      const result = await db.write(async (tx) => {
-        // First in line; and when the job is not ours, what was given behind it is undone with it.
-        const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
-        if (settled === 'again') tx.wake(laneChannel(leased.lane));
-        return done;
-      });
-      finished = true;
-      return result;
+      leased.isEnding = true;
+      try {
+        const result = await db.write(async (tx) => {
+          // First in line; and when the job is not ours, what was given behind it is undone with it.
+          const [settled, done] = await Promise.all([finishOne(tx, job), work(tx)]);
+          if (settled === 'again') tx.wake(laneChannel(leased.lane));
+          return done;
+        });
+        finished = true;
+        return result;
+      } finally {
+        noteEnd(leased, finished);
+      }
     },
     finishBy: async (write) => {
+      leased.isEnding = true;
       // A failure need not be told: whoever then asks `finishWith` hears of it, or finds that it did happen.
       if (!finished) finished = (await db.read((tx) => write(tx, endingOne(job))).catch(() => 0)) > 0;
+      noteEnd(leased, finished);
       return finished;
     },
     fenced: fencedOne(job),
@@ -72,6 +79,12 @@ export async function runOnce({ app, db }: { app: App; db: Db }, declared: Ready
       log.error({ err: error, jobKey: job.key, attempt: job.attempts }, 'a job is dead: it failed for the last time');
     return outcome;
   }
+}
+
+/** What has ended needs no lease. What has not is ours only as long as the renewals say so. */
+function noteEnd(leased: LeasedJob, hasEnded: boolean): void {
+  leased.isEnding = hasEnded;
+  if (hasEnded) leased.sureUntil = Number.POSITIVE_INFINITY;
 }
 
 const runFor = <T>({ watch }: App, { kind, lane }: ReadyJob, { org_id }: LeasedJob['job'], work: () => T): T =>

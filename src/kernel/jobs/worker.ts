@@ -39,7 +39,7 @@ export interface Worker {
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
-export const defaultSlots: Record<Lane, number> = { page: 24, mail: 32, webhook: 32, default: 32 };
+export const defaultSlots: Record<Lane, number> = { page: 24, mail: 44, webhook: 44, default: 44 };
 
 /** Three quarters, so that somebody whose jobs all wait for one slow server leaves a quarter to the others. */
 const shareOfSlots = (slots: number) => Math.max(1, Math.floor((slots * 3) / 4));
@@ -142,7 +142,7 @@ async function runJob(worker: WorkerState, lane: Lane, job: ClaimedJob, claimedA
 function noteLease(worker: WorkerState, job: ClaimedJob, lane: string, claimedAt: number): LeasedJob {
   const leaseSeconds = worker.leaseSeconds.get(job.kind)!;
   const sureUntil = claimedAt + leaseSeconds * 1000;
-  const leased: LeasedJob = { job, lane, leaseSeconds, abort: new AbortController(), sureUntil, lost: false };
+  const leased: LeasedJob = { job, lane, leaseSeconds, abort: new AbortController(), sureUntil, lost: false, isEnding: false };
   worker.leased.add(leased);
   return leased;
 }
@@ -154,6 +154,7 @@ function endJob(worker: WorkerState, leased: LeasedJob, outcome: Outcome): Promi
 }
 
 async function recordOutcome(worker: WorkerState, leased: LeasedJob, outcome: Outcome): Promise<Outcome['is'] | 'lost'> {
+  leased.isEnding = true;
   const recorded = leased.lost ? 'lost' : await worker.recorder.record(leased, outcome);
   if (recorded === 'lost') {
     worker.leased.lose(leased);
