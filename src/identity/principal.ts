@@ -58,8 +58,9 @@ export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 export type Ask = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
 
 export interface Principals {
-  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered. */
-  find(key: string | Presented, accept: ReadonlySet<Kind>, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
+  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered.
+   *  `presented`: the same key, if it was recognized before. */
+  find(key: string, accept: ReadonlySet<Kind>, ask?: Ask, presented?: Presented): Principal | undefined | Promise<Principal | undefined>;
   /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
   findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
 }
@@ -103,10 +104,8 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
 
   return {
     findByHash: (kind, hash, ask) => look(presentedAs(kind, hash.toString('latin1')), ask),
-    find: (key, accept, ask) => {
-      const presented = typeof key === 'string' ? recognize(key) : key;
-      return presented && accept.has(presented.kind) ? look(presented, ask) : undefined;
-    },
+    find: (key, accept, ask, presented = recognize(key)) =>
+      presented && accept.has(presented.kind) ? look(presented, ask) : undefined,
   };
 }
 

@@ -53,7 +53,7 @@ export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, don
 export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
   const rates = makeRates(app.config.rate_limit);
   const policy = `"default";q=${rates.perMinute};w=60`;
-  const presentedBy = rememberKeys();
+  const readKey = rememberKeys();
 
   /** Throws what refuses the request; else it is the principal's from here on. */
   const admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) => {
@@ -92,8 +92,8 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
     }
     const guesses = guessesAt[spec.credential ?? 'pat'];
     const accept = spec.credential ? kindSets[spec.credential] : personal;
-    const presented = presentedBy(request.raw, header);
-    const found = presented && principals.find(presented, accept, (secret, lookup) => guesses.look(request.raw, secret, lookup));
+    const { key, presented } = readKey(request.raw, header);
+    const found = principals.find(key, accept, (secret, lookup) => guesses.look(request.raw, secret, lookup), presented);
     if (found instanceof Promise) {
       found.then((principal) => admit(spec, request, reply, principal)).then(() => done(), done);
       return;
@@ -123,15 +123,22 @@ function refusalOf(act: () => void): Error | undefined {
 const isKey = /^bearer \s*\S/i;
 
 /** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs as much as all else about it. */
-function rememberKeys(): (request: IncomingMessage, header: string) => Presented | undefined {
-  const known = new WeakMap<Socket, { header: string; presented: Presented | undefined }>();
+function rememberKeys(): (request: IncomingMessage, header: string) => ReadKey {
+  const known = new WeakMap<Socket, ReadKey>();
   return ({ socket }, header) => {
     const last = known.get(socket);
-    if (last?.header === header) return last.presented;
-    const presented = recognize(header.slice(7).trim());
-    known.set(socket, { header, presented });
-    return presented;
+    if (last?.header === header) return last;
+    const key = header.slice(7).trim();
+    const read = { header, key, presented: recognize(key) };
+    known.set(socket, read);
+    return read;
   };
+}
+
+interface ReadKey {
+  header: string;
+  key: string;
+  presented: Presented | undefined;
 }
 
 const unauthenticated = (spec: Op, why: string) =>
