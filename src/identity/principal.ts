@@ -104,8 +104,7 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
 
   return {
     findByHash: (kind, hash, ask) => look(presentedAs(kind, hash.toString('latin1')), ask),
-    find: (key, accept, ask, presented = recognize(key)) =>
-      presented && accept.has(presented.kind) ? look(presented, ask) : undefined,
+    find: (key, accept, ask, presented = recognize(key)) => (presented && accept.has(presented.kind) ? look(presented, ask) : undefined),
   };
 }
 

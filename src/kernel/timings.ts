@@ -33,7 +33,13 @@ export function makeTimings<Label extends string>({ name, help, labelNames, buck
   const metric = {
     name,
     help,
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: [...known.values()].flatMap((series) => tell(name, buckets, series)) }),
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: [...known.values()].flatMap((series) => tell(name, buckets, series)),
+    }),
     reset: () => known.clear(),
   };
   registry.registerMetric(metric as never as Metric);
