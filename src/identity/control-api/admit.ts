@@ -122,7 +122,7 @@ function refusalOf(act: () => void): Error | undefined {
 /** Another scheme is no key of ours. */
 const isKey = /^bearer \s*\S/i;
 
-/** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs as much as all else about it. */
+/** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs more than to look it up. */
 function rememberKeys(): (request: IncomingMessage, header: string) => ReadKey {
   const known = new WeakMap<Socket, ReadKey>();
   return ({ socket }, header) => {

@@ -32,7 +32,7 @@ export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T
   });
 }
 
-/** Does one piece of work after the other for somebody, like `onBehalf`: what carries it along is made once, which costs more than a small request. */
+/** Does one piece of work after the other for somebody, like `onBehalf`; but what carries them along is made once for all of them. */
 export function keepBehalf(behalf: Behalf): <Args extends unknown[], T>(work: (...args: Args) => T, ...args: Args) => T {
   return onBehalf(behalf, () => AsyncLocalStorage.snapshot());
 }

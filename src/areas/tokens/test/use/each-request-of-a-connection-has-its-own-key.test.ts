@@ -12,7 +12,7 @@ test('each request of a connection is answered for the key that it brings, and a
   t.after(() => agent.destroy());
   const ports = new Set<number | undefined>();
   const ask = async (authorization?: string): Promise<number> => {
-    const request = http.get(`${url}/api/v1/organization/members`, { agent, headers: authorization ? { authorization } : {} });
+    const request = http.get(`${url}/api/v1/organization/audit`, { agent, headers: authorization ? { authorization } : {} });
     const [response] = (await once(request, 'response')) as [http.IncomingMessage];
     ports.add(request.socket?.localPort);
     await response.toArray();
