@@ -5,8 +5,8 @@ import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
+import { makeTimings } from '../kernel/http/timings.ts';
 import { jobFigures, type Worker, type WorkerEvents } from '../kernel/jobs/index.ts';
-import { makeTimings } from '../kernel/timings.ts';
 
 /** The numbers an operator watches. Event-loop delay is among the defaults. */
 export function makeMetrics(app: App): Registry {
