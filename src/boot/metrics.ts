@@ -5,6 +5,7 @@ import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
 import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
+import { makeTimings } from '../kernel/http/timings.ts';
 import { jobFigures, type Worker, type WorkerEvents } from '../kernel/jobs/index.ts';
 
 /** The numbers an operator watches. Event-loop delay is among the defaults. */
@@ -134,12 +135,12 @@ function measureLoop(registry: Registry, { watch }: App) {
 }
 
 export function measureRequests(server: FastifyInstance, registry: Registry) {
-  const seconds = new Histogram({
+  const seconds = makeTimings({
     name: 'quarterdeck_http_request_seconds',
     help: 'Time to answer, by operation',
     labelNames: ['operation', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
-    registers: [registry],
+    registry,
   });
   const refused = new Counter({
     name: 'quarterdeck_http_refusals_total',
@@ -147,21 +148,20 @@ export function measureRequests(server: FastifyInstance, registry: Registry) {
     labelNames: ['status'],
     registers: [registry],
   });
-  // The series of an operation are looked up once: their labels are hashed and sorted at every look.
-  const series = new Map<string, ReturnType<typeof seconds.labels>[]>();
+  const series = new Map<string, ReturnType<typeof seconds.series>[]>();
   const of = (operation: string, hundreds: number) => {
     let known = series.get(operation);
     if (!known) {
       known = [];
       series.set(operation, known);
     }
-    known[hundreds] ??= seconds.labels(operation, `${hundreds}xx`);
+    known[hundreds] ??= seconds.series({ operation, status: `${hundreds}xx` });
     return known[hundreds];
   };
   // When the answer is handed over, not when it has left: how fast a client reads is not ours to measure, and costs a listener each.
   server.addHook('onSend', (request, reply, _payload, done) => {
     const operation = request.routeOptions.config.spec?.id ?? request.routeOptions.url ?? 'none';
-    of(operation, Math.floor(reply.statusCode / 100)).observe(reply.elapsedTime / 1000);
+    of(operation, Math.floor(reply.statusCode / 100))(reply.elapsedTime / 1000);
     if (reply.statusCode >= 400) refused.inc({ status: reply.statusCode });
     done();
   });

@@ -4,6 +4,21 @@ import type { Db, Tx } from '../kernel/db/index.ts';
 import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
 
+/** A well-formed key: what kind it is of, its hash, and under which name it is remembered. */
+export interface Presented {
+  kind: Kind;
+  hash: string;
+  place: string;
+}
+
+const presentedAs = (kind: Kind, hash: string): Presented => ({ kind, hash, place: `${kind} ${hash}` });
+
+/** Undefined for a malformed key. */
+export function recognize(key: string): Presented | undefined {
+  const kind = kindOf(key);
+  return kind && presentedAs(kind, hashText(key));
+}
+
 export interface User {
   id: string;
   email: string;
@@ -43,8 +58,9 @@ export type Loader = (tx: Tx, hash: Buffer) => Promise<Loaded | undefined>;
 export type Ask = (secret: string, lookup: () => Promise<Principal | undefined>) => Promise<Principal | undefined>;
 
 export interface Principals {
-  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered. */
-  find(key: string, accept: ReadonlySet<Kind>, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
+  /** Undefined for a malformed, unknown, disabled, expired or revoked key; a promise only for one of which nothing is remembered.
+   *  `presented`: the same key, if it was recognized before. */
+  find(key: string, accept: ReadonlySet<Kind>, ask?: Ask, presented?: Presented): Principal | undefined | Promise<Principal | undefined>;
   /** For a credential that was presented before and is now known by its hash alone, such as inside a signed bearer token. */
   findByHash(kind: Kind, hash: Buffer, ask?: Ask): Principal | undefined | Promise<Principal | undefined>;
 }
@@ -64,14 +80,14 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
   const cache = caches.make<Remembered>();
   cache.onDrop(({ abort }) => abort.abort());
 
-  const look = (kind: Kind, hash: string, ask: Ask | undefined) => {
+  const look = (presented: Presented, ask: Ask | undefined) => {
+    const known = cache.peek(presented.place);
+    return known ? believe(presented, known) : loadOnce(presented, ask);
+  };
+  const loadOnce = (presented: Presented, ask: Ask | undefined) => {
+    const { kind, hash, place } = presented;
     const load = loaders[kind];
     if (!load) return undefined;
-    const believe = (found: Remembered | undefined): Principal | undefined =>
-      (found?.hash === hash && found.kind === kind && found.principal) || undefined;
-    const place = `${kind} ${hash}`;
-    const known = cache.peek(place);
-    if (known) return believe(known);
     const lookup = async () => {
       const found = await cache.get(place, async () => {
         const loaded = await db.read((tx) => load(tx, Buffer.from(hash, 'latin1')));
@@ -81,19 +97,19 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
         const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
         return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs, tenant: principal.org.id };
       });
-      return believe(found);
+      return believe(presented, found);
     };
     return ask ? ask(place, lookup) : lookup();
   };
 
   return {
-    findByHash: (kind, hash, ask) => look(kind, hash.toString('latin1'), ask),
-    find: (key, accept, ask) => {
-      const kind = kindOf(key);
-      return kind && accept.has(kind) ? look(kind, hashText(key), ask) : undefined;
-    },
+    findByHash: (kind, hash, ask) => look(presentedAs(kind, hash.toString('latin1')), ask),
+    find: (key, accept, ask, presented = recognize(key)) => (presented && accept.has(presented.kind) ? look(presented, ask) : undefined),
   };
 }
+
+const believe = ({ kind, hash }: Presented, found: Remembered | undefined): Principal | undefined =>
+  (found?.hash === hash && found.kind === kind && found.principal) || undefined;
 
 /** What a principal's rights hang on; changing one of these drops it everywhere. */
 export const topics = {

@@ -17,6 +17,8 @@ export interface Verdict {
 export interface RateLimit {
   perMinute: number;
   take(subject: string): Verdict;
+  /** One that was taken for nothing. */
+  giveBack(subject: string): void;
   /** How many fit now, without taking one. */
   left(subject: string): number;
   /** Seconds to wait before one more fits; 0: it fits now. */
@@ -41,6 +43,9 @@ export function rateLimit(perMinute: number, monotonic: () => number = () => per
     perMinute,
     left: (subject) => (perMinute === 0 ? Number.POSITIVE_INFINITY : Math.floor(refilled(subject).tokens)),
     wait: (subject) => (perMinute === 0 ? 0 : wait(refilled(subject))),
+    giveBack: (subject) => {
+      if (perMinute > 0) refilled(subject).tokens += 1;
+    },
     take: (subject) => {
       if (perMinute === 0) return { allowed: true, remaining: 0, resetSeconds: 0 };
       const bucket = refilled(subject);

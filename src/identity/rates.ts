@@ -11,21 +11,27 @@ export interface Rates {
   take(org: string, user: string): Verdict & { whose: 'user' | 'organization'; perMinute: number };
 }
 
+/** Field by field, since it is made for every request. */
+const asOf = <W extends 'user' | 'organization'>({ allowed, remaining, resetSeconds }: Verdict, whose: W, perMinute: number) => ({
+  allowed,
+  remaining,
+  resetSeconds,
+  whose,
+  perMinute,
+});
+
 export function makeRates(perMinute: number, monotonic?: () => number): Rates {
   const members = rateLimit(perMinute, monotonic);
   const orgs = rateLimit(perMinute * membersWorth, monotonic);
   return {
     perMinute,
     take: (org, user) => {
-      const full = orgs.wait(org);
-      if (full) return { allowed: false, remaining: 0, resetSeconds: full, whose: 'organization', perMinute: orgs.perMinute };
+      const all = orgs.take(org);
+      if (!all.allowed) return asOf(all, 'organization', orgs.perMinute);
       // Somebody in several organizations is counted in each by itself: what they do in one costs the others nothing.
       const own = members.take(`${org} ${user}`);
-      if (!own.allowed) return { ...own, whose: 'user', perMinute };
-      const all = orgs.take(org);
-      return all.remaining < own.remaining
-        ? { ...all, whose: 'organization', perMinute: orgs.perMinute }
-        : { ...own, whose: 'user', perMinute };
+      if (!own.allowed) orgs.giveBack(org);
+      return own.allowed && all.remaining < own.remaining ? asOf(all, 'organization', orgs.perMinute) : asOf(own, 'user', perMinute);
     },
   };
 }

@@ -1,10 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Credential, Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
 import { requireEntitlement } from '../context.ts';
-import type { Principal, Principals } from '../principal.ts';
+import { type Presented, type Principal, type Principals, recognize } from '../principal.ts';
 import { makeRates } from '../rates.ts';
 import type { Kind } from '../token-format.ts';
 
@@ -51,55 +53,59 @@ export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, don
 export function makeAdmission({ principals, used, app }: Binding, guessesAt: GuessesByKind): Admit {
   const rates = makeRates(app.config.rate_limit);
   const policy = `"default";q=${rates.perMinute};w=60`;
+  const readKey = rememberKeys();
+
+  /** Throws what refuses the request; else it is the principal's from here on. */
+  const admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, principal: Principal | undefined) => {
+    const open = isOpen(spec);
+    if (!principal) {
+      if (open) return;
+      throw unknownToken(spec);
+    }
+    const named = request.headers['x-organization'];
+    if (principal.user && !open && named !== undefined && named !== principal.org.slug)
+      throw new Refusal(
+        403,
+        'organization_mismatch',
+        'organization mismatch: the token belongs to another organization than X-Organization names',
+      );
+    if (rates.perMinute && principal.user) {
+      const { allowed, remaining, resetSeconds, whose, perMinute } = rates.take(principal.org.id, principal.user.id);
+      reply.header('ratelimit-policy', policy);
+      reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
+      if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
+    }
+    request.principal = principal;
+    used(principal);
+    if (!open) requireEntitlement(spec, principal);
+    if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
+  };
 
   return (spec, request, reply, done) => {
-    const key = bearer(request);
     const open = isOpen(spec);
     const refused = open ? refusalOf(() => guessesAt.open.refuseWhileTooMany(request.raw)) : undefined;
     if (refused) return done(refused);
-    if (key === undefined) {
+    const header = request.headers.authorization;
+    if (header === undefined || !isKey.test(header)) {
       done(open ? undefined : unauthenticated(spec, `send a token as \`Authorization: Bearer qd_${spec.credential ?? 'pat'}_…\``));
       return;
     }
     const guesses = guessesAt[spec.credential ?? 'pat'];
-    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.look(request.raw, secret, lookup));
+    const { key, presented } = readKey(request.raw, header);
+    const found = principals.find(key, acceptedBy(spec), (secret, lookup) => guesses.look(request.raw, secret, lookup), presented);
     if (found instanceof Promise) {
-      found.then(admit).then(() => done(), done);
+      found.then((principal) => admit(spec, request, reply, principal)).then(() => done(), done);
       return;
     }
     const refusal = refusalOf(() => {
       // Wrong by its form, or remembered to be: it cost nothing. So it counts, but an alert's sender is told every time.
       if (!found && !open && !spec.unlimited) guesses.failed(request.raw);
-      admit(found);
+      admit(spec, request, reply, found);
     });
     // Whoever is refused asks again at once, for as long as that costs them nothing.
     const rest = found && refusal ? app.watch.takeTurn({ org: found.org.id, act: spec.id }) : undefined;
     if (rest) void rest.then(() => done(refusal));
     else done(refusal);
-
-    function admit(principal: Principal | undefined) {
-      if (!principal) {
-        if (open) return;
-        throw unknownToken(spec);
-      }
-      const named = request.headers['x-organization'];
-      if (principal.user && !open && named !== undefined && named !== principal.org.slug)
-        throw new Refusal(
-          403,
-          'organization_mismatch',
-          'organization mismatch: the token belongs to another organization than X-Organization names',
-        );
-      if (rates.perMinute && principal.user) {
-        const { allowed, remaining, resetSeconds, whose, perMinute } = rates.take(principal.org.id, principal.user.id);
-        reply.header('ratelimit-policy', policy);
-        reply.header('ratelimit', `"default";r=${remaining};t=${resetSeconds}`);
-        if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
-      }
-      request.principal = principal;
-      used(principal);
-      if (!open) requireEntitlement(spec, principal);
-      if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');
-    }
   };
 }
 
@@ -116,7 +122,7 @@ export const makeAdmissionAgain =
     request.principal?.signal.aborted ? findAgain(principals, spec, request) : undefined;
 
 async function findAgain(principals: Principals, spec: Op, request: FastifyRequest): Promise<void> {
-  const found = await principals.find(bearer(request)!, acceptedBy(spec));
+  const found = await principals.find(keyIn(request.headers.authorization!), acceptedBy(spec));
   if (!found && !isOpen(spec)) throw unknownToken(spec);
   request.principal = found;
   if (found && !isOpen(spec)) requireEntitlement(spec, found);
@@ -133,10 +139,27 @@ function refusalOf(act: () => void): Error | undefined {
   }
 }
 
-/** The key, or undefined for none: another scheme is no key of ours. */
-function bearer(request: FastifyRequest): string | undefined {
-  const header = request.headers.authorization;
-  return (header !== undefined && /^bearer /i.test(header) && header.slice(7).trim()) || undefined;
+/** Another scheme is no key of ours. */
+const isKey = /^bearer \s*\S/i;
+const keyIn = (header: string): string => header.slice(7).trim();
+
+/** Reads the key in a header. A connection mostly sends the same one again, and to check and hash it costs more than to look it up. */
+function rememberKeys(): (request: IncomingMessage, header: string) => ReadKey {
+  const known = new WeakMap<Socket, ReadKey>();
+  return ({ socket }, header) => {
+    const last = known.get(socket);
+    if (last?.header === header) return last;
+    const key = keyIn(header);
+    const read = { header, key, presented: recognize(key) };
+    known.set(socket, read);
+    return read;
+  };
+}
+
+interface ReadKey {
+  header: string;
+  key: string;
+  presented: Presented | undefined;
 }
 
 const unauthenticated = (spec: Op, why: string) =>

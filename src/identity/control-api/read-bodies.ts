@@ -15,14 +15,11 @@ const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
 /** Bodies are read here, within bounds, whatever their type. */
 export function readBodies(server: FastifyInstance, app: App) {
-  // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
-  server.addHook('onRequest', (request, _reply, done) => {
-    const type = request.headers['content-type'];
-    if (type !== undefined && !mediaType.test(type)) delete request.headers['content-type'];
-    done();
-  });
   server.decorateRequest('held', undefined);
   server.addHook('preParsing', (request, reply, payload, done) => {
+    // Fastify refuses a Content-Type that it cannot read, even where no body comes with it. Taken as none, it is refused only with a body.
+    const type = request.headers['content-type'];
+    if (type !== undefined && !mediaType.test(type)) delete request.headers['content-type'];
     if (hasBody(request.raw)) request.held = holdUntilAnswered(app.bodies, holdersOf(app, request), reply.raw);
     done(null, payload);
   });

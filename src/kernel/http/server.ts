@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { onBehalf } from '../shares/index.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer } from './body.ts';
 import { discard } from './discard.ts';
@@ -14,7 +13,7 @@ import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
-import { Stranger } from './stranger.ts';
+import { forStrangers } from './stranger.ts';
 
 export interface ServerOptions {
   log: Logger;
@@ -48,15 +47,16 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
     return503OnClosing: false,
     schemaController: { compilersFactory: { buildSerializer } },
     serverFactory: (handler) => {
+      const take = forStrangers(peers, (request, response) => {
+        for (const takeRaw of raw) if (takeRaw(request, response)) return;
+        handler(request, response);
+      });
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         try {
           checkFraming(request);
           cutAfterAnswer(request, response);
-          onBehalf(new Stranger(peers, request), () => {
-            for (const take of raw) if (take(request, response)) return;
-            handler(request, response);
-          });
+          take(request, response);
         } catch (error) {
           if (!(error instanceof Refusal))
             log.error({ err: error, requestId: request.requestId, url: request.url }, 'a raw handler failed');

@@ -1,16 +1,18 @@
-import type { IncomingMessage } from 'node:http';
-import type { Behalf } from '../shares/index.ts';
-import type { Peers } from './peer.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Behalf, keepBehalf, onBehalf } from '../shares/index.ts';
+import { asCaller, type Peers } from './peer.ts';
 
 /** Whose share is used by whoever has not logged in: their address's. */
 export const addressShare = (peers: Peers, request: IncomingMessage): string => `from ${peers.of(request)}`;
 
 /** A request of somebody who is not known yet. Where it comes from is found out only if it matters. */
-export class Stranger implements Behalf {
+class Stranger implements Behalf {
   readonly act = 'http';
   readonly isAside = true;
   readonly #peers: Peers;
   readonly #request: IncomingMessage;
+  #org: string | undefined;
 
   constructor(peers: Peers, request: IncomingMessage) {
     this.#peers = peers;
@@ -18,6 +20,24 @@ export class Stranger implements Behalf {
   }
 
   get org(): string {
-    return addressShare(this.#peers, this.#request);
+    this.#org ??= addressShare(this.#peers, this.#request);
+    return this.#org;
   }
+}
+
+type Take = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Takes each request on behalf of whoever sent it. Those of one connection are one address's, unless a proxy of the operator's brings them. */
+export function forStrangers(peers: Peers, take: Take): Take {
+  const known = new WeakMap<Socket, ReturnType<typeof keepBehalf>>();
+  return (request, response) => {
+    if (peers.isProxied(request)) return onBehalf(new Stranger(peers, request), () => take(request, response));
+    const { socket } = request;
+    let carry = known.get(socket);
+    if (!carry) {
+      carry = keepBehalf(new Stranger(peers, asCaller(socket)));
+      known.set(socket, carry);
+    }
+    carry(take, request, response);
+  };
 }

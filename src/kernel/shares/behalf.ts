@@ -32,6 +32,11 @@ export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T
   });
 }
 
+/** Does one piece of work after the other for somebody, like `onBehalf`; but what carries them along is made once for all of them. */
+export function keepBehalf(behalf: Behalf): <Args extends unknown[], T>(work: (...args: Args) => T, ...args: Args) => T {
+  return onBehalf(behalf, () => AsyncLocalStorage.snapshot());
+}
+
 /** For whoever goes on with long work after having waited for something else than the database: from here on the loop's time is theirs again. */
 export function goOn(): void {
   const doing = behalves.getStore();

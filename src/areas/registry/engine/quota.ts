@@ -39,10 +39,10 @@ export async function bookBytes(
   registryId: string,
   change: { size: number; sign: 1 | -1; reserved?: number; elsewhere?: () => Promise<boolean> },
 ): Promise<void> {
-  const quota = await lockQuota(tx, registryId);
+  const [quota, isElsewhere] = await Promise.all([lockQuota(tx, registryId), change.elsewhere?.()]); // one after the other, in one round trip
   if (!quota) return;
   const { size, sign, reserved = 0 } = change;
-  const used = (await change.elsewhere?.()) ? 0 : size * sign;
+  const used = isElsewhere ? 0 : size * sign;
   if (used > 0 && freeOf(quota) + reserved < used) throw new OverQuota(quota, used);
   if (used === 0 && reserved === 0) return;
   await changeFigures(tx, registryId, { used, reserved });

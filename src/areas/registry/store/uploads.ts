@@ -100,6 +100,11 @@ export const renewWriter = (tx: Tx, { id, writer, seconds }: Writing) => run(tx)
 export const releaseWriter = (tx: Tx, id: string, writer: string) => run(tx)`
   update registry.upload set writer_until = kernel.now() from ${unhurried} where id = ${id} and writer = ${writer}`;
 
+/** The same for a sender who will send more: the upload waits anew. 0: it is gone. */
+export const releaseKept = (tx: Tx, id: string, writer: string, ttlSeconds: number) => run(tx)`
+  update registry.upload set expires_at = kernel.now() + make_interval(secs => ${ttlSeconds}),
+         writer_until = case when writer = ${writer} then kernel.now() else writer_until end from ${unhurried} where id = ${id}`;
+
 /** Its row, gone: how much it had reserved. */
 export const takeUpload = (tx: Tx, id: string) => row(tx, Type.Object({ reserved: Type.Integer() }))`
   delete from registry.upload where id = ${id} returning reserved`;

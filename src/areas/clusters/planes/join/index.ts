@@ -30,7 +30,7 @@ const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0];
 export const joinPlane = (door: JoinDoor): Plane => ({
   name: 'join',
   role: 'api',
-  owns: (request) => pathOf(request) === '/join.sh' || pathOf(request) === '/join/v1',
+  owns: (request) => request.url!.startsWith('/join') && (pathOf(request) === '/join.sh' || pathOf(request) === '/join/v1'),
   open: () => {
     const authenticate = makeAuthentication(door);
     return (request, response) => {

@@ -1,5 +1,5 @@
-import { UploadBusy } from '../../../../kernel/storage/index.ts';
-import { claimWriter, releaseWriter, renewWriter, writerOf } from '../../store/uploads.ts';
+import { UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
+import { claimWriter, releaseKept, releaseWriter, renewWriter, writerOf } from '../../store/uploads.ts';
 import type { Engine } from '../settings.ts';
 import type { Hashes } from './hashes.ts';
 import { patiently } from './patience.ts';
@@ -17,6 +17,8 @@ export interface WriteLease {
   /** Throws UploadBusy once another process may write. */
   mayWrite(): Promise<void>;
   end(): Promise<void>;
+  /** Ends it, and the upload waits anew for its next byte. Throws UploadUnknown at whoever goes on with one that is gone or expired. */
+  endKept(): Promise<void>;
 }
 
 export interface WriteLeases {
@@ -24,7 +26,7 @@ export interface WriteLeases {
   take(id: string): Promise<WriteLease>;
 }
 
-export function makeWriteLeases({ app }: Engine, hashes: Hashes): WriteLeases {
+export function makeWriteLeases({ app, settings }: Engine, hashes: Hashes): WriteLeases {
   const naming = nameWriter(app.config);
   const taken = new Set<string>();
   /** Those that are being given back: whoever was cut off and comes again at once waits for that. */
@@ -43,6 +45,16 @@ export function makeWriteLeases({ app }: Engine, hashes: Hashes): WriteLeases {
     // Somebody else has written since we hashed: what is there is read back at the end.
     if (claimed.before !== null && claimed.before !== writer) hashes.forget(id);
     return writer;
+  };
+
+  const noteEnd = (id: string, released: Promise<unknown>): Promise<void> => {
+    const forget = () => {
+      ending.delete(id);
+      taken.delete(id);
+    };
+    const ended = released.then(forget, forget);
+    ending.set(id, ended);
+    return ended;
   };
 
   return {
@@ -74,18 +86,16 @@ export function makeWriteLeases({ app }: Engine, hashes: Hashes): WriteLeases {
         },
         end: () => {
           clearInterval(timer);
-          const ended = app.db
-            .read((tx) => releaseWriter(tx, id, writer))
-            .then(
-              () => {},
-              () => {}, // it lapses by itself
-            )
-            .finally(() => {
-              ending.delete(id);
-              taken.delete(id);
-            });
-          ending.set(id, ended);
-          return ended;
+          return noteEnd(
+            id,
+            app.db.read((tx) => releaseWriter(tx, id, writer)).catch(() => {}), // it lapses by itself
+          );
+        },
+        endKept: async () => {
+          clearInterval(timer);
+          const kept = patiently(() => app.db.read((tx) => releaseKept(tx, id, writer, settings.uploadSeconds)));
+          await noteEnd(id, kept);
+          if ((await kept) === 0) throw new UploadUnknown();
         },
       };
     },

@@ -27,26 +27,32 @@ const storageKey = (digest: string, id: number) => {
 
 type Into = { id: number; registry_id: string };
 
-/** Links a blob, whose row is shared, into a repository, and books it. Registry row last. */
+/** Links a blob, whose row is shared, into a repository, and books it. Registry row last. `uploadId`: takes the upload's row, and what it had reserved. */
 export async function linkInto(
   tx: Tx,
   { gcDelaySeconds }: RegistrySettings,
   { id, registry_id }: Into,
   blob: BlobRow,
-  { reserved = 0, cached = false } = {},
+  { uploadId, cached = false }: { uploadId?: string; cached?: boolean } = {},
 ): Promise<void> {
-  const fresh = await linkBlob(tx, id, registry_id, blob.id, cached);
-  // What only the cache links makes room without asking, and then the promise is all there is.
-  if (!cached) await fulfilPromise(tx, id, blob.id);
-  // Until an image needs it, it may have been pushed in vain.
-  if (fresh) await review(tx, registry_id, 'link', [linkRef(id, blob.id)], gcDelaySeconds);
-  if (fresh || reserved > 0)
-    await bookBytes(tx, registry_id, {
+  const [taken, fresh] = await Promise.all([
+    uploadId === undefined ? undefined : takeUpload(tx, uploadId),
+    linkBlob(tx, id, registry_id, blob.id, cached),
+    // What only the cache links makes room without asking, and then the promise is all there is.
+    cached ? undefined : fulfilPromise(tx, id, blob.id),
+  ]);
+  const reserved = taken?.reserved ?? 0;
+  if (!fresh && reserved === 0) return;
+  await Promise.all([
+    // Until an image needs it, it may have been pushed in vain.
+    fresh && review(tx, registry_id, 'link', [linkRef(id, blob.id)], gcDelaySeconds),
+    bookBytes(tx, registry_id, {
       size: fresh ? blob.size : 0,
       sign: 1,
       reserved,
       elsewhere: () => linkedElsewhere(tx, registry_id, id, blob.id),
-    });
+    }),
+  ]);
 }
 
 export interface Finished {
@@ -88,13 +94,11 @@ export async function commitBlob(
     ...finished,
     app,
     fitting: (work) => withRoom(app, repository.registry_id, () => patiently(work), cached ? settledSeconds : 0),
-    linkTaken: async (tx, blob) => {
-      const upload = await takeUpload(tx, uploadId);
-      await linkInto(tx, settings, repository, blob, { reserved: upload?.reserved ?? 0, cached });
-    },
+    linkTaken: (tx, blob) => linkInto(tx, settings, repository, blob, { uploadId, cached }),
   };
   // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.
-  if (seen !== undefined && (await linkKnown(commit))) {
+  const fresh = seen === undefined ? undefined : await linkKnown(commit);
+  if (fresh === 'linked') {
     hashes.forget(uploadId);
     await app.storage
       .abort(uploadId)
@@ -102,7 +106,7 @@ export async function commitBlob(
     return;
   }
   if (held) throw goneAgain();
-  const id = await patiently(() => app.db.read(nextBlobId));
+  const id = fresh ?? (await patiently(() => app.db.read(nextBlobId)));
   const key = storageKey(digest, id);
   // By its size: what a request in parallel appended since was not hashed, and must not come under the digest.
   await mayWrite?.();
@@ -118,13 +122,14 @@ export async function commitBlob(
 /** What was here when its push began, so that no copy was kept of it, is being deleted by now. */
 const goneAgain = () => new RegistryError('UNAVAILABLE', 'the same content is just being deleted; push it again', { retrySeconds: 1 });
 
-/** False: nobody has brought this content before. */
-const linkKnown = ({ app, digest, fitting, linkTaken }: Commit): Promise<boolean> =>
+/** Links content that somebody has brought before; else gives the id for a new blob, asked for in the same breath. */
+const linkKnown = ({ app, digest, fitting, linkTaken }: Commit): Promise<'linked' | number> =>
   fitting(() =>
     app.db.write(async (tx) => {
-      const blob = await shareBlob(tx, digest);
-      if (blob) await linkTaken(tx, blob);
-      return blob !== undefined;
+      const [blob, id] = await Promise.all([shareBlob(tx, digest), nextBlobId(tx)]);
+      if (!blob) return id;
+      await linkTaken(tx, blob);
+      return 'linked';
     }),
   );
 

@@ -53,12 +53,6 @@ const refuseBeginning = (figures: Quota & { open: number }) =>
       )
     : new OverQuota(figures, smallestReserved);
 
-/** An upload waits anew for its next byte. Thrown at whoever goes on with one that is gone with its repository, or expired. */
-export async function prolongUpload({ app, settings }: Engine, id: string): Promise<void> {
-  const kept = await patiently(() => app.db.read((tx) => keepUpload(tx, id, settings.uploadSeconds)));
-  if (!kept) throw new UploadUnknown();
-}
-
 /** Its bytes, then its row and reservation. */
 export async function discardUpload({ app }: Engine, hashes: Hashes, upload: UploadRow): Promise<void> {
   hashes.forget(upload.id);

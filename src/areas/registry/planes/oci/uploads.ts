@@ -2,7 +2,7 @@ import { DigestMismatch } from '../../../../kernel/storage/index.ts';
 import type { WriteLease } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import { commitBlob } from '../../engine/push/store-blob.ts';
-import { beginUpload, discardUpload, makeRepository, mountBlob, prolongUpload, requireRoom } from '../../engine/push/uploads.ts';
+import { beginUpload, discardUpload, makeRepository, mountBlob, requireRoom } from '../../engine/push/uploads.ts';
 import { OverQuota } from '../../engine/quota.ts';
 import { may } from '../../rules/access.ts';
 import { RegistryError } from '../../rules/errors.ts';
@@ -129,16 +129,16 @@ async function offsetFor(call: Call, place: Place, id: string): Promise<number> 
 export async function appendChunk(call: Call, name: string, id: string): Promise<void> {
   const { place, upload } = await findUpload(call, name, id);
   const lease = await call.plane.leases.take(id);
+  let end: number;
   try {
     const offset = await offsetFor(call, place, id);
-    const end = await receive(call, place, upload, { offset, lease }).catch((error) => dropIfFull(call, upload, error));
-    await prolongUpload(call.plane, id);
-    await lease.end();
-    sendHeaders(call, 202, progressOf(place, id, end));
+    end = await receive(call, place, upload, { offset, lease }).catch((error) => dropIfFull(call, upload, error));
   } catch (error) {
     await lease.end();
     throw error;
   }
+  await lease.endKept();
+  sendHeaders(call, 202, progressOf(place, id, end));
 }
 
 /** PUT: perhaps the last chunk, and the digest of all. */

@@ -1,0 +1,67 @@
+import type { Metric, Registry } from 'prom-client';
+
+export interface TimingsOptions<Label extends string> {
+  name: string;
+  help: string;
+  labelNames: readonly Label[];
+  /** Upper bounds in seconds, the smallest first. */
+  buckets: readonly number[];
+  registry: Registry;
+}
+
+/** How long things took, as a histogram of Prometheus. prom-client's own hashes the labels at every observation, which is dear for a small request. */
+export interface Timings<Label extends string> {
+  /** What observes one series: ask once, and keep it. */
+  series(labels: Record<Label, string>): (seconds: number) => void;
+}
+
+interface Series {
+  labels: Record<string, string>;
+  /** How many fell into each bucket and no smaller one; the last is for those beyond all bounds. */
+  counts: number[];
+  sum: number;
+}
+
+export function makeTimings<Label extends string>({ name, help, labelNames, buckets, registry }: TimingsOptions<Label>): Timings<Label> {
+  const known = new Map<string, Series>();
+  const open = (labels: Record<Label, string>): Series => {
+    const place = labelNames.map((label) => labels[label]).join('\n');
+    const series = known.get(place) ?? { labels, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
+    known.set(place, series);
+    return series;
+  };
+  const metric = {
+    name,
+    help,
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: [...known.values()].flatMap((series) => tell(name, buckets, series)),
+    }),
+    reset: () => known.clear(),
+  };
+  registry.registerMetric(metric as never as Metric);
+  return {
+    series: (labels) => {
+      const series = open(labels);
+      return (seconds) => {
+        let n = 0;
+        while (n < buckets.length && seconds > buckets[n]!) n++;
+        series.counts[n]!++;
+        series.sum += seconds;
+      };
+    },
+  };
+}
+
+/** Buckets of Prometheus hold what the smaller ones hold too. */
+function tell(name: string, buckets: readonly number[], { labels, counts, sum }: Series) {
+  let count = 0;
+  const values = [...buckets, '+Inf'].map((le, n) => {
+    count += counts[n]!;
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  return [...values, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }];
+}
