@@ -32,10 +32,11 @@ export type AcceptedRow = Static<typeof AcceptedRow>;
 export const acceptBatch = async (tx: Tx, batch: WholeBatch): Promise<AcceptedRow> => {
   const { orgs, counts, dailyQuota, domains, addresses, messages, recipients, leaseSeconds, segment = '' } = batch;
   return (await row(tx, AcceptedRow)`
-    with clock as materialized (
+    with moment as materialized (select kernel.now() as now), -- else it is asked for once more for every letter
+         clock as materialized (
            select k.now, 'msg_' || (select string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((k.ms >> (5 * (9 - i))) & 31)::int, 1), '' order by i)
                                       from generate_series(0, 9) i) as beginning
-             from (select n.now, (extract(epoch from n.now) * 1000)::bigint as ms from (select kernel.now() as now) n) k),
+             from (select now, (extract(epoch from now) * 1000)::bigint as ms from moment) k),
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share),
          sending as (select id from email.domain where id = any(${domains}::text[]) and send_state = 'verified' order by id for key share),
          fit as materialized (
