@@ -16,7 +16,15 @@ test('while mail is sent, a batch waits a moment for those who were just answere
   const { message } = await untilState(qd, (body as { id: string }).id, 'delivered');
   const { spool } = qd.own<OpenEmail>(email as never);
   const submission = {
-    ...{ org: qd.owner.orgId, door: 'http', domainId: message.domainId, sendKeyId: 'k', sender: 'a@example.com', recipients: [], copies: [] },
+    ...{
+      org: qd.owner.orgId,
+      door: 'http',
+      domainId: message.domainId,
+      sendKeyId: 'k',
+      sender: 'a@example.com',
+      recipients: [],
+      copies: [],
+    },
     ...{ subject: 's', messageId: '<x@example.com>', envelope: ['b@far.example'], content: contentBytes },
   };
 
