@@ -133,29 +133,40 @@ interface SignedPart {
 /** The fields to be signed, in the order in which h= names them, as `relaxed` sees them. */
 function canonicalize(header: string): SignedPart {
   const found = new Map<string, string[]>();
-  for (const field of header.split(/\r\n(?![ \t])/)) {
-    const colon = field.indexOf(':');
-    if (colon <= 0) continue;
-    const name = field.slice(0, colon).trimEnd().toLowerCase();
-    if (!isSigned.has(name)) continue;
-    const line = `${name}:${relaxValue(field.slice(colon + 1))}\r\n`;
-    const others = found.get(name);
-    if (others === undefined) found.set(name, [line]);
-    else others.push(line);
+  for (let from = 0; from < header.length; ) {
+    const end = endOfField(header, from);
+    const colon = header.indexOf(':', from);
+    const name = colon > from && colon < end ? header.slice(from, colon).trimEnd().toLowerCase() : '';
+    if (isSigned.has(name)) {
+      const line = `${name}:${relaxValue(header.slice(colon + 1, end))}\r\n`;
+      const others = found.get(name);
+      if (others === undefined) found.set(name, [line]);
+      else others.push(line);
+    }
+    from = end + 2;
   }
   const names: string[] = [];
   let text = '';
   for (const name of signedFields) {
+    const lines = found.get(name);
     // RFC 6376 5.4.2: of several, the last one first.
-    const lines = found.get(name)?.reverse().slice(0, mostOfOne) ?? [];
-    for (const line of lines) {
+    for (let n = lines?.length ?? 0, most = mostOfOne; n > 0 && most > 0; n--, most--) {
       names.push(name);
-      text += line;
+      text += lines![n - 1];
     }
     if (name === 'from') names.push(name);
   }
   return { names, text };
 }
+
+/** Where the line ends after which another field begins: lines that begin with a space or a tab go on with this one. */
+function endOfField(header: string, from: number): number {
+  let end = header.indexOf('\r\n', from);
+  while (end >= 0 && isBlank(header.charCodeAt(end + 2))) end = header.indexOf('\r\n', end + 2);
+  return end < 0 ? header.length : end;
+}
+
+const isBlank = (code: number) => code === space || code === tab;
 
 /** Runs of spaces and tabs are one space, and ends of lines nothing. Most values have none of either. */
 const relaxValue = (value: string) => {
@@ -180,29 +191,30 @@ export interface Signing {
   at: number;
 }
 
-/** The DKIM-Signature lines, one for each key, to be put before the header. */
-export async function signHeaders({ headerBytes, bodyHash, domain, keys, at }: Signing): Promise<Buffer> {
-  const bytes = Buffer.from(headerBytes.buffer, headerBytes.byteOffset, headerBytes.byteLength);
-  const { names, text } = canonicalize(bytes.toString('latin1'));
-  const signed = foldNames(names);
-  const hashed = Buffer.from(bodyHash.buffer, bodyHash.byteOffset, bodyHash.byteLength).toString('base64');
-  const lines = await Promise.all(
-    keys.map(async ({ selector, key }) => {
-      const algorithm = key.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256';
-      const value = `v=1; a=${algorithm}; c=relaxed/relaxed; d=${domain}; s=${selector};\r\n t=${at}; h=${signed};\r\n bh=${hashed};\r\n b=`;
-      const signature = await signText(`${text}dkim-signature:${relaxValue(value)}`, key);
-      return `DKIM-Signature: ${value}${fold(signature)}\r\n`;
-    }),
+/** The DKIM-Signature lines, one for each key, to be put before the header. They are ASCII. */
+export async function signHeaders({ headerBytes, bodyHash, domain, keys, at }: Signing): Promise<string> {
+  const { names, text } = canonicalize(asBuffer(headerBytes).toString('latin1'));
+  const rest = `;\r\n t=${at}; h=${foldNames(names)};\r\n bh=${asBuffer(bodyHash).toString('base64')};\r\n b=`;
+  const values = keys.map(({ selector, key }) => {
+    const algorithm = key.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256';
+    return `v=1; a=${algorithm}; c=relaxed/relaxed; d=${domain}; s=${selector}${rest}`;
+  });
+  // As `relaxed` has it: what is written above has single spaces, so only the ends of its lines go.
+  const signatures = await Promise.all(
+    values.map((value, n) => signText(`${text}dkim-signature:${value.replaceAll('\r\n', '')}`, keys[n]!.key)),
   );
-  return Buffer.from(lines.join(''), 'latin1');
+  let lines = '';
+  for (const [n, value] of values.entries()) lines += `DKIM-Signature: ${value}${fold(signatures[n]!)}\r\n`;
+  return lines;
 }
 
-function signText(text: string, key: KeyObject): Promise<string> {
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function signText(text: string, key: KeyObject): Promise<string> | string {
   const data = Buffer.from(text, 'latin1');
   // RFC 8463 3: ed25519 signs the hash. A fifteenth of a millisecond is not worth a thread.
-  if (key.asymmetricKeyType === 'ed25519') {
-    return Promise.resolve(sign(null, hash('sha256', data, 'buffer'), key).toString('base64'));
-  }
+  if (key.asymmetricKeyType === 'ed25519') return sign(null, hash('sha256', data, 'buffer'), key).toString('base64');
   return new Promise((resolve, reject) => {
     sign('sha256', data, key, (error, signature) => (error ? reject(error) : resolve(signature.toString('base64'))));
   });

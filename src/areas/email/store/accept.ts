@@ -32,10 +32,14 @@ export type AcceptedRow = Static<typeof AcceptedRow>;
 export const acceptBatch = async (tx: Tx, batch: WholeBatch): Promise<AcceptedRow> => {
   const { orgs, counts, dailyQuota, domains, addresses, messages, recipients, leaseSeconds, segment = '' } = batch;
   return (await row(tx, AcceptedRow)`
-    with clock as materialized (
-           select k.now, 'msg_' || (select string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + ((k.ms >> (5 * (9 - i))) & 31)::int, 1), '' order by i)
-                                      from generate_series(0, 9) i) as beginning
-             from (select n.now, (extract(epoch from n.now) * 1000)::bigint as ms from (select kernel.now() as now) n) k),
+    with moment as materialized (
+           select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
+         -- The time as ids begin with it (idTime), letter by letter: gathered from rows they would take ten times as long.
+         clock as materialized (
+           select now, 'msg_' || substr(l, 1 + (ms >> 45 & 31)::int, 1) || substr(l, 1 + (ms >> 40 & 31)::int, 1) || substr(l, 1 + (ms >> 35 & 31)::int, 1) || substr(l, 1 + (ms >> 30 & 31)::int, 1) ||
+                       substr(l, 1 + (ms >> 25 & 31)::int, 1) || substr(l, 1 + (ms >> 20 & 31)::int, 1) || substr(l, 1 + (ms >> 15 & 31)::int, 1) || substr(l, 1 + (ms >> 10 & 31)::int, 1) ||
+                       substr(l, 1 + (ms >> 5 & 31)::int, 1) || substr(l, 1 + (ms >> 0 & 31)::int, 1) as beginning
+             from moment),
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share),
          sending as (select id from email.domain where id = any(${domains}::text[]) and send_state = 'verified' order by id for key share),
          fit as materialized (

@@ -99,6 +99,9 @@ const SettledRow = Type.Object({
 });
 export type SettledRow = Static<typeof SettledRow>;
 
+/** `is_alone`: its message is to nobody else. */
+const FoundRow = Type.Object({ ...SettledRow.properties, is_alone: Type.Boolean() });
+
 /** So often a sender is told that a recipient's mail is late; what comes back in less than half a minute is not. */
 const toldLateEvery = sql`interval '4 hours'`;
 const lateSeconds = 30;
@@ -115,20 +118,22 @@ const givenUpAfter = sql`interval '72 hours'`;
  */
 export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<SettledRow[]> {
   const messages = [...new Set(fates.map((f) => f.message_id))];
-  const [, , settled] = await Promise.all([
+  const [, , found] = await Promise.all([
     // A plan that was made while there were few would read all of them, until PostgreSQL has counted them again.
     run(tx)`set local enable_seqscan = off`,
     run(tx)`select id from email.message where id = any(${messages}::text[]) order by id for update`,
-    rows(tx, SettledRow)`
+    rows(tx, FoundRow)`
       with clock as materialized (select kernel.now() as now),
            told as materialized (
              select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
                     id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, detail jsonb)),
            -- By their ids and nothing else: else the planner may walk everything that waits, to find these.
            mine as materialized (
-             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
+             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at, last_error from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
-             select t.id, t.after_seconds, t.counts, t.error, t.detail, r.org_id, r.message_id, r.address, r.folded, m.domain_id,
+             select t.id, t.after_seconds, t.counts, t.detail, r.org_id, r.message_id, r.address, r.folded,
+                    case when t.state in ('delivered', 'sent') then null else coalesce(t.error, r.last_error) end as last_error,
+                    not exists (select from email.recipient o where o.message_id = r.message_id and o.id <> r.id) as is_alone,
                     t.handed and m.sent_at is null as is_first,
                     t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${lateSeconds})
                       and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
@@ -140,11 +145,17 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
               cross join lateral (select t.state = 'deferred' and coalesce(m.scheduled_at, m.created_at) + ${givenUpAfter} <= clock.now as up) g),
            settled as (
              update email.recipient r
-                set state = f.fate, state_at = clock.now, last_error = case when f.fate in ('delivered', 'sent') then null else coalesce(f.error, r.last_error) end, lease = null, lease_until = null,
+                set state = f.fate, state_at = clock.now, last_error = f.last_error, lease = null, lease_until = null,
                     tries = r.tries + case when f.counts then 1 else 0 end, delay_told_at = case when f.is_late then clock.now else r.delay_told_at end,
                     run_at = case when f.fate in ('deferred', 'queued') then clock.now + make_interval(secs => f.after_seconds) else r.run_at end,
                     done_at = case when f.fate not in ('deferred', 'queued') then clock.now end
                from fate f, clock where r.id = f.id),
+           -- A message to one recipient has that one's fate: what summarize would find, without another look.
+           followed as (
+             update email.message m
+                set state = f.fate, state_at = case when m.state = f.fate then m.state_at else clock.now end,
+                    sent_at = case when f.is_first then clock.now else m.sent_at end, last_error = f.last_error
+               from fate f, clock where f.is_alone and m.id = f.message_id),
            noted as (
              insert into email.event (message_id, org_id, kind, bounce_type, recipient, detail, occurred_at)
              select message_id, org_id, kind, bounce_type, recipient, detail, clock.now from (
@@ -165,11 +176,12 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                from fate, clock where fate = 'bounced' and bounce_type = 'hard' and not ${isSimulated(sql`folded`)} order by org_id, folded
                  on conflict do nothing returning org_id, address, id)
       select f.id, f.org_id, f.message_id, f.address, f.fate, f.bounce_type, f.is_first, f.is_late,
-             clock.now as at, clock.now + make_interval(secs => f.after_seconds) as next_at, s.id as suppression_id
+             clock.now as at, clock.now + make_interval(secs => f.after_seconds) as next_at, s.id as suppression_id, f.is_alone
         from fate f cross join clock left join suppressed s on s.org_id = f.org_id and s.address = f.folded`,
-    summarize(tx, messages),
   ]);
-  return settled;
+  const shared = [...new Set(found.flatMap((f) => (f.is_alone ? [] : [f.message_id])))];
+  if (shared.length > 0) await summarize(tx, shared);
+  return found;
 }
 
 /** The state of a message follows from its recipients: while one is unfinished, how far it is; then the worst of their fates. */

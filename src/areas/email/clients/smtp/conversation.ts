@@ -39,7 +39,11 @@ export class Conversation {
   #socket: Socket;
   #reader: ReplyReader;
   #group: Group | undefined;
+  /** What is waited for, and until when: by performance.now(). */
+  #awaited: { step: Stage | 'block'; until: number } | undefined;
+  /** One for many steps: when it fires it looks whether the step of then is overdue. A timer for each would cost as much as reading its reply. */
   #timer: NodeJS.Timeout | undefined;
+  #timerAt = 0;
   #failure: SmtpFailure | undefined;
   /** Told once, when it can be used no longer. */
   onEnd: (() => void) | undefined;
@@ -85,14 +89,36 @@ export class Conversation {
   }
 
   /** Gives the step that is waited for its time, from now. */
-  arm(stage: Stage | 'block') {
-    clearTimeout(this.#timer);
+  arm(step: Stage | 'block') {
     if (this.#failure !== undefined) return;
-    const ms = this.#patience(stage);
-    this.#timer = setTimeout(() => {
-      const doing = stage === 'block' ? 'stopped taking the message' : `did not answer (${stage}) within ${Math.ceil(ms / 1000)} s`;
-      this.fail('timeout', `${this.host} ${doing}`);
-    }, ms);
+    const until = performance.now() + this.#patience(step);
+    this.#awaited = { step, until };
+    if (this.#timer === undefined || this.#timerAt > until) this.#watch(until);
+  }
+
+  #watch(until: number) {
+    clearTimeout(this.#timer);
+    this.#timerAt = until;
+    // While anybody waits there is a socket: the timer need not keep the process, also after a conversation that nobody ended.
+    this.#timer = setTimeout(() => this.#look(), until - performance.now()).unref();
+  }
+
+  #look() {
+    this.#timer = undefined;
+    const awaited = this.#awaited;
+    if (awaited === undefined) return;
+    // Timers count in whole milliseconds, and may be a part of one early.
+    if (awaited.until - performance.now() > 1) return this.#watch(awaited.until);
+    const { step } = awaited;
+    const seconds = Math.ceil(this.#patience(step) / 1000);
+    const doing = step === 'block' ? 'stopped taking the message' : `did not answer (${step}) within ${seconds} s`;
+    this.fail('timeout', `${this.host} ${doing}`);
+  }
+
+  #disarm() {
+    this.#awaited = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #patience(stage: Stage | 'block'): number {
@@ -153,7 +179,7 @@ export class Conversation {
 
   #settle(group: Group) {
     this.#group = undefined;
-    clearTimeout(this.#timer);
+    this.#awaited = undefined;
     group.resolve(group.replies);
   }
 
@@ -161,7 +187,7 @@ export class Conversation {
   end() {
     if (this.#failure !== undefined) return;
     this.#failure = new SmtpFailure('rset', 'closed', `the session with ${this.host} was ended here`);
-    clearTimeout(this.#timer);
+    this.#disarm();
     const socket = this.#socket;
     const cut = setTimeout(() => socket.destroy(), 5_000);
     // It counts until it is closed: a server that allows us ten must not see eleven.
@@ -178,7 +204,7 @@ export class Conversation {
     const group = this.#group;
     const stage = group?.stages[group.replies.length] ?? group?.stages.at(-1) ?? 'rset';
     this.#failure = new SmtpFailure(stage, kind, sentence, { cause });
-    clearTimeout(this.#timer);
+    this.#disarm();
     this.#group = undefined;
     this.#socket.destroy();
     if (group?.replies.some(({ code }) => code >= 400)) group.resolve(group.replies);

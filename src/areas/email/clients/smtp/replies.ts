@@ -59,8 +59,8 @@ export class ReplyReader {
     this.#bytes += to - from;
     if (this.#bytes > mostReplyBytes) return `its reply is longer than ${mostReplyBytes} bytes`;
     this.#code = code;
-    let line = to > from + 4 ? printable(bytes.toString('utf8', from + 4, to)) : '';
-    const enhanced = enhancedCode.exec(line);
+    let line = to > from + 4 ? textOf(bytes, from + 4, to) : '';
+    const enhanced = line.charCodeAt(1) === 0x2e ? enhancedCode.exec(line) : null;
     // The class of the enhanced code must be that of the code: what contradicts itself is only text.
     if (enhanced !== null && enhanced[1]!.charCodeAt(0) - 48 === Math.floor(code / 100)) {
       this.#enhanced = enhanced[1];
@@ -91,5 +91,14 @@ function codeAt(bytes: Buffer, from: number, to: number): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a stranger's text goes into our log, and the terminal of whoever reads it
 const control = /[\u0000-\u001f\u007f-\u009f]+/g;
 const printable = (text: string) => text.replace(control, ' ');
+
+/** Nearly all that servers say is printable ASCII, which is taken as it is. */
+function textOf(bytes: Buffer, from: number, to: number): string {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte < 0x20 || byte > 0x7e) return printable(bytes.toString('utf8', from, to));
+  }
+  return bytes.toString('latin1', from, to);
+}
 
 export const printReply = ({ code, enhanced, text }: Reply): string => [code, enhanced, text].filter(Boolean).join(' ');

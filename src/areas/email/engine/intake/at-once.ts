@@ -28,8 +28,9 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
   };
   let takeBack = async () => {};
   let done: { born: Born[]; beginning: string; segment: string | undefined };
+  const endings = makeEndings(batch.reduce((sum, { prepared }) => sum + prepared.length, 0));
   const verdicts: Accepted[] = batch.map(({ prepared }) => ({
-    ids: makeEndings(prepared.length),
+    ids: endings.splice(0, prepared.length),
     messages: [],
     replayed: false,
     suppressed: none,

@@ -31,7 +31,7 @@ export interface BatchOptions {
   /** This machine, on which the segment is. */
   node: string;
   /** Whoever sends in this process, if anybody does now. */
-  queue: () => Pick<Queue, 'reserve' | 'release' | 'begin'>;
+  queue: () => Pick<Queue, 'reserve' | 'release' | 'begin' | 'isSending'>;
   /** Segments of which a row is committed. */
   knownSegments: Set<string>;
   /** Organizations of whom something was refused lately, or not sent. */

@@ -13,11 +13,19 @@ export interface IntakeOptions extends Omit<BatchOptions, 'knownSegments' | 'dou
   mostWaiting?: number;
 }
 
+/**
+ * Who was just answered often has more to hand in. If others wait too, their batch waits so long for those: a batch of twice as many costs
+ * the database two thirds of what two cost. Only while this process sends: then the processor is what there is too little of, and it signs meanwhile.
+ */
+const gatherMs = 5;
+/** Beyond so many, twice as many save little. */
+const worthwhile = 40;
+
 export type Answer = { messages: Taken[]; replayed: boolean };
 
 /**
- * Takes what doors hand in. What arrives while a batch is written is the next batch: nobody waits for a timer, and the busier it is, the
- * less each message costs. A batch takes organizations in turn.
+ * Takes what doors hand in. What arrives while a batch is written is the next batch: whoever comes alone waits for nobody, and the
+ * busier it is, the less each message costs. A batch takes organizations in turn.
  *
  * A message is answered for when its bytes were synced and its rows committed. If the process dies before that, nobody was told that it was
  * taken: bytes without rows are a torn end of a segment.
@@ -31,7 +39,11 @@ export function makeIntake(options: IntakeOptions): Intake {
 
   const write = async () => {
     isWriting = true;
-    for (let batch = line.next(); batch.length > 0; batch = line.next()) await writeEach({ ...options, ...remembered }, batch);
+    for (let batch = line.next(); batch.length > 0; batch = line.next()) {
+      await writeEach({ ...options, ...remembered }, batch);
+      const both = batch.length + line.size;
+      if (line.size > 0 && options.queue().isSending) await line.gather(Math.min(both, worthwhile), gatherMs);
+    }
     isWriting = false;
   };
 

@@ -11,10 +11,16 @@ export interface Line {
   add(org: string, entry: Entry): void;
   /** The next batch, organizations in turn; empty when nobody waits. */
   next(): Entry[];
+  /** Callers that wait. */
+  readonly size: number;
+  /** Until so many wait, or some milliseconds are over. For one at a time. */
+  gather(size: number, mostMs: number): Promise<void>;
 }
 
 export function makeLine(mostWaiting: number): Line {
   const waiting = new Map<string, Entry[]>();
+  let size = 0;
+  let gathering: { size: number; isReached: () => void } | undefined;
   const count = (entries: Entry[] = []) => entries.reduce((sum, { prepared }) => sum + prepared.length, 0);
 
   return {
@@ -28,6 +34,23 @@ export function makeLine(mostWaiting: number): Line {
       const entries = waiting.get(org);
       if (entries) entries.push(entry);
       else waiting.set(org, [entry]);
+      size++;
+      if (gathering && size >= gathering.size) gathering.isReached();
+    },
+    get size() {
+      return size;
+    },
+    gather(wanted, mostMs) {
+      if (size >= wanted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const isReached = () => {
+          clearTimeout(timer);
+          gathering = undefined;
+          resolve();
+        };
+        const timer = setTimeout(isReached, mostMs);
+        gathering = { size: wanted, isReached };
+      });
     },
     next() {
       const batch: Entry[] = [];
@@ -45,6 +68,7 @@ export function makeLine(mostWaiting: number): Line {
         messages += entry.prepared.length;
         bytes += entry.prepared.reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
       }
+      size -= batch.length;
       return batch;
     },
   };

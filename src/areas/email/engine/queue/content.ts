@@ -117,5 +117,5 @@ export async function signMessage(message: {
   const { signing, hostname, id, at, header, bodyHash } = message;
   const signatures = await signHeaders({ headerBytes: header, bodyHash, ...signing, at: Math.floor(at.getTime() / 1000) });
   const trace = `Received: by ${hostname} (Quarterdeck) id ${id};\r\n ${at.toUTCString().replace('GMT', '+0000')}\r\n`;
-  return Buffer.concat([signatures, Buffer.from(trace, 'latin1')]);
+  return Buffer.from(signatures + trace, 'latin1');
 }

@@ -44,6 +44,8 @@ export interface Queue {
   release(org: string, domain: string): void;
   /** Goes on with what was reserved. */
   begin(born: readonly Born[]): void;
+  /** Whether it works on anything. */
+  readonly isSending: boolean;
   /** What it works on. */
   readonly held: Pick<Holdings, 'count' | 'byOrg'>;
   /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
@@ -73,7 +75,12 @@ export interface QueueOptions {
 const stopGraceMs = 8_000;
 
 /** No queue here: another process has the role. */
-export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin'> = { reserve: () => false, release: () => {}, begin: () => {} };
+export const elsewhere: Pick<Queue, 'reserve' | 'release' | 'begin' | 'isSending'> = {
+  reserve: () => false,
+  release: () => {},
+  begin: () => {},
+  isSending: false,
+};
 
 export async function startQueue(options: QueueOptions): Promise<Queue> {
   const { app, sender } = options;
@@ -137,6 +144,9 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     release: (org) => held.giveBack(org),
     begin,
     held,
+    get isSending() {
+      return held.count > 0;
+    },
     get lost() {
       return lost;
     },

@@ -20,7 +20,12 @@ test('a batch whose transaction is run again takes no room twice', async (t) => 
     });
   let held = 0;
   const begun: unknown[] = [];
-  const queue = { reserve: () => ++held > 0, release: () => void held--, begin: (born: readonly unknown[]) => void begun.push(...born) };
+  const queue = {
+    reserve: () => ++held > 0,
+    release: () => void held--,
+    isSending: false,
+    begin: (born: readonly unknown[]) => void begun.push(...born),
+  };
   const { spool } = qd.own<OpenEmail>(email as never);
   const intake = makeIntake({ app: { ...qd.app, db: { ...qd.app.db, write } }, spool, node: 'n', queue: () => queue });
   const submission = {

@@ -40,6 +40,16 @@ test('whatever a server does, and wherever, the message has an outcome that may 
   );
 });
 
+test('a step that has less time than the one before it has no more than its own', async (t) => {
+  let messages = 0;
+  const sink = await smtpSink(t, { at: (stage) => (stage === 'mail' && ++messages === 2 ? 'stall' : undefined) });
+  const { sender } = mailWorld(t, sink.port, zone, { timeouts: { command: 1000, data: 600_000, dot: 600_000 } });
+  assert.equal((await sender.send(outgoing('a@example.org'))).kind, 'delivered');
+  const second = await sender.send(outgoing('b@example.org'));
+  assert.equal(second.kind, 'deferred');
+  assert.match(second.told.response, /did not answer \(mail\) within 1 s/);
+});
+
 test('a reply without a request, and 421 while nothing is under way, end the session; the next message has another', async (t) => {
   const sink = await smtpSink(t, {
     at: (stage, _line, session) => (stage === 'dot' && session === 1 ? '250 2.0.0 taken\r\n250 2.0.0 and again' : undefined),

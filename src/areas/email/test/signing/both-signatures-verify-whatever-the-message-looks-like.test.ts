@@ -38,8 +38,8 @@ async function signAndVerify(header: string, body: Buffer) {
     keys,
     at,
   });
-  for (const line of signatures.toString().split('\r\n')) assert.ok(line.length <= 100, line);
-  const whole = Buffer.concat([signatures, Buffer.from(header, 'utf8'), Buffer.from('\r\n'), body]);
+  for (const line of signatures.split('\r\n')) assert.ok(line.length <= 100, line);
+  const whole = Buffer.concat([Buffer.from(signatures), Buffer.from(header, 'utf8'), Buffer.from('\r\n'), body]);
   const { results } = (await dkimVerify(whole, { resolver })) as {
     results: { status: { result: string; comment?: string }; selector: string; signingHeaders: { keys: string } }[];
   };
@@ -83,8 +83,8 @@ test('From is signed once more than it is there, and one-click unsubscription is
     keys,
     at: 1,
   });
-  assert.match(signatures.toString(), /h=from:from:to:/);
-  const forged = Buffer.concat([Buffer.from('From: mallory@example.com\r\n'), signatures, Buffer.from(`${plain}\r\nx`)]);
+  assert.match(signatures, /h=from:from:to:/);
+  const forged = Buffer.concat([Buffer.from('From: mallory@example.com\r\n'), Buffer.from(signatures), Buffer.from(`${plain}\r\nx`)]);
   const { results: judged } = (await dkimVerify(forged, { resolver })) as { results: { status: { result: string } }[] };
   assert.deepEqual(
     judged.map(({ status }) => status.result).filter((result) => result === 'pass'),
