@@ -6,7 +6,8 @@ import { boundLog, lastWord, logSince } from '../../../../kernel/programs/log-fi
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
 import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
-import { type ClusterPlace, workIn } from './place.ts';
+import type { ClusterPlace } from './place.ts';
+import { workIn } from './users.ts';
 
 /** A program that was started for a cluster, as its record tells it. */
 export interface ProgramRecord extends ProcessMark {
