@@ -51,11 +51,13 @@ export async function findIdentity({ base, dir, cluster, range: given }: Where):
   const files = await readSystemFiles();
   const range = chooseRange(given, files);
   const runner = { name: 'a cluster’s control plane', dataDir: base };
-  const uid = range && (await findUser({ base, dir, cluster, range }, namedIn(files)));
-  if (!range || uid === undefined) {
-    sharing = 'there is no number of a user left for each; set QUARTERDECK_CLUSTER_USERS';
+  if (!range) {
+    sharing = 'this machine has no numbers of users that are free; set QUARTERDECK_CLUSTER_USERS';
     return chooseIdentity({ ...runner, dir: base, data: workIn(dir) });
   }
+  const uid = await findUser({ base, dir, cluster, range }, namedIn(files));
+  if (uid === undefined)
+    throw new Error(`no number is left from ${range.first} to ${range.last} for a cluster’s user; give more in QUARTERDECK_CLUSTER_USERS`);
   const { identity, why = '' } = await assume(runner, { uid, gid: range.first });
   sharing = why;
   return identity;

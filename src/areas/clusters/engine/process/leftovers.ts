@@ -44,21 +44,30 @@ export async function endLeftovers(app: App, isHeld: (cluster: string) => boolea
   await dropLeftStores(app);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leasesOf(tx, places))).map((row) => [row.id, row]));
-  for (const cluster of places) {
-    const dir = join(runDir(app.config.data), cluster);
-    const row = known.get(cluster);
-    const holder = await readRecord<Holder>(holderPath(dir));
-    const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
-    // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
-    if ((row && !isAnothers) || isHeld(cluster)) continue;
-    app.log.info(
-      { cluster },
-      row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+  for (const cluster of places)
+    await endLeft(app, cluster, known.get(cluster), isHeld).catch((error) =>
+      app.log.warn({ err: error, cluster }, 'what is left of a cluster could not be ended; it is tried again'),
     );
-    const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
-    ending.set(dir, work);
-    await work.finally(() => ending.delete(dir));
-  }
+}
+
+async function endLeft(
+  app: App,
+  cluster: string,
+  row: { is_held: boolean; lease: string | null } | undefined,
+  isHeld: (cluster: string) => boolean,
+): Promise<void> {
+  const dir = join(runDir(app.config.data), cluster);
+  const holder = await readRecord<Holder>(holderPath(dir));
+  const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
+  // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
+  if ((row && !isAnothers) || isHeld(cluster)) return;
+  app.log.info(
+    { cluster },
+    row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+  );
+  const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
+  ending.set(dir, work);
+  await work.finally(() => ending.delete(dir));
 }
 
 const portionsASweep = 20;
