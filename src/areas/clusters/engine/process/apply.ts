@@ -11,7 +11,7 @@ import { wallsOf, widerOf } from '../../rules/process/cgroup.ts';
 import { type DatabaseLogin, loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
 import * as rules from '../../rules/process/programs.ts';
-import { makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
+import { closeLocks, makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
 import type { Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { ClusterTrouble } from '../trouble.ts';
@@ -87,7 +87,9 @@ async function makeStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Pr
   const { id } = parts.cluster();
   await app.db.write(async (tx) => {
     await makeSchema(tx, id);
-    if (isOwnDatabase(app)) await makeRole(tx, id, verifierOf(login));
+    if (!isOwnDatabase(app)) return;
+    await closeLocks(tx);
+    await makeRole(tx, id, verifierOf(login));
   });
 }
 
