@@ -77,4 +77,5 @@ test('whoever breaks out of one cluster’s programs reaches neither another’s
   assert.equal((await owner.delete('/clusters/one')).status, 202);
   await eventually(async () => (await readdir(run)).length === 1, { withinMs: 60_000 });
   assert.deepEqual(await readdir(run), [two]);
+  assert.equal(await third.stopped(), 0);
 });
