@@ -121,6 +121,9 @@ test('clusters that nobody serves, or that are in trouble, are told', () => {
   const unbounded = tellUnbounded({ servers: 1, why: 'this machine shows the server no cgroup v2' });
   assert.deepEqual(brief(unbounded), ['clusters ok']);
   assert.match(says(tellShared(2)), /^the stores of 2 clusters come to the database as the server’s own role/);
-  assert.match(says(tellSharing({ servers: 1, why: 'the server is not root' })), /as one user, .* reaches the others: the server is not root$/);
+  assert.match(
+    says(tellSharing({ servers: 1, why: 'the server is not root' })),
+    /as one user, .* reaches the others: the server is not root$/,
+  );
   assert.match(says(unbounded), /no wall: this machine shows the server no cgroup v2$/);
 });

@@ -74,7 +74,10 @@ export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Prom
 }
 
 /** That user, where it can be assumed and reaches the data; else, and `why` says so, root's own in a namespace. */
-export async function assume({ name, dataDir }: Pick<Runner, 'name' | 'dataDir'>, owner: Owner): Promise<{ identity: Identity; why?: string }> {
+export async function assume(
+  { name, dataDir }: Pick<Runner, 'name' | 'dataDir'>,
+  owner: Owner,
+): Promise<{ identity: Identity; why?: string }> {
   const closed = await firstClosed(dataDir, owner);
   if (closed === undefined && (await works(asUser(owner)))) return { identity: asUser(owner) };
   const why =

@@ -26,7 +26,9 @@ async function userOf(records: readonly Recorded[]): Promise<Owner> {
   return owners[0]!;
 }
 
-test('whoever breaks out of one cluster’s programs reaches neither another’s nor PostgreSQL; the user stays over restarts', { skip }, async (t) => {
+test('whoever breaks out of one cluster’s programs reaches neither another’s nor PostgreSQL; the user stays over restarts', {
+  skip,
+}, async (t) => {
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t);
   const env = { QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` };

@@ -84,7 +84,9 @@ test('two clusters never have one user, also when both want the same and there a
   await assert.rejects(settleCluster(owned, 'cls_2', { first: 51_000, last: 51_002 }), /no number is left .* QUARTERDECK_CLUSTER_USERS/);
 });
 
-test('root over an ordinary user’s data leaves a directory that the user starts in; one that was killed leaves a sentence', { skip }, async (t) => {
+test('root over an ordinary user’s data leaves a directory that the user starts in; one that was killed leaves a sentence', {
+  skip,
+}, async (t) => {
   const data = await makeData(t);
   const user: Owner = { uid: 12_345, gid: 12_345 };
   await chown(data, user.uid, user.gid);

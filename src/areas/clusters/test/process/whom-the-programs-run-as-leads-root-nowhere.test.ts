@@ -13,8 +13,7 @@ import { endAll, readRecords } from '../../clients/process/programs.ts';
 const skip = process.getuid?.() === 0 ? false : 'only root runs programs as another user';
 
 /** What whoever got hold of the programs' user could do. */
-const as = (user: Owner) => (script: string) =>
-  execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', ...user });
+const as = (user: Owner) => (script: string) => execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', ...user });
 const asNobody = as({ uid: 65534, gid: 65534 });
 
 async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = async () => {}) {
@@ -52,7 +51,7 @@ test('keys are written where only the server writes, and read by the programs', 
 });
 
 test('a record that whom the programs run as wrote, or linked, is not believed', { skip }, async (t) => {
-  const { place, asIts } = await settle(t);
+  const { place } = await settle(t);
   const victim = spawn('sleep', ['300']);
   t.after(() => victim.kill());
   const mark = (await markOf(victim.pid!))!;
