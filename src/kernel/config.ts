@@ -72,6 +72,16 @@ const someOf =
     return some.length ? some : bad(key, `expected at least one of ${values.join(', ')}`);
   };
 
+/** Numbers of users, first and last. Those of nobody, and of what the system itself has, are no choice. */
+const userRange: Parse<{ first: number; last: number } | undefined> = (v, key) => {
+  if (v === '') return undefined;
+  const [, first = 0, last = 0] = /^(\d{1,10})-(\d{1,10})$/.exec(v.trim())?.map(Number) ?? [];
+  const holdsNobody = first <= 65_535 && last >= 65_534;
+  return first >= 1_000 && last > first && last < 2 ** 31 && !holdsNobody
+    ? { first, last }
+    : bad(key, `expected a range such as 1900000000-1900999999, from 1000 on and without 65534 and 65535, found "${v}"`);
+};
+
 const intervals: Parse<number[]> = (v, key) => {
   const found = list(v, key).map((each) => integer(5, 86_400)(each, key));
   return found.length ? [...new Set(found)].sort((a, b) => a - b) : bad(key, 'expected at least one interval');
@@ -223,6 +233,11 @@ const settings = {
     '',
     url,
     'where `admin clusters install` fetches from instead of the official releases: release/<version>/bin/linux/<arch>/… and kine/<version>/…',
+  ),
+  cluster_users: setting<{ first: number; last: number } | undefined>(
+    undefined,
+    userRange,
+    'where the server is root: numbers of users that nobody else has, first-last; each cluster’s programs run as one of them. Empty: chosen',
   ),
   cluster_quota: setting(5, integer(0, 10_000), 'how many clusters an organization may have'),
   audit_days: setting(730, integer(0, 36_500), 'how many days the audit log is kept; 0: for ever'),

@@ -1,4 +1,4 @@
-import { clusterFigures, withoutCgroups } from '../../areas/clusters/index.ts';
+import { clusterFigures, sharingUsers, withoutCgroups } from '../../areas/clusters/index.ts';
 import type { Db } from '../../kernel/db/index.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
@@ -28,6 +28,13 @@ export const tellUnbounded = ({ why, servers }: { why: string; servers: number }
     `${servers} of the servers with the role shard run programs of clusters without cgroups, so that a tier’s memory is no wall: ${why}`,
   );
 
+/** The same of whom they run as. */
+export const tellSharing = ({ why, servers }: { why: string; servers: number }): Finding =>
+  ok(
+    'clusters',
+    `${servers} of the servers with the role shard run the programs of all clusters as one user, so that whoever breaks out of one reaches the others: ${why}`,
+  );
+
 /** The same of a database that is the operator's: clusters have no roles of their own there. */
 export const tellShared = (clusters: number): Finding =>
   ok('clusters', `the stores of ${clusters} clusters come to the database as the server’s own role; in the embedded one each has its own`);
@@ -35,5 +42,6 @@ export const tellShared = (clusters: number): Finding =>
 export const checkClusters = async (db: Db, { isForeign, clusters }: { isForeign: boolean; clusters: number }): Promise<Finding[]> => [
   ...judgeClusters(await db.read(clusterFigures)),
   ...(await db.read(withoutCgroups)).map(tellUnbounded),
+  ...(await db.read(sharingUsers)).map(tellSharing),
   ...(isForeign && clusters > 0 ? [tellShared(clusters)] : []),
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { authority } from '../../kernel/guard/test/certificates.ts';
 import { judgeCertificate } from '../doctor/certificates.ts';
-import { judgeClusters, tellShared, tellUnbounded } from '../doctor/clusters.ts';
+import { judgeClusters, tellShared, tellSharing, tellUnbounded } from '../doctor/clusters.ts';
 import { judgeClock, judgeMigrations, judgeSettings, type Settings } from '../doctor/database.ts';
 import { judgeSpace } from '../doctor/disk.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -121,5 +121,9 @@ test('clusters that nobody serves, or that are in trouble, are told', () => {
   const unbounded = tellUnbounded({ servers: 1, why: 'this machine shows the server no cgroup v2' });
   assert.deepEqual(brief(unbounded), ['clusters ok']);
   assert.match(says(tellShared(2)), /^the stores of 2 clusters come to the database as the server’s own role/);
+  assert.match(
+    says(tellSharing({ servers: 1, why: 'the server is not root' })),
+    /as one user, .* reaches the others: the server is not root$/,
+  );
   assert.match(says(unbounded), /no wall: this machine shows the server no cgroup v2$/);
 });

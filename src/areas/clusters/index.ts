@@ -24,7 +24,7 @@ import { tasks } from './tasks.ts';
 export { binariesDir, listInstalled, programNames } from './clients/process/binaries.ts';
 export { parseVersion } from './rules/versions.ts';
 export { countOfVersion, countOwnPrograms } from './store/clusters.ts';
-export { withoutCgroups } from './store/shards.ts';
+export { sharingUsers, withoutCgroups } from './store/shards.ts';
 export { clusterFigures } from './store/usage.ts';
 
 export const clusters = defineArea({

@@ -4,11 +4,17 @@ import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
+/** A user of the system, by its numbers. */
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
 /** As whom a program of ours runs. As root we make it somebody else: PostgreSQL refuses to be root, and what tenants drive must not be. */
 export interface Identity {
   kind: 'self' | 'user' | 'namespace';
   /** Who must own its files; undefined = they are ours already. */
-  owner: { uid: number; gid: number } | undefined;
+  owner: Owner | undefined;
   mayRead(path: string): Promise<boolean>;
   spawn(program: string, args: string[], options: SpawnOptions): ChildProcess;
 }
@@ -18,14 +24,14 @@ const environment = ({ env }: SpawnOptions) => ({ PATH: process.env.PATH ?? '/us
 
 const nobody = process.platform === 'darwin' ? { uid: 4294967294, gid: 4294967294 } : { uid: 65534, gid: 65534 };
 
-const self: Identity = {
+export const self: Identity = {
   kind: 'self',
   owner: undefined,
   mayRead: async () => true,
   spawn: (program, args, options) => spawn(program, args, { ...options, env: environment(options) }),
 };
 
-const asUser = (owner: { uid: number; gid: number }): Identity => ({
+export const asUser = (owner: Owner): Identity => ({
   kind: 'user',
   owner,
   mayRead: async (path) => (await firstClosed(path, owner)) === undefined,
@@ -64,11 +70,19 @@ export async function chooseIdentity({ name, dataDir, dir, data }: Runner): Prom
   if (process.getuid?.() !== 0) return self;
   const found = await stat(data).catch(() => stat(dir));
   const owner = found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid };
+  return (await assume({ name, dataDir }, owner)).identity;
+}
+
+/** That user, where it can be assumed and reaches the data; else, and `why` says so, root's own in a namespace. */
+export async function assume(
+  { name, dataDir }: Pick<Runner, 'name' | 'dataDir'>,
+  owner: Owner,
+): Promise<{ identity: Identity; why?: string }> {
   const closed = await firstClosed(dataDir, owner);
-  if (closed === undefined && (await works(asUser(owner)))) return asUser(owner);
-  if (await works(inNamespace)) return inNamespace;
+  if (closed === undefined && (await works(asUser(owner)))) return { identity: asUser(owner) };
   const why =
     closed === undefined ? 'no other user can be assumed here' : `the user it would run as (id ${owner.uid}) may not enter ${closed}`;
+  if (await works(inNamespace)) return { identity: inNamespace, why };
   throw new Stop(
     exitCodes.dataDirectory,
     `${name} does not run as root, and ${why}; set QUARTERDECK_DATA to a directory that everyone can reach, such as /var/lib/quarterdeck, or start Quarterdeck as an ordinary user`,
@@ -97,7 +111,7 @@ function hasName(): boolean {
 }
 
 /** The first directory on the way to `path` that this user may not pass; undefined when the way is open. */
-async function firstClosed(path: string, who: { uid: number; gid: number }): Promise<string | undefined> {
+async function firstClosed(path: string, who: Owner): Promise<string | undefined> {
   const above = dirname(path) === path ? undefined : await firstClosed(dirname(path), who);
   if (above !== undefined) return above;
   const { uid, gid, mode } = await stat(path);

@@ -1,4 +1,4 @@
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,11 +33,11 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 let compiled: string | undefined;
 
-/** What was compiled of the programs, for all that this process installs: half of what a start takes. As root they run as nobody, who owns it then. */
+/** What was compiled of the programs, for all that this process installs: half of what a start takes. As root each cluster's run as another user. */
 function compiledDir(): string {
   if (compiled) return compiled;
   const dir = mkdtempSync(join(tmpdir(), 'qdf-'));
-  if (process.getuid?.() === 0) chownSync(dir, 65534, 65534);
+  if (process.getuid?.() === 0) chmodSync(dir, 0o1777);
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
   compiled = dir;
   return dir;

@@ -39,6 +39,36 @@ export function makeRole(tx: Tx, cluster: string, verifier: string) {
   )}`;
 }
 
+/** Advisory locks are one space for everybody in the database: whoever may take any could keep the server from migrating, or every organization from
+ *  making anything. Only what is not so yet is changed; of two servers that do it at once, one does. */
+export const closeLocks = (tx: Tx) =>
+  run(tx)`${new Sql(
+    [
+      `do $close$ declare each regprocedure; begin
+         for each in select p.oid from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+                      where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^pg_(try_)?advisory_' and a.grantee = 0 loop
+           execute format('revoke execute on function %s from public', each);
+         end loop;
+       exception when internal_error then null;
+       end $close$`,
+    ],
+    [],
+  )}`;
+
+const EndedRow = Type.Object({ name: Type.String() });
+
+/** Ends sessions of clusters' roles that have one transaction open for longer than kine ever has. As long as it is open, nothing that anybody
+ *  deletes in this database is cleared away, and what it locks is locked for our own looks and for backups. Whose they were. */
+export const endLongTransactions = async (tx: Tx, seconds: number): Promise<string[]> =>
+  (
+    await rows(tx, EndedRow)`
+      with long as materialized (
+        select pid, usename::text as name from pg_stat_activity
+         where usename ~ ${kineSchemas.pattern} and datname = current_database()
+           and extract(epoch from clock_timestamp() - xact_start) > ${seconds})
+      select name from long where pg_terminate_backend(pid)`
+  ).map(({ name }) => name);
+
 /** From its COMMIT on nobody comes in as the role any more; then `endSessions` ends those who are in. */
 export const closeRole = (tx: Tx, cluster: string) => onRole(tx, schemaOf(cluster), (role) => `alter role ${role} nologin`);
 

@@ -63,11 +63,23 @@ export const marksOf = (tx: Tx, ids: readonly string[], own: { versions: readonl
             where c.version = any(s.versions) and s.seen_at > kernel.now() - make_interval(secs => ${own.seconds})) as is_for_another
     from clusters.cluster c left join clusters.pki p on p.cluster_id = c.id where c.id = any(${ids}::text[])`;
 
+/** What a server says of itself. */
+export interface Shown {
+  id: string;
+  versions: readonly string[];
+  /** '': it bounds programs; else why not. null: it has had none yet. */
+  withoutCgroups: string | null;
+  /** '': each cluster's programs run as a user of their own; else why not. null: it has had none yet. */
+  sharing: string | null;
+}
+
 /** Says that this server is there, and forgets those that have long been silent. */
-export async function touchShard(tx: Tx, id: string, versions: readonly string[], withoutCgroups: string | null): Promise<void> {
+export async function touchShard(tx: Tx, { id, versions, withoutCgroups, sharing }: Shown): Promise<void> {
   await run(tx)`
-    insert into clusters.shard (id, seen_at, versions, without_cgroups) values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups})
-    on conflict (id) do update set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups`;
+    insert into clusters.shard (id, seen_at, versions, without_cgroups, sharing)
+    values (${id}, kernel.now(), ${versions}::text[], ${withoutCgroups}, ${sharing})
+    on conflict (id) do update
+       set seen_at = excluded.seen_at, versions = excluded.versions, without_cgroups = excluded.without_cgroups, sharing = excluded.sharing`;
   await run(tx)`delete from clusters.shard where seen_at < kernel.now() - interval '1 hour'`;
 }
 
@@ -88,6 +100,11 @@ const WithoutRow = Type.Object({ why: Type.String(), servers: Type.Integer() });
 export const withoutCgroups = (tx: Tx) => rows(tx, WithoutRow)`
   select without_cgroups as why, count(*)::int as servers from clusters.shard
    where without_cgroups <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
+
+/** Servers that run programs of several clusters as one user, by the reason. */
+export const sharingUsers = (tx: Tx) => rows(tx, WithoutRow)`
+  select sharing as why, count(*)::int as servers from clusters.shard
+   where sharing <> '' and seen_at > kernel.now() - interval '5 minutes' group by 1 order by 1`;
 
 const ThereRow = Type.Object({ is_there: Type.Boolean() });
 export const isShardThere = async (tx: Tx, seconds: number): Promise<boolean> =>

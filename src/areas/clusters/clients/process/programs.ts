@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Identity } from '../../../../kernel/programs/identity.ts';
 import { boundLog, lastWord, logSince } from '../../../../kernel/programs/log-file.ts';
 import { endProcess, isRunning, markOf, type ProcessMark } from '../../../../kernel/programs/process.ts';
 import { readRecord, startProgram, writeRecord } from '../../../../kernel/programs/start.ts';
 import type { Kind, WantedProgram } from '../../rules/process/programs.ts';
-import { type ClusterPlace, workIn } from './place.ts';
+import { workIn } from './users.ts';
 
 /** A program that was started for a cluster, as its record tells it. */
 export interface ProgramRecord extends ProcessMark {
@@ -48,6 +49,13 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
+/** Where and as whom it is started. */
+interface Place {
+  dir: string;
+  work: string;
+  identity: Identity;
+}
+
 /** What is known before a start. */
 interface Known {
   port: number;
@@ -56,7 +64,7 @@ interface Known {
 }
 
 /** Its record is written once it runs: a kill in between leaves a process that `endStrays` finds. */
-export async function startWanted({ dir, work, identity }: ClusterPlace, wanted: WantedProgram, known: Known) {
+export async function startWanted({ dir, work, identity }: Place, wanted: WantedProgram, known: Known) {
   const { kind, name, hash, program, env } = wanted;
   const log = join(dir, `${wanted.log}.log`);
   const port = wanted.listens ? known.port || (await findFreePort()) : 0;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askCluster } from '../../clients/process/ask.ts';
 import { isAllowed, ownCgroups } from '../../clients/process/cgroup.ts';
+import { letIn } from '../../clients/process/database-way.ts';
 import { answersAt, dialServer, makeTarget } from '../../clients/process/dial.ts';
 import { startEgress } from '../../clients/process/egress.ts';
 import { dropOtherFiles, settleCluster, writeFiles } from '../../clients/process/place.ts';
@@ -10,7 +11,7 @@ import { wallsOf, widerOf } from '../../rules/process/cgroup.ts';
 import { type DatabaseLogin, loginOf, verifierOf } from '../../rules/process/database-login.ts';
 import { type FileSource, filesOf, type InnerKeys } from '../../rules/process/files.ts';
 import * as rules from '../../rules/process/programs.ts';
-import { makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
+import { closeLocks, makeRole, makeSchema, schemaOf } from '../../store/kine.ts';
 import type { Prepare } from '../driver.ts';
 import type { Pki } from '../pki.ts';
 import { ClusterTrouble } from '../trouble.ts';
@@ -32,7 +33,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   const inner = pki.inner;
   if (!inner) throw new Error('the cluster has no keys for programs');
   await waitForSweep(app.config.data, id);
-  plane.place ??= await settleCluster(app.config.data, id);
+  plane.place ??= await settleCluster(app.config.data, id, app.config.cluster_users);
   const { dir } = plane.place;
   const described = describeRun(plane, { ca: { certificate: pki.caCertificate, key: pki.caKey }, accountKey: pki.accountKey, inner });
   const steps = await Promise.allSettled([
@@ -41,6 +42,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
     makeStore(plane, loginOf(schemaOf(id), inner.storeKey)),
     readRecords(dir).then((records) => endStrays(dir, records)),
     openEgress(plane),
+    openDatabase(plane),
     widenWalls(plane),
   ]);
   for (const step of steps) if (step.status === 'rejected') throw step.reason;
@@ -85,8 +87,16 @@ async function makeStore({ app, parts }: ProcessPlane, login: DatabaseLogin): Pr
   const { id } = parts.cluster();
   await app.db.write(async (tx) => {
     await makeSchema(tx, id);
-    if (isOwnDatabase(app)) await makeRole(tx, id, verifierOf(login));
+    if (!isOwnDatabase(app)) return;
+    await closeLocks(tx);
+    await makeRole(tx, id, verifierOf(login));
   });
+}
+
+/** Where the programs run as another user than our PostgreSQL does. In a database of the operator's own, whom it lets in is not ours to say. */
+async function openDatabase({ app, place }: ProcessPlane): Promise<void> {
+  const { host = '', port = 5432 } = app.connection;
+  if (place?.other && isOwnDatabase(app) && host.startsWith('/')) await letIn(host, Number(port), place.other.gid);
 }
 
 async function openEgress(plane: ProcessPlane): Promise<void> {
@@ -124,7 +134,7 @@ async function describeRun(plane: ProcessPlane, source: Omit<FileSource, 'egress
       `the programs of ${version} are not installed on the server that runs it; the operator runs quarterdeck admin clusters install ${version}`,
     );
   return {
-    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket },
+    ...{ tier, replicas, endpoint: parts.endpoint, kineSocket: place.kineSocket, user: place.other?.uid },
     binaries: { dir: folder, kine: parts.binaries.kine },
     keysDir: await writeFiles(place, filesOf({ ...source, egressSocket: place.egressSocket })),
     database: databaseUrl(app, schemaOf(id), loginOf(schemaOf(id), source.inner.storeKey)),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { discard } from '../../../../kernel/http/discard.ts';
 import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
@@ -62,7 +63,7 @@ export function forwardRequest(
 }
 
 /** Counted before anything is done for it. */
-function enter(forwarding: Forwarding): () => void {
+export function enter(forwarding: Forwarding): () => void {
   if (forwarding.underway >= forwarding.inflight())
     throw tooMany('this cluster has as many requests under way as its tier allows; try again in a moment');
   forwarding.underway++;
@@ -129,24 +130,29 @@ function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): 
   if (response.destroyed) return void answer.destroy();
   response.writeHead(status, backwardHeaders(answer.rawHeaders));
   response.flushHeaders();
+  pourInto(answer, response);
+}
+
+/** No faster than it is read; if nobody reads for a while, it is cut. */
+export function pourInto(answer: IncomingMessage, caller: Writable): void {
   let unread: NodeJS.Timeout | undefined;
   answer.on('data', (chunk) => {
-    if (response.write(chunk)) return;
+    if (caller.write(chunk)) return;
     answer.pause();
-    unread ??= setTimeout(() => response.destroy(), limits.unreadMs);
+    unread ??= setTimeout(() => caller.destroy(), limits.unreadMs);
   });
-  response.on('drain', () => {
+  caller.on('drain', () => {
     clearTimeout(unread);
     unread = undefined;
     answer.resume();
   });
-  response.once('close', () => clearTimeout(unread));
-  answer.once('end', () => response.end());
+  caller.once('close', () => clearTimeout(unread));
+  answer.once('end', () => caller.end());
   // Cut in the middle: the caller must not take what came for the whole.
   answer.once('close', () => {
-    if (!answer.complete) response.destroy();
+    if (!answer.complete) caller.destroy();
   });
-  answer.on('error', () => response.destroy());
+  answer.on('error', () => caller.destroy());
 }
 
 const away = () => unavailableError('no apiserver of this cluster answers at the moment; try again shortly');

@@ -2,7 +2,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { askCluster, type Dial, watchCluster } from '../../clients/process/ask.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/process/dial.ts';
-import { dropOtherFiles, removePlace, runDir } from '../../clients/process/place.ts';
+import { dropOtherFiles, giveBack, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
 import { tierOf } from '../../rules/tiers.ts';
 import { closeRole, dropSchema, endSessions } from '../../store/kine.ts';
@@ -88,6 +88,7 @@ function openPlane(app: App, parts: PlaneParts): ControlPlane {
       if (plane.place) await dropOtherFiles(plane.place, undefined);
       for (const { target } of plane.servers) plane.targets.close(target);
       await plane.egress?.stop();
+      if (plane.place) await giveBack(plane.place.dir);
     },
   };
 }

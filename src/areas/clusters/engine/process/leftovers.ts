@@ -6,7 +6,7 @@ import { readRecord, writeRecord } from '../../../../kernel/programs/start.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { placesIn, removePlace, runDir } from '../../clients/process/place.ts';
 import { endAll } from '../../clients/process/programs.ts';
-import { dropPortion, findLeftStores } from '../../store/kine.ts';
+import { dropPortion, endLongTransactions, findLeftStores } from '../../store/kine.ts';
 import { leasesOf, releaseClusters } from '../../store/shards.ts';
 import { isOwnDatabase } from './database-url.ts';
 
@@ -41,24 +41,43 @@ export async function giveBackLeases(app: App): Promise<void> {
 export async function endLeftovers(app: App, isHeld: (cluster: string) => boolean): Promise<void> {
   const places = (await placesIn(app.config.data)).filter((cluster) => !isHeld(cluster));
   await removeEmptyCgroups(isHeld);
+  await endLong(app);
   await dropLeftStores(app);
   if (places.length === 0) return;
   const known = new Map((await app.db.read((tx) => leasesOf(tx, places))).map((row) => [row.id, row]));
-  for (const cluster of places) {
-    const dir = join(runDir(app.config.data), cluster);
-    const row = known.get(cluster);
-    const holder = await readRecord<Holder>(holderPath(dir));
-    const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
-    // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
-    if ((row && !isAnothers) || isHeld(cluster)) continue;
-    app.log.info(
-      { cluster },
-      row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+  for (const cluster of places)
+    await endLeft(app, cluster, known.get(cluster), isHeld).catch((error) =>
+      app.log.warn({ err: error, cluster }, 'what is left of a cluster could not be ended; it is tried again'),
     );
-    const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
-    ending.set(dir, work);
-    await work.finally(() => ending.delete(dir));
-  }
+}
+
+async function endLeft(
+  app: App,
+  cluster: string,
+  row: { is_held: boolean; lease: string | null } | undefined,
+  isHeld: (cluster: string) => boolean,
+): Promise<void> {
+  const dir = join(runDir(app.config.data), cluster);
+  const holder = await readRecord<Holder>(holderPath(dir));
+  const isAnothers = row?.is_held === true && row.lease !== holder?.lease;
+  // This server may have taken it up since; and if it does from now on, it waits until nothing of before is left.
+  if ((row && !isAnothers) || isHeld(cluster)) return;
+  app.log.info(
+    { cluster },
+    row ? 'a cluster is another server’s now; its programs here are ended' : 'a cluster is gone; its programs are ended',
+  );
+  const work = endAll(dir).then(() => removePlace(app.config.data, cluster));
+  ending.set(dir, work);
+  await work.finally(() => ending.delete(dir));
+}
+
+/** kine's own transactions take seconds; only its change of an old table, once, may take minutes. */
+const longestSeconds = 600;
+
+async function endLong(app: App): Promise<void> {
+  if (!isOwnDatabase(app)) return;
+  for (const store of await app.db.write((tx) => endLongTransactions(tx, longestSeconds)))
+    app.log.warn({ store }, 'a cluster’s store had a transaction open for longer than ten minutes; its session is ended');
 }
 
 const portionsASweep = 20;

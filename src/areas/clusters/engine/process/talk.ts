@@ -2,9 +2,9 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
-import { backwardHeaders, withoutBody } from '../../rules/process/forwarding.ts';
+import { backwardHeaders, isLong, withoutBody } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
-import { type Forwarding, judgeCaller } from './forward.ts';
+import { enter, type Forwarding, judgeCaller, pourInto } from './forward.ts';
 import type { Underway } from './targets.ts';
 
 // exec, attach and port-forward: after the first answer a connection is no longer HTTP, and bytes go both ways.
@@ -27,6 +27,9 @@ export function forwardTalk(
     const { headers: said, manner } = judgeCaller(forwarding, request.rawHeaders, identity);
     const target = forwarding.targets.next();
     if (!target) throw unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
+    // Until an apiserver agrees to talk it is a request like any other: whoever only writes `Upgrade` has no more of them.
+    const leave = isLong(method, path) ? () => {} : once(enter(forwarding));
+    socket.once('close', leave);
     const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
     const onward = dialServer(target, { method, path, headers, manner });
     const underway: Underway = { isLong: true, cut: () => socket.destroy() };
@@ -41,10 +44,11 @@ export function forwardTalk(
     onward.once('response', (answer) => {
       clearTimeout(late);
       writeHead(socket, answer, ['Connection', 'close']);
-      answer.pipe(socket);
+      pourInto(answer, socket);
     });
     onward.once('upgrade', (answer, far, first) => {
       clearTimeout(late);
+      leave();
       writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
       joinStreams(socket, far, head, first);
     });
@@ -52,6 +56,14 @@ export function forwardTalk(
   } catch (error) {
     refuse(forwarding, socket, error);
   }
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }
 
 function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly string[]): void {

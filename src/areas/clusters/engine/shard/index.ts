@@ -5,6 +5,7 @@ import { makeNudge } from '../../../../kernel/jobs/nudge.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
+import { knownSharing } from '../../clients/process/users.ts';
 import { phaseAfterFailure, retrySeconds } from '../../rules/phases.ts';
 import { type ClusterRow, clusterById } from '../../store/clusters.ts';
 import * as store from '../../store/shards.ts';
@@ -219,7 +220,7 @@ async function renewLeases(shard: Shard): Promise<void> {
   const { app, held, id } = shard;
   const all = [...held.values()];
   const verdicts = await app.db.write(async (tx) => {
-    await store.touchShard(tx, id, shard.versions, describeCgroups());
+    await store.touchShard(tx, { id, versions: shard.versions, withoutCgroups: describeCgroups(), sharing: knownSharing() });
     return all.length > 0
       ? store.renewClusters(
           tx,

@@ -31,6 +31,8 @@ export interface Run {
   kineSocket: string;
   /** PostgreSQL's address with the schema and password. */
   database: string;
+  /** Whom they run as, if that is another than the server is. */
+  user?: number | undefined;
 }
 
 const requestHeaders = [
@@ -42,8 +44,8 @@ const requestHeaders = [
 
 type Made = Pick<WantedProgram, 'kind' | 'program' | 'args' | 'env'>;
 
-function want(made: Made, index: number | undefined, listens: boolean): WantedProgram {
-  const hash = hashOf([made.program, made.args(0), made.env]);
+function want({ user }: Run, made: Made, index: number | undefined, listens: boolean): WantedProgram {
+  const hash = hashOf([made.program, made.args(0), made.env, ...(user === undefined ? [] : [user])]);
   const log = index === undefined ? made.kind : `${made.kind}-${index}`;
   return { ...made, hash, listens, log, name: index === undefined ? made.kind : `${log}-${hash}` };
 }
@@ -57,18 +59,19 @@ const kineConnections = '3';
  *  wait that is to be no older than now, several of them before an apiserver is ready. Without that it asks kine for the list: a few milliseconds. */
 const withoutProgress = '3.5.12';
 
-export const wantKine = ({ binaries, database, kineSocket }: Run): WantedProgram =>
+export const wantKine = (run: Run): WantedProgram =>
   want(
+    run,
     {
       kind: 'kine',
-      program: binaries.kine,
+      program: run.binaries.kine,
       args: () => [
-        ...['--listen-address', `unix://${kineSocket}`, '--metrics-bind-address', '0'],
+        ...['--listen-address', `unix://${run.kineSocket}`, '--metrics-bind-address', '0'],
         // By itself it opens as many as there are requests, and closes all but two again.
         ...['--datastore-max-open-connections', kineConnections, '--datastore-max-idle-connections', kineConnections],
         ...['--emulated-etcd-version', withoutProgress],
       ],
-      env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: database },
+      env: { ...goLimits(4, kineMiB), KINE_ENDPOINT: run.database },
     },
     undefined,
     false,
@@ -78,6 +81,7 @@ export function wantApiservers(run: Run): WantedProgram[] {
   const limits = limitsOf(run.tier);
   return Array.from({ length: run.replicas }, (_, index) =>
     want(
+      run,
       {
         kind: 'kube-apiserver',
         program: join(run.binaries.dir, 'kube-apiserver'),
@@ -117,7 +121,8 @@ const controllerArguments = (keysDir: string, name: string, server: string) => [
   ...['--leader-elect=true', '--secure-port=0', '--profiling=false'],
 ];
 
-export function wantControllerManager({ tier, binaries, keysDir }: Run, server: string): WantedProgram {
+export function wantControllerManager(run: Run, server: string): WantedProgram {
+  const { tier, binaries, keysDir } = run;
   const limits = limitsOf(tier);
   const at = (name: string) => join(keysDir, name);
   const args = [
@@ -131,14 +136,15 @@ export function wantControllerManager({ tier, binaries, keysDir }: Run, server: 
   ];
   const program = join(binaries.dir, 'kube-controller-manager');
   const env = goLimits(limits.processors, limits.controllerManagerMiB);
-  return want({ kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
+  return want(run, { kind: 'kube-controller-manager', program, args: () => args, env }, undefined, false);
 }
 
-export function wantScheduler({ tier, binaries, keysDir }: Run, server: string): WantedProgram {
+export function wantScheduler(run: Run, server: string): WantedProgram {
+  const { tier, binaries, keysDir } = run;
   const limits = limitsOf(tier);
   const args = controllerArguments(keysDir, 'scheduler', server);
   const env = goLimits(limits.processors, limits.schedulerMiB);
-  return want({ kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env }, undefined, false);
+  return want(run, { kind: 'kube-scheduler', program: join(binaries.dir, 'kube-scheduler'), args: () => args, env }, undefined, false);
 }
 
 /** How long after its n-th early end in a row a program is started again. */

@@ -8,7 +8,8 @@ import * as store from '../../store/shards.ts';
 test('a cluster goes to a server that has its version, and its version is listed as expired when nobody has it', async (t) => {
   const { owner, app } = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_PUBLIC_URL: 'http://localhost' } });
   const [here, there] = [randomUUID(), randomUUID()];
-  const touch = (id: string, versions: string[]) => app.db.write((tx) => store.touchShard(tx, id, versions, null));
+  const touch = (id: string, versions: string[]) =>
+    app.db.write((tx) => store.touchShard(tx, { id, versions, withoutCgroups: null, sharing: null }));
   const claim = (versions: string[]) =>
     app.db.write((tx) =>
       store.claimClusters(tx, { limit: 10, lease: randomUUID(), leaseSeconds: 20, held: [], drivers: ['process'], versions }),

@@ -5,6 +5,7 @@ import { createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { makeLog } from '../../../../kernel/log.ts';
 import { makeTarget } from '../../clients/process/dial.ts';
@@ -33,9 +34,10 @@ async function echoServer(t: TestContext): Promise<number> {
     return isFront ? String(request.headers['x-remote-user']) : 'nobody';
   };
   server.on('upgrade', (request, socket: Duplex) => {
+    socket.on('error', () => {});
+    if (request.url?.includes('silent')) return;
     if (request.url?.includes('refuse')) return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\n${who(request)}|`);
-    socket.on('error', () => {});
     socket.pipe(socket);
   });
   server.listen(0, '127.0.0.1');
@@ -58,7 +60,7 @@ test('a terminal goes both ways with the identity that the front gives it, and e
   };
   const front = makeFront(makeLog('silent'));
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 10 },
+    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 30 },
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate, house: inner.authority.certificate },
     serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
     talk: (request, socket, head, identity) => forwardTalk(forwarding, request, socket, head, identity),
@@ -91,6 +93,18 @@ test('a terminal goes both ways with the identity that the front gives it, and e
   stranger.destroy();
   const no = ask(`${exec}&refuse`, { upgrade: 'SPDY/3.1' }, node);
   assert.equal((await once(no, 'response'))[0].statusCode, 403);
+
+  // Whoever asks for something else so has as many requests under way as the tier allows, until an apiserver agrees to talk.
+  const slow = Array.from({ length: 9 }, () => ask('/api/v1/pods?silent', { upgrade: 'websocket' }, node).on('error', () => {}));
+  while (forwarding.underway < 9) await sleep(5);
+  const [, terminal] = (await once(ask('/apis/own/console', { upgrade: 'websocket' }, node), 'upgrade')) as [unknown, Duplex];
+  assert.equal(forwarding.underway, 9, 'a terminal is none of them');
+  slow.push(ask('/api/v1/pods?silent', { upgrade: 'websocket' }, node).on('error', () => {}));
+  while (forwarding.underway < 10) await sleep(5);
+  assert.equal((await once(ask('/api/v1/pods', { upgrade: 'websocket' }, node), 'response'))[0].statusCode, 429);
+  for (const each of slow) each.destroy();
+  while (forwarding.underway > 0) await sleep(5);
+  terminal.destroy();
 
   // The node is deregistered: what it has open is cut, and nothing new is let in.
   const print = createHash('sha256').update(new X509Certificate(node.certificate).raw).digest('hex');

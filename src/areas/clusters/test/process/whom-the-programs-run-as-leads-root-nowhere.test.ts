@@ -4,6 +4,7 @@ import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Owner } from '../../../../kernel/programs/identity.ts';
 import { isRunning, markOf } from '../../../../kernel/programs/process.ts';
 import { writeRecord } from '../../../../kernel/programs/start.ts';
 import { dropOtherFiles, removePlace, settleCluster, writeFiles } from '../../clients/process/place.ts';
@@ -12,8 +13,8 @@ import { endAll, readRecords } from '../../clients/process/programs.ts';
 const skip = process.getuid?.() === 0 ? false : 'only root runs programs as another user';
 
 /** What whoever got hold of the programs' user could do. */
-const asNobody = (script: string) =>
-  execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', uid: 65534, gid: 65534 });
+const as = (user: Owner) => (script: string) => execFileSync('sh', ['-c', script], { cwd: '/', stdio: 'pipe', encoding: 'utf8', ...user });
+const asNobody = as({ uid: 65534, gid: 65534 });
 
 async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = async () => {}) {
   const data = await realpath(await mkdtemp(join(tmpdir(), 'qdr-')));
@@ -22,11 +23,10 @@ async function settle(t: TestContext, prepare: (dir: string) => Promise<void> = 
   const dir = join(data, 'clusters', 'run', 'cls_1');
   await prepare(dir);
   const place = await settleCluster(data, 'cls_1');
-  const as = asNobody;
-  return { data, place, as };
+  return { data, place, asIts: as(place.other!) };
 }
 
-/** As a release before this one left it: the whole directory belongs to whom the programs run as. */
+/** As a release long before this one left it: the whole directory belongs to nobody, whom all programs ran as. */
 const givenAway = async (dir: string) => {
   await mkdir(dir, { recursive: true });
   for (const above of [join(dir, '..', '..'), join(dir, '..')]) await chmod(above, 0o711);
@@ -35,31 +35,32 @@ const givenAway = async (dir: string) => {
 };
 
 test('keys are written where only the server writes, and read by the programs', { skip }, async (t) => {
-  const { place, as } = await settle(t, givenAway);
-  assert.throws(() => as(`mkdir ${place.dir}/keys-x.making`), /Permission denied/);
-  assert.throws(() => as(`touch ${place.dir}/kine.record.json`), /Permission denied/);
-  as(`touch ${place.work}/kine.sock`);
+  const { place, asIts } = await settle(t, givenAway);
+  assert.throws(() => asIts(`mkdir ${place.dir}/keys-x.making`), /Permission denied/);
+  assert.throws(() => asIts(`touch ${place.dir}/kine.record.json`), /Permission denied/);
+  asIts(`touch ${place.work}/kine.sock`);
   const keys = await writeFiles(place, { 'a.key': 'secret', 'b.crt': 'open' });
-  assert.equal(as(`cat ${keys}/a.key`), 'secret');
-  assert.throws(() => as(`ln -s /etc/passwd ${keys}/c`), /Permission denied/);
-  assert.throws(() => as(`mv ${keys}/a.key ${keys}/d`), /Permission denied/);
+  assert.equal(asIts(`cat ${keys}/a.key`), 'secret');
+  assert.throws(() => asIts(`ln -s /etc/passwd ${keys}/c`), /Permission denied/);
+  assert.throws(() => asIts(`mv ${keys}/a.key ${keys}/d`), /Permission denied/);
   const found = await stat(join(keys, 'a.key'));
-  assert.deepEqual([found.uid, found.mode & 0o777], [65534, 0o600]);
+  assert.deepEqual([found.uid, found.mode & 0o777], [place.other?.uid, 0o600]);
+  assert.throws(() => asNobody(`cat ${keys}/a.key`), /Permission denied/);
   await dropOtherFiles(place, undefined);
   assert.deepEqual(await readdir(place.dir), ['work']);
 });
 
 test('a record that whom the programs run as wrote, or linked, is not believed', { skip }, async (t) => {
-  const { place, as } = await settle(t);
+  const { place } = await settle(t);
   const victim = spawn('sleep', ['300']);
   t.after(() => victim.kill());
   const mark = (await markOf(victim.pid!))!;
   const told = { ...mark, kind: 'kine', name: 'kine', log: '/etc/shadow', hash: 'h', port: 1, logOffset: 0, restarts: 0 };
   // Through the door that earlier releases left open.
   await givenAway(place.dir);
-  as(`echo '${JSON.stringify(told)}' > ${place.dir}/kine.record.json`);
+  asNobody(`echo '${JSON.stringify(told)}' > ${place.dir}/kine.record.json`);
   await writeRecord(join(place.dir, '..', 'ours.json'), told);
-  as(`ln -s ../ours.json ${place.dir}/linked.record.json`);
+  asNobody(`ln -s ../ours.json ${place.dir}/linked.record.json`);
   assert.deepEqual(await readRecords(place.dir), []);
   await endAll(place.dir);
   assert.ok(await isRunning(mark), 'a process that is not ours is left alone');
@@ -74,13 +75,13 @@ test('a link in the place of what is given away is not followed', { skip }, asyn
   const own = await realpath(await mkdtemp(join(tmpdir(), 'qdo-')));
   t.after(() => rm(own, { recursive: true, force: true }));
   await writeFile(join(own, 'kept'), 'of root');
-  const { data, place, as } = await settle(t, async (dir) => {
+  const { data, place, asIts } = await settle(t, async (dir) => {
     await givenAway(dir);
     asNobody(`ln -s ${own} ${join(dir, 'work')}`);
   });
   assert.equal((await stat(own)).uid, 0);
   assert.ok((await lstat(place.work)).isDirectory());
-  as(`mkdir -p ${place.work}/deep/er && ln -s ${own} ${place.work}/deep/link`);
+  asIts(`mkdir -p ${place.work}/deep/er && ln -s ${own} ${place.work}/deep/link`);
   await removePlace(data, 'cls_1');
   assert.equal(await lstat(place.dir).catch(() => undefined), undefined, 'all of the cluster’s is gone');
   assert.equal(await readFile(join(own, 'kept'), 'utf8'), 'of root');
@@ -94,10 +95,10 @@ test('a deep data directory’s sockets stand below the temporary one, and a lin
   execFileSync('chmod', ['-R', '755', data]);
   const first = await settleCluster(deep, 'cls_1');
   const [kine, egress] = [join(first.kineSocket, '..'), join(first.egressSocket, '..')];
-  assert.deepEqual([(await stat(kine)).uid, (await stat(egress)).uid], [65534, 0]);
+  assert.deepEqual([(await stat(kine)).uid, (await stat(egress)).uid], [first.other?.uid, 0]);
   const own = await mkdtemp(join(tmpdir(), 'qdo-'));
   t.after(() => rm(own, { recursive: true, force: true }));
-  asNobody(`rmdir ${kine} && ln -s ${own} ${kine}`);
+  as(first.other!)(`rmdir ${kine} && ln -s ${own} ${kine}`);
   const second = await settleCluster(deep, 'cls_1');
   assert.notEqual(second.kineSocket, first.kineSocket);
   assert.equal((await stat(own)).uid, 0);
