@@ -76,15 +76,19 @@ export interface Flood {
 /** Requests on connections of their own, all at once. */
 export async function flood(url: string, requests: Sent[], { isUnread = false, measured }: FloodOptions = {}): Promise<Flood> {
   const name = `flood-${Math.random()}`;
-  const wires = requests.map(({ method, path, headers, body }) => {
-    const all = { host: new URL(url).host, connection: 'close', 'transfer-encoding': 'chunked', 'x-flood': name, ...headers };
+  const wires = requests.map(({ method, path, headers, body }, n) => {
+    const all = { host: new URL(url).host, connection: 'close', 'transfer-encoding': 'chunked', 'x-flood': `${name} ${n}`, ...headers };
     const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}\r\n`);
     return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), inOneByteChunks(body)]);
   });
   const theirs: Socket[] = [];
+  const sentOn = new Map<Socket, number>();
   const onRequest = (message: unknown) => {
     const { request, socket } = message as { request: IncomingMessage; socket: Socket };
-    if (request.headers['x-flood'] === name) theirs.push(socket);
+    const [flooding, n] = String(request.headers['x-flood']).split(' ');
+    if (flooding !== name) return;
+    theirs.push(socket);
+    sentOn.set(socket, wires[Number(n)]!.length);
   };
   subscribe('http.server.request.start', onRequest);
   try {
@@ -95,8 +99,7 @@ export async function flood(url: string, requests: Sent[], { isUnread = false, m
       return { socket, answer: answerOn(socket) };
     });
     while (theirs.length < requests.length) await turn();
-    const sentOn = ({ remotePort }: Socket) => wires[ours.findIndex(({ socket }) => socket.localPort === remotePort)]!.length;
-    await (isUnread ? hasStopped(theirs) : Promise.all(theirs.map((socket) => hasRead(socket, sentOn(socket)))));
+    await (isUnread ? hasStopped(theirs) : Promise.all(theirs.map((socket) => hasRead(socket, sentOn.get(socket)!))));
     const kept = (await held()) - before;
     measured?.();
     for (const { socket } of ours) socket.write(lastChunk);

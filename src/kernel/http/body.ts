@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { Refusal } from '../errors.ts';
@@ -106,7 +107,11 @@ export const noRoom = () =>
 
 /** What is still sent when its answer has left is read for a few seconds more and then cut: nobody waits for it. */
 export function cutAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
-  if (hasBody(request)) response.once('finish', () => discard(request));
+  if (hasBody(request))
+    response.once(
+      'finish',
+      AsyncLocalStorage.bind(() => discard(request)),
+    );
 }
 
 /** Sends an answer whose Content-Length is set. Its end closes the connection, if it says `Connection: close`: so it waits until the body

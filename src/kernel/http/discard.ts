@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { watchLoop } from '../shares/index.ts';
+import { currentBehalf, watchLoop } from '../shares/index.ts';
 
 /** Whether one was announced. */
 export const hasBody = ({ headers: { 'content-length': length = '0', 'transfer-encoding': encoding } }: IncomingMessage): boolean =>
@@ -12,13 +12,15 @@ const linger = { maxBytes: 67_108_864, ms: 5_000 };
 export function discard(request: IncomingMessage) {
   if (request.complete || discarded.has(request) || !hasBody(request)) return;
   discarded.add(request);
+  // Who is refused very often shares its turns with itself. Whoever it says it is was not checked: so it is its address, or who it is known to be.
+  const sender = currentBehalf().org;
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
   request.once('close', () => clearTimeout(timer));
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) request.destroy();
-    else keepPace(request, chunk.length);
+    else keepPace(request, chunk.length, sender);
   });
   request.resume(); // somebody may have stopped reading it in the middle
 }
@@ -35,9 +37,6 @@ interface Waiting {
   cost: number;
 }
 
-/** Who is refused very often shares its turns with itself; those who send no credential share one. */
-const senderOf = ({ headers }: IncomingMessage): string => headers.authorization ?? '';
-
 const load = watchLoop();
 let busyAt = Number.NEGATIVE_INFINITY;
 
@@ -49,13 +48,12 @@ function paceNow(): number {
 }
 
 /** Stops reading once there was as much as the pace allows, until the next turn comes. */
-function keepPace(request: IncomingMessage, length: number): void {
+function keepPace(request: IncomingMessage, length: number, sender: string): void {
   const cost = length + pace.chunkBytes;
   unwanted.left -= cost;
   if (!unwanted.isCounting) setTimeout(readOn, pace.everyMs).unref();
   unwanted.isCounting = true;
   if (unwanted.left > 0) return;
-  const sender = senderOf(request);
   const waiting = unwanted.waiting.get(sender);
   const next = { request: request.pause(), cost };
   if (waiting) waiting.push(next);

@@ -48,6 +48,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
     schemaController: { compilersFactory: { buildSerializer } },
     serverFactory: (handler) => {
       const take = forStrangers(peers, (request, response) => {
+        cutAfterAnswer(request, response);
         for (const takeRaw of raw) if (takeRaw(request, response)) return;
         handler(request, response);
       });
@@ -55,7 +56,6 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
         nameRequest(request, peers);
         try {
           checkFraming(request);
-          cutAfterAnswer(request, response);
           take(request, response);
         } catch (error) {
           if (!(error instanceof Refusal))

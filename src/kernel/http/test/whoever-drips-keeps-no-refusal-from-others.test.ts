@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { mock, type TestContext, test } from 'node:test';
+import { onBehalf } from '../../shares/index.ts';
 import { discard } from '../discard.ts';
 
 /** A request whose body comes in chunks of this size, one every so often, or whenever it is read. */
-function sending(chunkBytes: number, bytes: number, everyMs = 0, authorization = 'a'): { request: IncomingMessage; left(): number } {
+function sending(chunkBytes: number, bytes: number, everyMs = 0): { request: IncomingMessage; left(): number } {
   let left = bytes;
   const body = new Readable({
     read() {
@@ -19,7 +21,7 @@ function sending(chunkBytes: number, bytes: number, everyMs = 0, authorization =
     highWaterMark: 1,
   });
   const request = Object.assign(body, {
-    headers: { 'content-length': String(bytes), authorization },
+    headers: { 'content-length': String(bytes), authorization: `Bearer ${randomUUID()}` }, // whatever they say
     complete: false,
   }) as unknown as IncomingMessage;
   return { request, left: () => left };
@@ -69,11 +71,12 @@ test('whoever drips what nobody wants keeps no refusal from others, nor does who
 
 test('whoever is refused very often shares its turns with itself: another reads its reason soon', async (t) => {
   moveTimers(t);
-  const often = Array.from({ length: 300 }, () => sending(65_536, 60 * 2 ** 20, 0, 'often').request);
-  for (const request of often) discard(request);
+  const often = Array.from({ length: 300 }, () => sending(65_536, 60 * 2 ** 20).request);
+  const refuse = (from: string, request: IncomingMessage) => onBehalf({ org: `from ${from}`, act: 'http' }, () => discard(request));
+  for (const request of often) refuse('192.0.2.1', request);
   for (let i = 0; i < 10; i++) await turn();
-  const other = sending(65_536, 5 * 2 ** 20, 0, 'other');
-  discard(other.request);
+  const other = sending(65_536, 5 * 2 ** 20);
+  refuse('192.0.2.2', other.request);
   assert.ok((await msUntilRead(other)) < lingerMs / 2, 'five megabytes beside three hundred of one sender');
   for (const request of often) request.destroy();
 });
