@@ -4,7 +4,7 @@ import { type LoopLoad, watchLoop } from './loop-load.ts';
  * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
  * leaks: what its pieces of work took is poured in, a quarter of the time that passes runs out. Whoever has filled theirs rests before the next
  * piece, in the order in which they came, one a turn; so a quarter is everybody's, whatever the others do. Nobody rests for those who are
- * quiet or have had as much, nor while the loop is idle for much of the time: what others leave is there to be taken.
+ * quiet, nor while the loop is idle for much of the time: what others leave is there to be taken.
  */
 export interface LoopShare {
   /** A piece of work of this organization took so long. */
@@ -29,9 +29,7 @@ const keptMs = 1_000;
 
 interface Account {
   debtMs: number;
-  /** What it has had lately: older milliseconds count less. */
-  usedMs: number;
-  /** When both were reckoned, which is also when the organization was last active. */
+  /** When the debt was reckoned, which is also when the organization was last active. */
   at: number;
   resting: { since: number; goOn(): void }[];
 }
@@ -42,24 +40,12 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   let tidiedAt = now();
 
   const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * share);
-  const usedAt = (account: Account, at: number) => account.usedMs * Math.exp((account.at - at) / keptMs);
-  /**
-   * Others want the loop who have had less, on average. Each counts by what they had: beside somebody who takes much, whoever takes some rests
-   * for nobody, however many there are who take next to nothing.
-   */
+  /** Somebody who has had less wants the loop. */
   const isWanted = (account: Account, at: number) => {
     if (!load.isBusy()) return false;
-    let isAnybody = false;
-    let sum = 0;
-    let squares = 0;
-    for (const other of accounts.values()) {
-      if (other === account || at - other.at > wantsMs) continue;
-      isAnybody = true;
-      const used = usedAt(other, at);
-      sum += used;
-      squares += used * used;
-    }
-    return isAnybody && (sum === 0 || squares / sum < usedAt(account, at));
+    const debt = debtAt(account, at);
+    for (const other of accounts.values()) if (at - other.at <= wantsMs && debtAt(other, at) < debt) return true;
+    return false;
   };
 
   const letGo = (account: Account, at: number) => {
@@ -69,8 +55,9 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   };
   const letNextGo = (account: Account) => {
     const at = now();
-    const hasRested = at - account.resting[0]!.since >= longestRestMs;
-    const ms = hasRested ? 0 : (debtAt(account, at) - burstMs) / share;
+    while (account.resting.length > 0 && at - account.resting[0]!.since >= longestRestMs) letGo(account, at);
+    if (account.resting.length === 0) return;
+    const ms = (debtAt(account, at) - burstMs) / share;
     if (ms > 0 && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
     letGo(account, at);
     if (account.resting.length > 0) setImmediate(letNextGo, account); // what this one takes is known after its turn
@@ -83,11 +70,9 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   return {
     spend: (org, ms) => {
       const at = now();
-      const account = accounts.get(org) ?? { debtMs: 0, usedMs: 0, at, resting: [] };
+      const account = accounts.get(org) ?? { debtMs: 0, at, resting: [] };
       accounts.set(org, account);
-      const counted = load.weigh(ms);
-      account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + counted);
-      account.usedMs = usedAt(account, at) + counted;
+      account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + load.weigh(ms));
       account.at = at;
       if (at - tidiedAt > keptMs) tidy(at);
     },

@@ -74,32 +74,6 @@ test('of two who want much, the one that has had less goes on: the loop is never
   assert.deepEqual(gone, ['b']);
 });
 
-test('beside somebody who takes much, whoever takes less rests for nobody, also not for many who take next to nothing', async (t) => {
-  const { share, want, gone, pass } = scene(t);
-  for (let i = 0; i < 50; i++) {
-    share.spend('a', 30);
-    share.spend('b', 12); // more than a quarter, in bursts
-    await pass(30);
-  }
-  for (let i = 0; i < 100; i++) share.spend(`small ${i}`, 0.1);
-  share.spend('a', 30);
-  share.spend('b', 12);
-  want('b', 'b');
-  want('a', 'a');
-  assert.deepEqual(gone, ['b']);
-});
-
-test('two who take much at the same time both rest for whoever takes little', async (t) => {
-  const { share, want, gone } = scene(t);
-  share.spend('b', 1);
-  share.spend('a', 40);
-  share.spend('also a', 40);
-  want('a', 'a');
-  want('also a', 'also a');
-  want('b', 'b');
-  assert.deepEqual(gone, ['b']);
-});
-
 test('nobody rests while the loop is idle for much of the time: a trickle of somebody else costs nobody anything', async (t) => {
   const { share, loop, want, gone, pass } = scene(t);
   loop.isBusy = false;
