@@ -63,7 +63,7 @@ export async function startTestServer(): Promise<TestServer> {
 const copyAll = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
 
 /**
- * Makes a data directory with a migrated database in it: three seconds of CPU less than a first start that nobody asks about.
+ * Makes a data directory with a migrated database in it, for those who ask nothing about a first start: it spares them making and migrating one.
  * A file that is run alone, without a runner that has one to copy, makes its own as a first start does.
  */
 export async function settleMigrated(dataDir: string): Promise<void> {
