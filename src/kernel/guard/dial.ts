@@ -5,6 +5,7 @@ import type { Connector } from './connector.ts';
 import { deadline } from './deadline.ts';
 import { failureOf, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import type { Host } from './host.ts';
+import type { KeptConnections } from './kept.ts';
 import { type Judges, pin } from './pin.ts';
 import { secure, type TlsOptions } from './secure.ts';
 
@@ -31,6 +32,7 @@ export interface Connection<S extends Socket = Socket> {
 export interface Dialer extends Judges {
   readonly connector: Connector;
   readonly sharedContext: () => SecureContext;
+  readonly kept: KeptConnections;
 }
 
 const slow: Record<'resolve' | 'connect' | 'tls', [kind: 'dns_timeout' | 'connect_timeout' | 'timeout', sentence: string]> = {

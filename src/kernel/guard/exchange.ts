@@ -37,17 +37,26 @@ export interface ExchangeLimits {
   readonly maxHeaderBytes: number;
 }
 
-/** One request on an open connection, up to the head of its answer. The signal also ends the body. */
-export function exchange(socket: Socket, message: Message, limits: ExchangeLimits, signal: AbortSignal): Promise<IncomingMessage> {
+/**
+ * One request on an open connection, up to the head of its answer. The signal also ends the body. With `keep` the connection is handed there
+ * once the whole answer was read; else, and if anything goes wrong, it is closed.
+ */
+export function exchange(
+  socket: Socket,
+  message: Message,
+  limits: ExchangeLimits,
+  signal: AbortSignal,
+  keep?: () => void,
+): Promise<IncomingMessage> {
   const { target, method, headers, body } = message;
   return new Promise((resolve, reject) => {
-    // Without an agent: one connection for one request, and no proxy from the environment between the judged address and us.
+    // Without an agent: the connection is the one that was judged, and no proxy from the environment stands between it and us.
     const request = httpRequest({
       createConnection: () => socket,
       setHost: false,
       method,
       path: target.url.pathname + target.url.search,
-      headers: { host: target.url.host, ...headers, ...lengthOf(method, body) },
+      headers: { host: target.url.host, ...headers, ...lengthOf(method, body), ...(keep ? { connection: 'keep-alive' } : {}) },
       maxHeaderSize: limits.maxHeaderBytes,
     });
     const late = after(limits.headersMs, () =>
@@ -74,7 +83,9 @@ export function exchange(socket: Socket, message: Message, limits: ExchangeLimit
     request.on('close', () => {
       clearTimeout(late);
       signal.removeEventListener('abort', abort);
-      socket.destroy();
+      // Node closes a request before its connection only if the answer was read to its end and both sides want to go on.
+      if (keep && isAnswered && !socket.destroyed) keep();
+      else socket.destroy();
       if (isAnswered) return;
       reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
     });

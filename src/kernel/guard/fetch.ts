@@ -1,7 +1,7 @@
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { acceptEncoding } from './body.ts';
 import { deadline } from './deadline.ts';
-import { type Dialer, dial } from './dial.ts';
+import { type Connection, type Dialer, dial } from './dial.ts';
 import { GuardFailure, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
@@ -41,6 +41,11 @@ export interface FetchOptions {
   /** False: ask for and hand on the bytes as they are. Else how far a body may unpack: 200 times its size. */
   readonly decompress?: false | { readonly maxRatio: number };
   readonly tls?: TlsOptions;
+  /**
+   * Leave the connection open, for the next request with the same words here to the same origin; and take one that was left so. For whoever
+   * asks the same server again and again and may be heard twice: a peer that closes just then is asked once more, on a new connection.
+   */
+  readonly keptFor?: string;
   /** Each handshake, for those who look at certificates. */
   readonly onSecure?: (socket: TLSSocket, hop: number, certificate: DetailedPeerCertificate | null) => void;
   /** As it happens, so that a request that fails still tells how far it came. */
@@ -80,10 +85,11 @@ export async function guardedFetch(dialer: Dialer, use: string, input: string | 
   }
 }
 
-const bodyLimits = ({ maxBodyBytes, timeouts, decompress }: FetchOptions) => ({
+const bodyLimits = ({ maxBodyBytes, timeouts, decompress, keptFor }: FetchOptions) => ({
   maxBodyBytes: maxBodyBytes ?? 2 ** 20,
   idleMs: timeouts?.idleMs ?? 30_000,
   maxRatio: decompress === false ? 0 : (decompress?.maxRatio ?? 200),
+  isKept: keptFor !== undefined,
 });
 
 function firstMessage(input: string | URL, options: FetchOptions): Message {
@@ -121,17 +127,33 @@ async function oneHop(
   };
   const dialing = { signal, connectMs: options.timeouts?.connectMs, onPhase };
   const tls = secure ? { alpn: ['http/1.1'], ...options.tls } : undefined;
-  const { socket, address, family, phases, certificate } = await dial(dialer, use, host, port, dialing, tls);
-  try {
-    if (secure) options.onSecure?.(socket as TLSSocket, at, certificate);
+  const limits = { headersMs: options.timeouts?.headersMs ?? 30_000, maxHeaderBytes: options.maxHeaderBytes ?? 16_384 };
+  const key = options.keptFor === undefined ? undefined : JSON.stringify([use, url.origin, options.keptFor]);
+  const ask = async (connection: Connection) => {
+    const { socket, address, family } = connection;
     const started = performance.now();
-    const limits = { headersMs: options.timeouts?.headersMs ?? 30_000, maxHeaderBytes: options.maxHeaderBytes ?? 16_384 };
-    const response = await exchange(socket, message, limits, signal);
-    phases.firstByte = performance.now() - started;
+    const keep = key === undefined ? undefined : () => dialer.kept.keep(key, connection);
+    const response = await exchange(socket, message, limits, signal, keep);
+    const phases = { ...connection.phases, firstByte: performance.now() - started };
     onPhase('firstByte', phases.firstByte);
     return { response, hop: { url: url.href, status: response.statusCode ?? 0, address, family, phases } };
+  };
+  const kept = key === undefined ? undefined : dialer.kept.take(key);
+  if (kept) {
+    progress.phase = 'firstByte';
+    try {
+      return await ask({ ...kept, phases: {} });
+    } catch (error) {
+      if (!(error instanceof GuardFailure && error.kind === 'connection_reset')) throw error;
+      progress.phase = 'resolve';
+    }
+  }
+  const connection = await dial(dialer, use, host, port, dialing, tls);
+  try {
+    if (secure) options.onSecure?.(connection.socket as TLSSocket, at, connection.certificate);
+    return await ask(connection);
   } catch (error) {
-    socket.destroy();
+    connection.socket.destroy();
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { type Connector, tcpConnector } from './connector.ts';
 import { type Connection, type Dialer, type DialOptions, dial, upgrade } from './dial.ts';
 import { type FetchOptions, guardedFetch } from './fetch.ts';
 import { checkedPort, parseHost, parseTarget } from './host.ts';
+import { makeKeptConnections } from './kept.ts';
 import { checkUnasked } from './pin.ts';
 import { dnsResolver, type Resolver, systemResolver } from './resolver.ts';
 import type { GuardResponse } from './response.ts';
@@ -48,6 +49,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
     connector: options.connector ?? tcpConnector,
     allowPort: options.allowPort ?? (() => true),
     sharedContext: sharedContext(),
+    kept: makeKeptConnections(),
   };
   const checked = (use: string, raw: string, port: number) => {
     const host = parseHost(raw);

@@ -37,7 +37,7 @@ export function respond(
   response: IncomingMessage,
   { target, method }: Message,
   hops: Hop[],
-  limits: BodyLimits,
+  limits: BodyLimits & { readonly isKept: boolean },
   whole: Deadline,
   onPhase: ((phase: Phase, ms: number, hop: number) => void) | undefined,
 ): GuardResponse {
@@ -76,8 +76,22 @@ export function respond(
     text: async () => (await bytes()).toString('utf8'),
     json: async () => parseJson(await bytes(), host),
     firstBytes,
-    cancel: () => response.destroy(),
+    cancel: () => (limits.isKept ? discard(response) : response.destroy()),
   };
+}
+
+/** So little is read and waited for in vain: less than another connection costs, and nothing that a peer could keep us with. */
+const mostDiscarded = { bytes: 4_096, ms: 100 };
+
+/** Lets the rest of a short answer pass, so that its connection is there for the next request. */
+function discard(response: IncomingMessage): void {
+  let bytes = 0;
+  const late = setTimeout(() => response.destroy(), mostDiscarded.ms);
+  response.once('close', () => clearTimeout(late));
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostDiscarded.bytes) response.destroy();
+  });
 }
 
 function parseJson(bytes: Buffer, host: string): unknown {

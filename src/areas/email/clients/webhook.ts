@@ -4,6 +4,8 @@ import { type Guard, GuardFailure, GuardRefusal, type GuardResponse } from '../.
 /** One attempt to tell an endpoint of an event. */
 export interface Telling {
   url: string;
+  /** Whose connections are used: the endpoint's, which no other endpoint shares, whatever its address. */
+  endpointId: string;
   /** `whsec_…` */
   secret: string;
   eventId: string;
@@ -25,7 +27,7 @@ const patienceMs = 15_000;
 const mostAnswerBytes = 4_096;
 
 /** Standard Webhooks 1.0: the secret's bytes sign id, time and body. */
-export const signEvent = ({ secret, eventId, at, payload }: Omit<Telling, 'url'>): string =>
+export const signEvent = ({ secret, eventId, at, payload }: Omit<Telling, 'url' | 'endpointId'>): string =>
   `v1,${createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
     .update(`${eventId}.${at}.${payload}`)
     .digest('base64')}`;
@@ -45,6 +47,7 @@ export async function postEvent({ fetch }: Pick<Guard, 'fetch'>, telling: Tellin
       signal,
       timeouts: { totalMs: patienceMs, connectMs: patienceMs, headersMs: patienceMs, idleMs: patienceMs },
       decompress: false,
+      keptFor: telling.endpointId,
     });
     return await readReply(response);
   } catch (error) {

@@ -135,7 +135,7 @@ async function attemptDelivery(
   if (!begun) return;
   if (begun.why_not !== null) return deliverer.counted('failed');
   const secret = app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`);
-  const told = { url: begun.url!, secret, eventId: begun.event_id, at: begun.now, payload: begun.payload! };
+  const told = { url: begun.url!, endpointId: begun.endpoint_id, secret, eventId: begun.event_id, at: begun.now, payload: begun.payload! };
   const reply = await place.ask(() => postEvent(app.guard, told, signal));
   const wait = waitAfter(reply, begun);
   const { status = null, error = null } = reply;
