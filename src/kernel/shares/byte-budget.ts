@@ -2,8 +2,8 @@ export interface ByteBudgetOptions {
   total: number;
   /** What one holder may have of it at once, by what kind of holder it is. */
   most: Record<HolderKind, number>;
-  /** Of these kinds nobody may have more than half of what is left: however many of them there are, another one finds room. */
-  leaving?: readonly HolderKind[];
+  /** Of these kinds nobody may have more than this part of what is left: however many of them there are, another one finds room. */
+  leaving?: Partial<Record<HolderKind, number>>;
 }
 
 const kinds = ['org', 'credential', 'address'] as const;
@@ -33,19 +33,18 @@ const namesOf = (names: string | readonly string[] = []): readonly string[] => (
 /** The last eighth is for small ones: a few senders of large bodies keep out others of their kind, never an alert. */
 const smallBytes = 65_536;
 
-export function makeByteBudget({ total, most, leaving = [] }: ByteBudgetOptions): ByteBudget {
+export function makeByteBudget({ total, most, leaving = {} }: ByteBudgetOptions): ByteBudget {
   const held = new Map<string, number>();
-  const isLeaving: ReadonlySet<string> = new Set(leaving);
   const roomOfLarge = total - total / 8;
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
-    const shares: { place: string; most: number; leaves: boolean }[] = [];
+    const shares: { place: string; most: number; part: number | undefined }[] = [];
     for (const kind of kinds)
-      for (const name of namesOf(holders[kind])) shares.push({ place: `${kind} ${name}`, most: most[kind], leaves: isLeaving.has(kind) });
-    const hasRoom = ({ place, most, leaves }: (typeof shares)[number], bytes: number) => {
+      for (const name of namesOf(holders[kind])) shares.push({ place: `${kind} ${name}`, most: most[kind], part: leaving[kind] });
+    const hasRoom = ({ place, most, part }: (typeof shares)[number], bytes: number) => {
       const theirs = (held.get(place) ?? 0) + bytes;
-      return theirs <= most && (!leaves || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) / 2));
+      return theirs <= most && (part === undefined || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) * part));
     };
     let mine = 0;
     let inUse = 0;

@@ -4,7 +4,7 @@ import { makeByteBudget } from '../index.ts';
 
 const mebibyte = 2 ** 20;
 const open = () =>
-  makeByteBudget({ total: 32 * mebibyte, most: { org: 16 * mebibyte, credential: 0, address: 4 * mebibyte }, leaving: ['address'] });
+  makeByteBudget({ total: 32 * mebibyte, most: { org: 16 * mebibyte, credential: 0, address: 4 * mebibyte }, leaving: { address: 1 / 2 } });
 
 test('seven addresses that keep all they can get leave room for others, and an eighth still gets its message in', () => {
   const budget = open();
@@ -35,4 +35,20 @@ test('bytes for several organizations count for each of them, and once in all', 
   assert.equal(held.take(mebibyte), false, 'one of them has no room left');
   held.end();
   assert.equal(budget.figures().total, 15 * mebibyte);
+});
+
+test('organizations that keep all they can get leave some to the next one, and one alone has room for the largest body', () => {
+  const budget = makeByteBudget({
+    ...{ total: 128 * mebibyte, most: { org: 64 * mebibyte, credential: 48 * mebibyte, address: 8 * mebibyte } },
+    leaving: { org: 1 },
+  });
+  const taken = (org: string) => {
+    const held = budget.open({ org });
+    let bytes = 0;
+    while (held.take(65_536)) bytes += 65_536;
+    return bytes / mebibyte;
+  };
+  assert.ok(taken('org_a') >= 40);
+  for (const org of ['org_b', 'org_c', 'org_d']) assert.ok(taken(org) >= 5, org);
+  assert.ok(budget.open({ org: 'org_e' }).take(1.5 * mebibyte), 'there is still more than an ordinary body takes');
 });

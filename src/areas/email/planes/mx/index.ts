@@ -60,7 +60,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
     held: makeByteBudget({
       total: most.bytes.all,
       most: { org: most.bytes.org, credential: 0, address: most.bytes.address },
-      leaving: ['address'],
+      leaving: { address: 1 / 2 },
     }),
     pace: rateLimit(config.smtp_inbound_rate * 60, undefined, config.smtp_inbound_rate * 2),
     errors: rateLimit(most.errorsOfAddress),
