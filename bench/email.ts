@@ -129,12 +129,11 @@ async function compareRsaAlone() {
   compare('the same', rates.ours, rates.signing, 5, 'postfix with opendkim');
 }
 
-/** What is handed in while mail arrives, and what large messages take of memory. */
-async function measureSubmission() {
+/** What is handed in while mail arrives, or what large messages take of memory. */
+async function measureSubmission(act: (ours: Ours) => Promise<void>) {
   const ours = await startOurs(context, { sinkPort: await freePort(), roles: 'api,smtp', keys: sessions, receives: true });
   ends.push(() => ours.stop());
-  if (isWanted('beside')) await measureBesideInbound(ours, messages, rounds, tellFigure);
-  if (isWanted('large')) await measureLarge(ours, tellFigure);
+  await act(ours);
 }
 
 /** How quickly reports of failure are read. */
@@ -144,22 +143,37 @@ function compareBounces() {
   compare(`reports read and classified, ${mails} mails`, ours, theirs, 2, 'libsisimai');
 }
 
+async function endAll() {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+/** Nothing that one part has begun still runs beside the next. */
+async function measurePart(name: string, act: () => Promise<unknown>) {
+  if (!isWanted(name)) return;
+  try {
+    await act();
+  } finally {
+    await endAll();
+  }
+}
+
 try {
   if (['accept', 'whole', 'rsa', 'inbound'].some(isWanted)) execFileSync('which', ['smtp-sink', 'postfix']);
   console.log(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}; ${sessions} sessions, ${bytes} bytes, ${messages} messages, ${rounds} rounds in turns`,
   );
-  if (isWanted('accept')) await measureAccept();
-  if (isWanted('whole')) await compareWhole();
-  if (isWanted('rsa')) await compareRsaAlone();
-  if (isWanted('idle')) await measureIdle(options, tellFigure);
-  if (isWanted('stalled')) await measureStalled(options, tellFigure);
-  if (isWanted('neighbours')) await measureNeighbours(options, tellFigure);
-  if (isWanted('hooks')) await measureBesideWebhooks(options, tellFigure);
-  if (isWanted('webhooks')) await measureWebhooks(tellFigure);
-  if (isWanted('inbound')) await measureInbound();
-  if (isWanted('beside') || isWanted('large')) await measureSubmission();
-  if (isWanted('bounces')) compareBounces();
+  await measurePart('accept', measureAccept);
+  await measurePart('whole', compareWhole);
+  await measurePart('rsa', compareRsaAlone);
+  await measurePart('idle', () => measureIdle(options, tellFigure));
+  await measurePart('stalled', () => measureStalled(options, tellFigure));
+  await measurePart('neighbours', () => measureNeighbours(options, tellFigure));
+  await measurePart('hooks', () => measureBesideWebhooks(options, tellFigure));
+  await measurePart('webhooks', () => measureWebhooks(tellFigure));
+  await measurePart('inbound', measureInbound);
+  await measurePart('beside', () => measureSubmission((ours) => measureBesideInbound(ours, messages, rounds, tellFigure)));
+  await measurePart('large', () => measureSubmission((ours) => measureLarge(ours, tellFigure)));
+  await measurePart('bounces', async () => compareBounces());
 } finally {
-  for (const end of ends.reverse()) await end();
+  await endAll();
 }
