@@ -148,8 +148,7 @@ async function sendLarge(port: number, user: string, password: string): Promise<
   }
   const piece = `${'x'.repeat(998)}\r\n`.repeat(64);
   socket.write('From: <load@example.com>\r\nTo: <somebody@far.example>\r\nSubject: large\r\n\r\n');
-  for (let bytes = 0; bytes < 20_000_000 && !socket.destroyed; bytes += piece.length)
-    if (!socket.write(piece)) await goesOn(socket);
+  for (let bytes = 0; bytes < 20_000_000 && !socket.destroyed; bytes += piece.length) if (!socket.write(piece)) await goesOn(socket);
   socket.write('.\r\n');
   const answer = await reply();
   socket.destroy();
