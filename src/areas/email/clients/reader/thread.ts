@@ -7,6 +7,7 @@ import { showMailbox } from '../../rules/address.ts';
 import { endOfHeader, showable } from '../../rules/header.ts';
 import { capSignatures, countLines, maySign, pickFields } from '../../rules/receiving.ts';
 import { readReport } from '../../rules/report/index.ts';
+import { Pieces } from './pieces.ts';
 import {
   type Attachment,
   type Authentication,
@@ -34,6 +35,8 @@ const limits = {
 
 // Those who verify make errors of answers by the dozen, and nobody looks at where they were made.
 Error.stackTraceLimit = 0;
+
+globalThis.Blob = Pieces as unknown as typeof Blob;
 
 const port = parentPort!;
 const tell = (message: FromThread) => port.postMessage(message);
