@@ -145,7 +145,7 @@ async function claimMore(
   turn.isBehind = true;
   if (limit === 0) return 'full';
   const found = await app.db.write(async (tx) => {
-    const orgs = await store.findOrgs(tx, turn.afterOrg);
+    const [, orgs] = await Promise.all([store.findByIndex(tx), store.findOrgs(tx, turn.afterOrg)]);
     turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
     const wanted = { orgs, running, perOrg, limit, lease: randomUUID(), leaseSeconds, held: [...held.items.keys()], node };
     return orgs.length ? store.claimArrivals(tx, wanted) : [];
