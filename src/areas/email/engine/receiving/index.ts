@@ -52,7 +52,7 @@ const mostAttempts = 5;
 /** Until its bytes are looked for again. */
 const againSeconds = 60;
 /** What is read so soon after others were told of is told with the next: a batch costs the database some milliseconds, whatever is in it. */
-const paceMs = 50;
+const paceMs = 100;
 
 const unread: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
 

@@ -56,7 +56,7 @@ export interface Batch extends ReceptionOptions {
 /** So long an organization without room is not asked about again. */
 const fullMs = 30_000;
 /** A batch costs the database about a millisecond of its own: what comes so soon after the one before is gathered. */
-const paceMs = 10;
+const paceMs = 20;
 
 /** Takes what arrives: one write, one sync and one transaction for all that came meanwhile. See intake/index.ts, which does so for what leaves. */
 export function openReception(options: ReceptionOptions): Reception {
