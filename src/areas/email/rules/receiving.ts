@@ -103,7 +103,8 @@ export function capSignatures(raw: Buffer, headerBytes: number, most: number): B
 }
 
 /** Whether somebody signed it, or says so: then its body counts. Else what it is judged by stands in its header alone. */
-export const maySign = (header: Buffer): boolean => /dkim-signature|arc-(?:seal|message-signature|authentication-results)/i.test(header.toString('latin1'));
+export const maySign = (header: Buffer): boolean =>
+  /dkim-signature|arc-(?:seal|message-signature|authentication-results)/i.test(header.toString('latin1'));
 
 /** Lines of a message, counted no further than `most`. */
 export function countLines(raw: Buffer, most: number): number {

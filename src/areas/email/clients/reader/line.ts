@@ -26,7 +26,8 @@ export function makeLine(): Line {
       for (const [org, [first]] of byOrg) {
         const measured = measure(org);
         if (measured >= most) continue;
-        if (!found || measured < found.measured || (measured === found.measured && first!.n < found.n)) found = { org, measured, n: first!.n };
+        if (!found || measured < found.measured || (measured === found.measured && first!.n < found.n))
+          found = { org, measured, n: first!.n };
       }
       return found?.org;
     },

@@ -8,8 +8,16 @@ import * as store from '../../store/arrivals-taken.ts';
 import { addSegment } from '../../store/intake.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import { SegmentSealed } from '../segments.ts';
+import { type Arriving, arrivalsChannel, type ReceptionOptions } from './arriving.ts';
 import type { HeldArrival } from './holdings.ts';
-import { type Arriving, arrivalsChannel, type Batch } from './intake.ts';
+
+/** What a batch needs to know. */
+export interface Batch extends ReceptionOptions {
+  /** Segments of which a row is committed. */
+  knownSegments: Set<string>;
+  noteFull(org: string): void;
+  isFull(org: string): boolean;
+}
 
 export type Taken = { id: string } | { error: unknown };
 
@@ -153,7 +161,11 @@ function makeRows(
       const lease = reserve(destination.org) ? randomUUID() : null;
       if (lease !== null) inline.set(lease, Buffer.isBuffer(content) ? content : undefined);
       const row: store.NewArrival = {
-        ...{ org_id: destination.org, id: isRouted ? endings.pop()! : destination.messageId, domain_id: isRouted ? destination.domainId : null },
+        ...{
+          org_id: destination.org,
+          id: isRouted ? endings.pop()! : destination.messageId,
+          domain_id: isRouted ? destination.domainId : null,
+        },
         ...{ route_id: isRouted ? destination.routeId : null, endpoint_id: isRouted ? destination.endpointId : null },
         ...{ recipient_id: isRouted ? null : destination.recipientId, envelope: { ...envelope, rcptTo: addresses } },
         ...{ folded: isRouted ? addresses.map(foldAddress) : [], body_key: place.key, body_offset: place.offset, body_bytes: place.bytes },

@@ -10,10 +10,10 @@ import * as store from '../../store/arrivals.ts';
 import type { Following } from '../feedback/index.ts';
 import { makeClaims } from '../queue/claim.ts';
 import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
+import { arrivalsChannel, type GoingOn } from './arriving.ts';
 import { freezeArrivals, type ReadArrival } from './freeze.ts';
 import { gatherPaced } from './gather.ts';
 import { type HeldArrival, type Holdings, makeHoldings } from './holdings.ts';
-import { arrivalsChannel } from './intake.ts';
 import { makeResolve } from './resolve.ts';
 
 export interface ReadingOptions {
@@ -29,18 +29,13 @@ export interface ReadingOptions {
 }
 
 /** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
-export interface Readings {
+export interface Readings extends GoingOn {
   readonly reader: Pick<Reader, 'threads' | 'ended'>;
-  /** Whether this process goes on with what is being taken in; if so, room for it is taken. */
-  reserve(org: string): boolean;
-  release(org: string): void;
-  /** Goes on with what was reserved. */
-  begin(born: readonly HeldArrival[]): void;
   stop(): Promise<void>;
 }
 
 /** Nobody reads here now. */
-export const nobodyReads: Pick<Readings, 'reserve' | 'release' | 'begin'> = { reserve: () => false, release: () => {}, begin: () => {} };
+export const nobodyReads: GoingOn = { reserve: () => false, release: () => {}, begin: () => {} };
 
 /** Of those that are larger than this, so many have their bytes in memory, and of one organization half of them. */
 const sizes = [

@@ -1,29 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { channelNamed } from '../../../../kernel/jobs/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
-import type { Spool } from '../../../../kernel/spool/index.ts';
-import type { Envelope } from '../../rules/receiving.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
-import { type Taken, writeBatch } from './batch.ts';
-import type { Destination } from './book.ts';
+import type { Arriving, ReceptionOptions } from './arriving.ts';
+import { type Batch, type Taken, writeBatch } from './batch.ts';
 import { gatherPaced } from './gather.ts';
-import type { Readings } from './index.ts';
-
-/** Told when something has arrived that nobody goes on with yet. */
-export const arrivalsChannel = channelNamed('email.arrivals');
-
-/** A message as a door took it in: for whom it is was decided there. */
-export interface Arriving {
-  envelope: Omit<Envelope, 'rcptTo'>;
-  /** By route, or one report. */
-  to: readonly { destination: Extract<Destination, { org: string }>; addresses: string[] }[];
-  content: Buffer | { key: string; bytes: number };
-}
 
 export interface Reception {
   /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
@@ -33,23 +17,6 @@ export interface Reception {
   /** Nobody was told that it was taken. */
   discard(key: string): void;
   /** Whether an organization had no room left a moment ago. */
-  isFull(org: string): boolean;
-}
-
-export interface ReceptionOptions {
-  app: App;
-  /** Of its own: the other one is written to by those who send. */
-  spool: Spool;
-  node: string;
-  /** Whoever reads in this process, if anybody does now. */
-  readings: () => Pick<Readings, 'reserve' | 'release' | 'begin'>;
-}
-
-/** What a batch needs to know. */
-export interface Batch extends ReceptionOptions {
-  /** Segments of which a row is committed. */
-  knownSegments: Set<string>;
-  noteFull(org: string): void;
   isFull(org: string): boolean;
 }
 

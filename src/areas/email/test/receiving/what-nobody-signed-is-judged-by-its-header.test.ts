@@ -28,7 +28,10 @@ const letter = 'From: bob@far.example\r\nTo: a@in.example.com\r\nSubject: Hello\
 
 async function sign(message: string): Promise<string> {
   const key = privateKey.export({ format: 'pem', type: 'pkcs8' });
-  const options = { canonicalization: 'relaxed/relaxed', signatureData: [{ signingDomain: 'far.example', selector: 's', privateKey: key }] };
+  const options = {
+    canonicalization: 'relaxed/relaxed',
+    signatureData: [{ signingDomain: 'far.example', selector: 's', privateKey: key }],
+  };
   return (await dkimSign(message, options as never)).signatures;
 }
 
