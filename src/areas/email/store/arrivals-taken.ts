@@ -53,7 +53,7 @@ export interface ArrivedBatch {
 const TakenRow = Type.Object({
   /** False: the segment was sealed meanwhile, and what was just added to it does not count. */
   is_open: Type.Boolean(),
-  /** False: somebody has no room for theirs. If it is neither open nor fits, this transaction must not be committed. */
+  /** False: somebody has no room for theirs. Unless both are true no row was written, and this transaction must not be committed. */
   has_room: Type.Boolean(),
   /** What new ids begin with: their type and the time. */
   beginning: Type.String(),
