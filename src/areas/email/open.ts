@@ -13,7 +13,7 @@ import { mailHostOf } from './engine/mail-host.ts';
 import { openOwnMail } from './engine/own-mail.ts';
 import { elsewhere, type Queue, startQueue } from './engine/queue/index.ts';
 import { makeDestinationBook } from './engine/receiving/book.ts';
-import { type Readings, startReadings } from './engine/receiving/index.ts';
+import { nobodyReads, type Readings, startReadings } from './engine/receiving/index.ts';
 import { openReception } from './engine/receiving/intake.ts';
 import { openReturnPaths, type ReturnPaths } from './engine/return-path.ts';
 import { keepStoring, segmentFolder, segmentPrefix } from './engine/segments.ts';
@@ -181,7 +181,8 @@ function openReceiving({ app, node, spool, folder, returnPaths, counters }: Rece
     startReadings: beginReadings,
     async startDoor() {
       const book = makeDestinationBook(app, returnPaths);
-      const door = await openMxDoor({ app, book, mailHost, reception: openReception({ app, spool: arriving, node }) });
+      const reception = openReception({ app, spool: arriving, node, readings: () => own.readings ?? nobodyReads });
+      const door = await openMxDoor({ app, book, mailHost, reception });
       own.port = door.port;
       const readings = beginReadings();
       return {

@@ -102,6 +102,10 @@ export function capSignatures(raw: Buffer, headerBytes: number, most: number): B
   return Buffer.concat([...kept, raw.subarray(from)]);
 }
 
+/** Whether somebody signed it, or says so: then its body counts. Else what it is judged by stands in its header alone. */
+export const maySign = (header: Buffer): boolean =>
+  /dkim-signature|arc-(?:seal|message-signature|authentication-results)/i.test(header.toString('latin1'));
+
 /** Lines of a message, counted no further than `most`. */
 export function countLines(raw: Buffer, most: number): number {
   let lines = 0;

@@ -5,76 +5,7 @@ import { sql } from '../../../kernel/sql.ts';
 import type { Envelope } from '../rules/receiving.ts';
 import type { WantedHere } from './wanted.ts';
 
-// What has arrived: written in batches, taken by organizations in turn under leases, and gone once it was told.
-
-const UsageRow = Type.Object({ org_id: Type.String(), stored: Type.Integer() });
-
-/** Bytes that these organizations have stored: what arrived in the last 30 days. Today's row is locked until the end of the transaction. */
-export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageRow)`
-  with today as materialized (select (kernel.now() at time zone 'UTC')::date as day),
-       locked as (
-         insert into email.received_usage as u (org_id, day, messages, bytes)
-         select org, t.day, 0, 0 from unnest(${[...orgs].sort()}::text[]) org, today t
-             on conflict (org_id, day) do update set bytes = u.bytes
-         returning org_id, bytes)
-  select l.org_id, (l.bytes + coalesce((select sum(u.bytes) from email.received_usage u, today t
-                                         where u.org_id = l.org_id and u.day < t.day and u.day >= t.day - 30), 0))::bigint as stored
-    from locked l`;
-
-export const countReceived = (tx: Tx, at: string, counted: readonly { org: string; messages: number; bytes: number }[]) => run(tx)`
-  update email.received_usage u set messages = u.messages + c.messages, bytes = u.bytes + c.bytes
-    from unnest(${counted.map((c) => c.org)}::text[], ${counted.map((c) => c.messages)}::bigint[], ${counted.map((c) => c.bytes)}::bigint[]) as c(org, messages, bytes)
-   where u.org_id = c.org and u.day = (${at}::timestamptz at time zone 'UTC')::date`;
-
-export interface NewReceived {
-  org_id: string;
-  id: string;
-  domain_id: string;
-  endpoint_id: string;
-  sender: string;
-  recipients: readonly string[];
-  body_key: string;
-  body_offset: number;
-  body_bytes: number;
-}
-
-/** In the log at once, as the envelope has them; what their headers say follows when they are read. */
-export const insertReceived = (tx: Tx, at: string, messages: readonly NewReceived[]): Promise<number> => run(tx)`
-  insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, endpoint_id, sender, recipients, copies, message_id,
-                             body_key, body_offset, body_bytes, header_bytes, body_hash)
-  select org_id, id, 'receive', 'received', ${at}::timestamptz, ${at}::timestamptz, 'mx', domain_id, endpoint_id, sender, recipients, '{}', '',
-         body_key, body_offset, body_bytes, 0, ''
-    from json_to_recordset(${JSON.stringify(messages)}::json) as m(
-         org_id text, id text, domain_id text, endpoint_id text, sender text, recipients text[], body_key text, body_offset bigint, body_bytes bigint)`;
-
-export const insertAddresses = (
-  tx: Tx,
-  addresses: readonly { org_id: string; folded: string; message_id: string }[],
-): Promise<number> => run(tx)`
-  insert into email.received_address (org_id, folded, message_id)
-  select a.org, a.folded, a.id
-    from unnest(${addresses.map((a) => a.org_id)}::text[], ${addresses.map((a) => a.folded)}::text[], ${addresses.map((a) => a.message_id)}::text[]) as a(org, folded, id)
-      on conflict do nothing`;
-
-export interface NewArrival {
-  org_id: string;
-  message_id: string;
-  route_id: string | null;
-  endpoint_id: string | null;
-  recipient_id: number | null;
-  envelope: Envelope;
-  body_key: string;
-  body_offset: number;
-  body_bytes: number;
-  node: string | null;
-}
-
-export const insertArrivals = (tx: Tx, at: string, arrivals: readonly NewArrival[]): Promise<number> => run(tx)`
-  insert into email.arrival (org_id, message_id, route_id, endpoint_id, recipient_id, envelope, body_key, body_offset, body_bytes, node, received_at, run_at)
-  select org_id, message_id, route_id, endpoint_id, recipient_id, envelope, body_key, body_offset, body_bytes, node, ${at}::timestamptz, ${at}::timestamptz
-    from json_to_recordset(${JSON.stringify(arrivals)}::json) as a(
-         org_id text, message_id text, route_id text, endpoint_id text, recipient_id bigint, envelope jsonb, body_key text, body_offset bigint,
-         body_bytes bigint, node text)`;
+// What has arrived: taken by organizations in turn under leases, and gone once it was told. store/arrivals-taken.ts writes it.
 
 const queue: Queue = { table: sql`email.arrival`, idType: sql`bigint` };
 
@@ -112,47 +43,50 @@ export const claimArrivals = (tx: Tx, wanted: WantedHere): Promise<ArrivalRow[]>
 
 export const renewArrivals = (tx: Tx, leased: readonly (Leased & { leaseSeconds: number })[]) => renew(tx, queue, leased);
 
-const IdRow = Type.Object({ id: Type.Integer() });
-
-/** Those that are still ours: they are gone from here on, and whoever asks tells of them in this transaction. */
-export const takeOut = async (tx: Tx, leased: readonly Leased[]): Promise<Set<number>> =>
-  new Set(
-    (
-      await rows(tx, IdRow)`
-        delete from email.arrival a
-         using unnest(${leased.map((l) => l.id)}::bigint[], ${leased.map((l) => l.lease)}::uuid[]) as l(id, lease)
-         where a.id = l.id and a.lease = l.lease returning a.id`
-    ).map(({ id }) => id),
-  );
-
 /** Later, by whoever can. For a day that counts as no attempt: nobody has read it, so it has ended nobody who did. */
-export const putBack = (tx: Tx, { id, lease }: Leased, inSeconds: number) => run(tx)`
-  update email.arrival
+export const putBack = (tx: Tx, leased: readonly Leased[], inSeconds: number) => run(tx)`
+  update email.arrival a
      set lease = null, lease_until = null, run_at = kernel.now() + make_interval(secs => ${inSeconds}),
-         attempts = attempts - case when received_at > kernel.now() - interval '1 day' then 1 else 0 end
-   where id = ${id} and lease = ${lease}::uuid`;
+         attempts = a.attempts - case when a.received_at > kernel.now() - interval '1 day' then 1 else 0 end
+    from unnest(${leased.map((l) => l.id)}::bigint[], ${leased.map((l) => l.lease)}::uuid[]) as l(id, lease)
+   where a.id = l.id and a.lease = l.lease`;
 
-/** What is known of a message once it was read. */
-export interface ReadRow {
+/** An arrival that was read, and what is known of its message now; of a report the log shows nothing here. */
+export type ReadRow = { arrival: number; lease: string; route: string | null } & Partial<{
   id: string;
   sender: string;
   recipients: readonly string[];
   copies: readonly string[];
   subject: string | null;
   message_id: string;
-  /** Why it could not be read, or not told. */
+  /** Why it could not be read. */
   error: string | null;
-  /** It will never be told. */
-  has_failed: boolean;
-}
+}>;
 
-export const describeReceived = (tx: Tx, read: readonly ReadRow[]): Promise<number> => run(tx)`
-  update email.message m
-     set sender = r.sender, recipients = r.recipients, copies = r.copies, subject = r.subject, message_id = r.message_id, last_error = r.error,
-         state = case when r.has_failed then 'failed' else m.state end, state_at = case when r.has_failed then kernel.now() else m.state_at end
-    from json_to_recordset(${JSON.stringify(read)}::json) as r(
-         id text, sender text, recipients text[], copies text[], subject text, message_id text, error text, has_failed boolean)
-   where m.id = r.id and m.direction = 'receive'`;
+const OursRow = Type.Object({ id: Type.Integer(), is_routed: Type.Boolean() });
+
+/**
+ * Those that are still ours are gone from here on, and whoever asks tells of them in this transaction; what was read of them is in the log. What came by
+ * a route that was deleted will never be told, and has failed. A route that is still there stays until the transaction ends: with it an endpoint could
+ * go before it is told.
+ */
+export const takeOut = (tx: Tx, read: readonly ReadRow[], routeGone: string): Promise<Static<typeof OursRow>[]> => rows(tx, OursRow)`
+  with read as materialized (
+         select * from json_to_recordset(${JSON.stringify(read)}::json) as r(
+                arrival bigint, lease uuid, route text, id text, sender text, recipients text[], copies text[], subject text, message_id text, error text)),
+       gone as (delete from email.arrival a using read r where a.id = r.arrival and a.lease = r.lease returning a.id),
+       kept as materialized (select id from email.route where id = any(array(select route from read)) order by id for key share),
+       ours as materialized (select r.*, k.id is not null as is_routed from gone g join read r on r.arrival = g.id left join kept k on k.id = r.route),
+       described as (
+         update email.message m
+            set sender = o.sender, recipients = o.recipients, copies = o.copies, subject = o.subject, message_id = o.message_id,
+                last_error = case when o.is_routed then o.error else ${routeGone} end,
+                state = case when o.is_routed then m.state else 'failed' end, state_at = case when o.is_routed then m.state_at else kernel.now() end
+           from ours o where o.route is not null and m.id = o.id and m.direction = 'receive')
+  select arrival as id, is_routed from ours`;
+
+/** A plan that was made while there were few rows would read all of them, until PostgreSQL has counted them again. Holds for the transaction. */
+export const findByIndex = (tx: Tx) => run(tx)`set local enable_seqscan = off`;
 
 /** What the endpoints of received messages answered decides what became of them: those deliveries, now that they are done. */
 export const settleReceived = (tx: Tx, deliveries: readonly number[]): Promise<number> => run(tx)`

@@ -3,13 +3,6 @@ import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
 // Everything that a batch of accepted messages asks and writes.
 
-const StampRow = Type.Object({ now: Type.String(), midnight_in: Type.Integer() });
-/** The time of the batch. */
-export const stampBatch = async (tx: Tx) =>
-  (await row(tx, StampRow)`
-    select n.now, ceil(extract(epoch from date_trunc('day', n.now at time zone 'UTC') + interval '1 day' - (n.now at time zone 'UTC')))::int as midnight_in
-      from (select kernel.now() as now) n`)!;
-
 const AccountRow = Type.Object({
   org_id: Type.String(),
   accepted: Type.Integer(),
@@ -89,16 +82,8 @@ export const findMade = (tx: Tx, keys: readonly { org: string; key: string }[]):
     from email.submission s
     join unnest(${keys.map((k) => k.org)}::text[], ${keys.map((k) => k.key)}::text[]) as k(org, key) on s.org_id = k.org and s.key = k.key`;
 
-const SegmentRow = Type.Object({ key: Type.String() });
-
 export const addSegment = (tx: Tx, key: string, node: string): Promise<number> => run(tx)`
   insert into email.segment (key, node, created_at) values (${key}, ${node}, kernel.now()) on conflict do nothing`;
-
-/** Registers a segment; false: it was sealed meanwhile, and what was just added to it does not count. */
-export const useSegment = async (tx: Tx, key: string, node: string, isKnown: boolean): Promise<boolean> => {
-  if (!isKnown) await addSegment(tx, key, node);
-  return Boolean(await row(tx, SegmentRow)`select key from email.segment where key = ${key} and sealed_at is null for share`);
-};
 
 export interface NewMessage {
   org_id: string;

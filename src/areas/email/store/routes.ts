@@ -47,14 +47,6 @@ export const routeTo = (tx: Tx, org: string, endpointId: string) => row(tx, Patt
   select r.pattern, d.name from email.route r join email.domain d on d.id = r.domain_id
    where r.org_id = ${org} and r.endpoint_id = ${endpointId} order by r.id limit 1`;
 
-const KnownRow = Type.Object({ id: Type.String() });
-
-/** Which of these routes are still there, and stay until the transaction ends: with its route an endpoint could go before it is told. */
-export const knownRoutes = async (tx: Tx, ids: readonly string[]): Promise<Set<string>> =>
-  new Set(
-    (await rows(tx, KnownRow)`select id from email.route where id = any(${ids}::text[]) order by id for key share`).map(({ id }) => id),
-  );
-
 const ReceivingRow = Type.Object({
   org_id: Type.String(),
   id: Type.String(),

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { type Line, makeLine } from './line.ts';
 import type { Reading, ReadResult } from './protocol.ts';
 import { giveUp, type Resolve, type Task, Thread } from './threads.ts';
 
@@ -38,7 +39,7 @@ const mostApart = 10_000;
 export function makeReader(options: ReaderOptions): Reader {
   const { stuckMs = 10_000, messageMs = 30_000, dnsMs = 10_000, idleMs = 60_000, apartMs = 600_000 } = options;
   const most = options.threads ?? Math.max(1, Math.min(2, availableParallelism() - 1));
-  const waiting: Task[] = [];
+  const waiting = makeLine();
   const suspects: Task[] = [];
   const shared = new Set<Thread>();
   const apart = keepApart(apartMs);
@@ -77,19 +78,18 @@ export function makeReader(options: ReaderOptions): Reader {
   const hand = () => {
     if (isStopped) return;
     // Those who waited when somebody like them ended a thread would end the next ones.
-    for (const task of waiting.filter(({ org }) => apart.has(org))) move(task, waiting, suspects);
+    if (apart.isAnybody) suspects.push(...waiting.takeAll(apart.has));
     const suspect = alone ? undefined : findLeast(suspects, ({ org }) => apart.turnOf(org));
     if (suspect) {
-      move(suspect, suspects);
+      suspects.splice(suspects.indexOf(suspect), 1);
       apart.hadTurn(suspect.org);
       alone = start();
       alone.give(suspect);
     }
-    for (let task = findNext(waiting, shared, most); task; task = findNext(waiting, shared, most)) {
+    for (let org = findNext(waiting, shared, most); org !== undefined; org = findNext(waiting, shared, most)) {
       const thread = findFree(shared, most, start);
       if (!thread) break;
-      move(task, waiting);
-      thread.give(task);
+      thread.give(waiting.take(org));
     }
     watch.begin();
   };
@@ -97,7 +97,9 @@ export function makeReader(options: ReaderOptions): Reader {
   return {
     read: (org, reading) =>
       new Promise((settle) => {
-        (apart.has(org) ? suspects : waiting).push({ org, reading, known: {}, dns: undefined, settle });
+        const task: Task = { org, reading, known: {}, dns: undefined, settle };
+        if (apart.has(org)) suspects.push(task);
+        else waiting.add(task);
         hand();
       }),
     get threads() {
@@ -115,10 +117,10 @@ export function makeReader(options: ReaderOptions): Reader {
 }
 
 /** Of whom the fewest are being read comes first; in the order in which they came otherwise. */
-function findNext(waiting: readonly Task[], shared: ReadonlySet<Thread>, most: number): Task | undefined {
+function findNext(waiting: Line, shared: ReadonlySet<Thread>, most: number): string | undefined {
   const reading = new Map<string, number>();
-  for (const org of [...shared].flatMap((thread) => thread.orgs)) reading.set(org, (reading.get(org) ?? 0) + 1);
-  return findLeast(waiting, ({ org }) => reading.get(org) ?? 0, (most * perThread) / 2);
+  for (const thread of shared) for (const org of thread.orgs) reading.set(org, (reading.get(org) ?? 0) + 1);
+  return waiting.find((org) => reading.get(org) ?? 0, (most * perThread) / 2);
 }
 
 /** A thread with room, perhaps a new one. */
@@ -152,19 +154,14 @@ function watchThreads(threads: () => Thread[], everyMs: number, look: () => void
   };
 }
 
-/** The first of those with the least, if that is below `most`. */
-function findLeast<T>(all: readonly T[], measure: (one: T) => number, most = Number.POSITIVE_INFINITY): T | undefined {
-  let [found, least]: [T | undefined, number] = [undefined, most];
+/** The first of those with the least. */
+function findLeast<T>(all: readonly T[], measure: (one: T) => number): T | undefined {
+  let [found, least]: [T | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
   for (const one of all) {
     const measured = measure(one);
     if (measured < least) [found, least] = [one, measured];
   }
   return found;
-}
-
-function move<T>(one: T, from: T[], to: T[] = []): void {
-  from.splice(from.indexOf(one), 1);
-  to.push(one);
 }
 
 /** Whose mail is read apart from the others', for a while: one by one, in turn, and after whoever only happened to be beside it. */
@@ -174,6 +171,9 @@ function keepApart(ms: number) {
   const has = (org: string) => (known.get(org)?.until ?? 0) > performance.now();
   return {
     has,
+    get isAnybody() {
+      return known.size > 0;
+    },
     turnOf: (org: string) => (has(org) ? known.get(org)!.turn : 0),
     hadTurn(org: string) {
       if (has(org)) known.get(org)!.turn = ++turns;

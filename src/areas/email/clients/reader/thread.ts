@@ -5,8 +5,9 @@ import { type AuthenticateResult, authenticate } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { showMailbox } from '../../rules/address.ts';
 import { endOfHeader, showable } from '../../rules/header.ts';
-import { capSignatures, countLines, pickFields } from '../../rules/receiving.ts';
+import { capSignatures, countLines, maySign, pickFields } from '../../rules/receiving.ts';
 import { readReport } from '../../rules/report/index.ts';
+import { Pieces } from './pieces.ts';
 import {
   type Attachment,
   type Authentication,
@@ -31,6 +32,11 @@ const limits = {
   /** JSON bytes of a list of addresses. */
   addresses: 2_500,
 };
+
+// Those who verify make errors of answers by the dozen, and nobody looks at where they were made.
+Error.stackTraceLimit = 0;
+
+globalThis.Blob = Pieces as unknown as typeof Blob;
 
 const port = parentPort!;
 const tell = (message: FromThread) => port.postMessage(message);
@@ -92,7 +98,7 @@ async function read(id: number, reading: Reading): Promise<void> {
   const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
   const end = endOfHeader(raw);
   const headerBytes = end < 0 ? raw.length : end;
-  const judge = () => judgeSender(id, reading, capSignatures(raw, headerBytes, limits.signatures));
+  const judge = () => judgeSender(id, reading, signedPart(raw, headerBytes));
   const tellAll = (mail: ReadMail) => tell({ type: 'done', id, result: { kind: 'mail', mail } });
   if (raw.length <= limits.small) {
     const whole = await parseWhole(raw).catch(() => undefined);
@@ -104,6 +110,12 @@ async function read(id: number, reading: Reading): Promise<void> {
   const authentication = await judge();
   tell({ type: 'part', id, part: { ...head, authentication } });
   tellAll({ ...head, authentication, ...(await readBody(raw)) });
+}
+
+/** What those who verify must see of it. */
+function signedPart(raw: Buffer, headerBytes: number): Buffer {
+  const header = raw.subarray(0, headerBytes);
+  return maySign(header) ? capSignatures(raw, headerBytes, limits.signatures) : header;
 }
 
 type Head = Pick<ReadMail, 'from' | 'to' | 'cc' | 'subject' | 'headers'>;

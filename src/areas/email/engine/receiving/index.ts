@@ -3,16 +3,17 @@ import { buffer } from 'node:stream/consumers';
 import type { App } from '../../../../kernel/app.ts';
 import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
-import { makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
+import { house, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/arrivals.ts';
 import type { Following } from '../feedback/index.ts';
 import { makeClaims } from '../queue/claim.ts';
 import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
-import { gatherCalls } from '../webhooks/gather.ts';
+import { arrivalsChannel, type GoingOn } from './arriving.ts';
 import { freezeArrivals, type ReadArrival } from './freeze.ts';
-import { arrivalsChannel } from './intake.ts';
+import { gatherPaced } from './gather.ts';
+import { type HeldArrival, type Holdings, makeHoldings } from './holdings.ts';
 import { makeResolve } from './resolve.ts';
 
 export interface ReadingOptions {
@@ -28,13 +29,14 @@ export interface ReadingOptions {
 }
 
 /** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
-export interface Readings {
+export interface Readings extends GoingOn {
   readonly reader: Pick<Reader, 'threads' | 'ended'>;
   stop(): Promise<void>;
 }
 
-/** Under our lease at once, of one organization half of it. */
-const mostHeld = 128;
+/** Nobody reads here now. */
+export const nobodyReads: GoingOn = { reserve: () => false, release: () => {}, begin: () => {} };
+
 /** Of those that are larger than this, so many have their bytes in memory, and of one organization half of them. */
 const sizes = [
   { above: 1024 * 1024, slots: 2 },
@@ -44,91 +46,125 @@ const sizes = [
 const mostAttempts = 5;
 /** Until its bytes are looked for again. */
 const againSeconds = 60;
+/** What is read so soon after others were told of is told with the next: a batch costs the database some milliseconds, whatever is in it. */
+const paceMs = 100;
 
 const unread: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
 
 export function startReadings(options: ReadingOptions): Readings {
-  const { app, node } = options;
+  const { app } = options;
   const reader = makeReader({ resolve: makeResolve(app.dns), ...options.reader });
-  const held = new Map<number, store.ArrivalRow>();
-  const byOrg = new Map<string, number>();
+  const held = makeHoldings();
   const turnstiles = sizes.map(({ above, slots }) => ({
     above,
-    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: mostHeld, waitMs: 600_000 }),
+    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: 600_000 }),
   }));
-  const freeze = gatherCalls((read: ReadArrival[]) => freezeEach(options, read));
+  // A batch is nobody's: everybody's mail is in it.
+  const freeze = gatherPaced(paceMs, (read: ReadArrival[]) =>
+    onBehalf({ ...house, act: 'email.freeze' }, () => freezeEach(options, read), app.watch),
+  );
+  const freezing = new Set<Promise<unknown>>();
+  const turn = { afterOrg: '', isBehind: false };
   let isStopping = false;
-  let afterOrg = '';
 
-  const count = (org: string, by: number) => {
-    const left = (byOrg.get(org) ?? 0) + by;
-    if (left > 0) byOrg.set(org, left);
-    else byOrg.delete(org);
+  const tell = async (arrival: HeldArrival, result: ReadResult) => {
+    const telling = freeze({ arrival, result });
+    freezing.add(telling);
+    await telling.finally(() => freezing.delete(telling));
   };
-  const work = async (arrival: store.ArrivalRow) => {
+  const work = async (arrival: HeldArrival) => {
     try {
       const read = () => readArrival(options, reader, arrival);
       const crowded = turnstiles.find(({ above }) => arrival.body_bytes > above);
       const result = crowded ? await crowded.turns.pass(arrival.org_id, read) : await read();
       if (isStopping) return;
-      if (result) await freeze({ arrival, result });
-      else await app.db.write((tx) => store.putBack(tx, arrival, againSeconds));
+      if (result) await tell(arrival, result);
+      else await app.db.write((tx) => store.putBack(tx, [arrival], againSeconds));
     } catch (error) {
       // It is still a row: whoever claims it when the lease lapses goes on.
       if (!isAway(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
     } finally {
-      held.delete(arrival.id);
-      count(arrival.org_id, -1);
-      claims.nudge();
+      held.remove(arrival);
+      // Room is no reason to look if nothing waited for it.
+      if (turn.isBehind) claims.nudge();
     }
   };
-  const claimMore = async (): Promise<'more' | 'none' | 'full'> => {
-    const room = mostHeld - held.size;
-    if (room <= 0 || isStopping) return 'full';
-    const claimed = await app.db.write(async (tx) => {
-      const orgs = await store.findOrgs(tx, afterOrg);
-      afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
-      const lease = randomUUID();
-      const wanted = { orgs, running: byOrg, perOrg: mostHeld / 2, limit: room, lease, leaseSeconds, held: [...held.keys()], node };
-      return orgs.length ? store.claimArrivals(tx, wanted) : [];
-    });
-    for (const arrival of claimed) {
-      held.set(arrival.id, arrival);
-      count(arrival.org_id, 1);
-      void onBehalf({ org: arrival.org_id, act: 'email.read' }, () => work(arrival), app.watch);
+  const begin = (born: readonly HeldArrival[]) => {
+    if (isStopping) return void giveBack(app, born);
+    for (const arrival of born) {
+      const kept = held.add(arrival);
+      void onBehalf({ org: arrival.org_id, act: 'email.read' }, () => work(kept), app.watch);
     }
-    return claimed.length === room || afterOrg !== '' ? 'more' : 'none';
   };
-  const claims = makeClaims({ app }, claimMore);
+  const claims = makeClaims({ app }, async () => {
+    const claimed = await claimMore(options, held, turn);
+    if (claimed === 'full') return 'full';
+    for (const { org_id } of claimed.found) held.take(org_id);
+    begin(claimed.found);
+    return claimed.mayBeMore ? 'more' : 'none';
+  });
   const renewal = setInterval(() => void renewHeld(app, held), renewEveryMs);
   const unhear = [app.waker.hear(arrivalsChannel, claims.nudge), app.waker.hear(clockMoved, claims.nudge)];
   return {
     reader,
+    reserve: held.reserve,
+    release: held.release,
+    begin,
     async stop() {
+      held.close();
       isStopping = true;
       for (const forget of unhear) forget();
       clearInterval(renewal);
       await claims.stop();
       await reader.stop();
-      await giveBack(app, [...held.values()]);
+      await Promise.allSettled([...freezing]);
+      await giveBack(app, [...held.items.values()]);
     },
   };
+}
+
+interface Turn {
+  /** Where the next turn begins: after this organization. */
+  afterOrg: string;
+  /** Rows may wait for room here: whenever there is some, it is worth a look. */
+  isBehind: boolean;
+}
+
+/** Takes what waits, of organizations in turn. */
+async function claimMore(
+  { app, node }: ReadingOptions,
+  held: Holdings,
+  turn: Turn,
+): Promise<'full' | { found: HeldArrival[]; mayBeMore: boolean }> {
+  const { room: limit, byOrg: running, perOrg } = held;
+  turn.isBehind = true;
+  if (limit === 0) return 'full';
+  const found = await app.db.write(async (tx) => {
+    const [, orgs] = await Promise.all([store.findByIndex(tx), store.findOrgs(tx, turn.afterOrg)]);
+    turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
+    const wanted = { orgs, running, perOrg, limit, lease: randomUUID(), leaseSeconds, held: [...held.items.keys()], node };
+    return orgs.length ? store.claimArrivals(tx, wanted) : [];
+  });
+  turn.isBehind = found.length > 0 || turn.afterOrg !== '' || [...running.values()].some((count) => count >= perOrg);
+  return { found, mayBeMore: found.length === limit || turn.afterOrg !== '' };
 }
 
 /** Undefined: its bytes are not here now. */
 async function readArrival(
   { app, spool, mailHost }: ReadingOptions,
   reader: Reader,
-  arrival: store.ArrivalRow,
+  arrival: HeldArrival,
 ): Promise<ReadResult | undefined> {
   const isReport = arrival.route_id === null;
   const given: ReadResult = isReport ? { kind: 'report', report: { kind: 'other', recipients: [] } } : unread;
   if (arrival.attempts > mostAttempts) return given;
   const { message_id: message, body_key: key, body_offset: offset, body_bytes: bytes } = arrival;
-  const raw = await spool
-    .read({ key, offset, bytes })
-    .then((stream) => stream && buffer(stream))
-    .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of mail that arrived could not be had'));
+  const raw =
+    arrival.raw ??
+    (await spool
+      .read({ key, offset, bytes })
+      .then((stream) => stream && buffer(stream))
+      .catch((err: unknown) => app.log.warn({ err, message, key }, 'the content of mail that arrived could not be had')));
   if (!raw) {
     app.log.warn({ message, key }, 'the content of mail that arrived is not here; looking again');
     return undefined;
@@ -161,8 +197,8 @@ async function freezeEach(options: ReadingOptions, read: readonly ReadArrival[])
   return read.map(() => undefined);
 }
 
-async function renewHeld(app: App, held: ReadonlyMap<number, store.ArrivalRow>): Promise<void> {
-  const leased = [...held.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
+async function renewHeld(app: App, held: Holdings): Promise<void> {
+  const leased = [...held.items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
   if (leased.length === 0) return;
   await app.db
     .write((tx) => store.renewArrivals(tx, leased))
@@ -170,6 +206,6 @@ async function renewHeld(app: App, held: ReadonlyMap<number, store.ArrivalRow>):
 }
 
 /** What was not read to its end is free for others at once. */
-async function giveBack(app: App, held: readonly store.ArrivalRow[]): Promise<void> {
-  for (const arrival of held) await app.db.write((tx) => store.putBack(tx, arrival, 0)).catch(() => {});
+async function giveBack(app: App, held: readonly HeldArrival[]): Promise<void> {
+  if (held.length > 0) await app.db.write((tx) => store.putBack(tx, held, 0)).catch(() => {});
 }

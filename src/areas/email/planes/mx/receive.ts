@@ -5,7 +5,8 @@ import type { Crowd, Turnstile } from '../../../../kernel/shares/index.ts';
 import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
-import type { Arriving, Reception } from '../../engine/receiving/intake.ts';
+import type { Arriving } from '../../engine/receiving/arriving.ts';
+import type { Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
 

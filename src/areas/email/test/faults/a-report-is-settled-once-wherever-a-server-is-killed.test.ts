@@ -16,7 +16,7 @@ const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harne
 
 /** Where a server that takes a report in dies, from its row to the transaction that applies it. */
 const points: [step: string, at: string][] = [
-  ['receive, committed and not answered', 'insert into email:after:4'],
+  ['receive, committed and not answered', 'insert into email:after:3'],
   ['apply, not committed', 'delete from email:before:2'],
 ];
 

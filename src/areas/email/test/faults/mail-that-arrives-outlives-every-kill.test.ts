@@ -40,7 +40,8 @@ const takingOver = (t: TestContext, { qd, env }: MxScene) =>
 /** Where it dies. Of what is written when mail is taken in, told of, and delivered, the first and the last. */
 const points: [step: string, at: string][] = [
   ['receive', 'insert into email:before:1'],
-  ['receive, its rows written', 'insert into email:after:4'],
+  ['receive, its rows written', 'insert into email:after:2'],
+  ['receive, committed and not answered', 'insert into email:after:3'],
   ['freeze', 'delete from email:before:1'],
   ['freeze, not committed', 'delete from email:before:2'],
   ['freeze, committed and not known', 'delete from email:after:2'],

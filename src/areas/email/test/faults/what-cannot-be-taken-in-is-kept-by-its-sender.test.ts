@@ -55,3 +55,27 @@ test('an organization without room hears 452 alone, and reports still come', asy
   for (let n = 0; n < 4; n++) answers.push((await deliverTo(t, port)).slice(0, 9));
   assert.deepEqual([answers[0], answers.at(-1)], ['250 2.0.0', '452 4.2.2']);
 });
+
+test('of those who come together, the ones there is room for are taken as they came', async (t) => {
+  const { qd, port, endpoint } = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '8000' } });
+  const subjects = Array.from({ length: 10 }, (_, n) => `number ${n}`);
+  const speakers = await Promise.all(subjects.map(() => speakSmtp(t, port)));
+  for (const { say } of speakers) {
+    await say('EHLO far.example');
+    await say('MAIL FROM:<bob@far.example>');
+    await say('RCPT TO:<support@in.example.com>');
+    await say('DATA');
+  }
+  const answers = await Promise.all(speakers.map(({ say }, n) => say(`${letterIn().replace('Help', subjects[n]!)}.`)));
+  const taken = subjects.filter((_, n) => answers[n]!.startsWith('250'));
+  assert.ok(taken.length > 0 && taken.length < subjects.length, `${answers}`);
+  assert.ok(answers.every((answer) => /^(250|452 4\.2\.2)/.test(answer)));
+  const told = await endpoint.heard(taken.length);
+  assert.deepEqual(told.map(({ event }) => event.data.subject).sort(), taken);
+  const { messages } = (await qd.owner.get('/email/messages?direction=receive')).body;
+  assert.equal(messages.length, taken.length);
+  for (const { id, subject } of messages) {
+    const { body } = await qd.owner.get(`/email/messages/${id}/content`);
+    assert.ok(body.endsWith(letterIn().replace('Help', subject)), 'nobody else’s bytes are in their place');
+  }
+});

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { useSegment } from '../../store/intake.ts';
+import { takeArrivals } from '../../store/arrivals-taken.ts';
+import { addSegment } from '../../store/intake.ts';
 import { markStored, sealSegment } from '../../store/retention.ts';
 
 test('a segment that was sealed before its first batch takes none', async (t) => {
@@ -9,6 +10,11 @@ test('a segment that was sealed before its first batch takes none', async (t) =>
   const key = 'mail/segments/00/asleep';
   await app.db.write((tx) => sealSegment(tx, key));
   await app.db.write((tx) => markStored(tx, key));
-  assert.equal(await app.db.write((tx) => useSegment(tx, key, 'node', false)), false);
-  assert.equal(await app.db.write((tx) => useSegment(tx, `${key}2`, 'node', false)), true);
+  const isOpen = (segment: string) =>
+    app.db.write(async (tx) => {
+      await addSegment(tx, segment, 'node');
+      return (await takeArrivals(tx, { arrivals: [], leaseSeconds: 60, counted: [], quota: null, segment })).is_open;
+    });
+  assert.equal(await isOpen(key), false);
+  assert.equal(await isOpen(`${key}2`), true);
 });

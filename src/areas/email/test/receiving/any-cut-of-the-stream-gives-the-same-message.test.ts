@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Arriving } from '../../engine/receiving/arriving.ts';
 import { makeDestinationBook } from '../../engine/receiving/book.ts';
-import type { Arriving } from '../../engine/receiving/intake.ts';
 import { openMxDoor } from '../../planes/mx/index.ts';
 import { mxScene } from './mx-scene.ts';
 

@@ -1,0 +1,35 @@
+import type { App } from '../../../../kernel/app.ts';
+import { channelNamed } from '../../../../kernel/jobs/index.ts';
+import type { Spool } from '../../../../kernel/spool/index.ts';
+import type { Envelope } from '../../rules/receiving.ts';
+import type { Destination } from './book.ts';
+import type { HeldArrival } from './holdings.ts';
+
+/** Told when something has arrived that nobody goes on with yet. */
+export const arrivalsChannel = channelNamed('email.arrivals');
+
+/** A message as a door took it in: for whom it is was decided there. */
+export interface Arriving {
+  envelope: Omit<Envelope, 'rcptTo'>;
+  /** By route, or one report. */
+  to: readonly { destination: Extract<Destination, { org: string }>; addresses: string[] }[];
+  content: Buffer | { key: string; bytes: number };
+}
+
+/** Who reads what is taken in. */
+export interface GoingOn {
+  /** Whether this process goes on with what is being taken in; if so, room for it is taken. */
+  reserve(org: string): boolean;
+  release(org: string): void;
+  /** Goes on with what was reserved. */
+  begin(born: readonly HeldArrival[]): void;
+}
+
+export interface ReceptionOptions {
+  app: App;
+  /** Of its own: the other one is written to by those who send. */
+  spool: Spool;
+  node: string;
+  /** Whoever reads in this process, if anybody does now. */
+  readings: () => GoingOn;
+}

@@ -1,0 +1,119 @@
+import Type, { type Static } from 'typebox';
+import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import type { Envelope } from '../rules/receiving.ts';
+
+// What arrives, written in batches: in the log, and in the queue of those who read it.
+
+const UsageRow = Type.Object({ org_id: Type.String(), stored: Type.Integer() });
+
+/** Bytes that these organizations have stored: what arrived in the last 30 days. Today's row is locked until the end of the transaction. */
+export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageRow)`
+  with today as materialized (select (kernel.now() at time zone 'UTC')::date as day),
+       locked as (
+         insert into email.received_usage as u (org_id, day, messages, bytes)
+         select org, t.day, 0, 0 from unnest(${[...orgs].sort()}::text[]) org, today t
+             on conflict (org_id, day) do update set bytes = u.bytes
+         returning org_id, bytes)
+  select l.org_id, (l.bytes + coalesce((select sum(u.bytes) from email.received_usage u, today t
+                                         where u.org_id = l.org_id and u.day < t.day and u.day >= t.day - 30), 0))::bigint as stored
+    from locked l`;
+
+/** A message for one route, or a report. */
+export interface NewArrival {
+  org_id: string;
+  /** Of a message, the end of its new id; of a report, the id of the sent message that it is about. */
+  id: string;
+  domain_id: string | null;
+  /** Null: a report. */
+  route_id: string | null;
+  endpoint_id: string | null;
+  recipient_id: number | null;
+  envelope: Envelope;
+  /** Its addresses as the search of the log has them. */
+  folded: readonly string[];
+  body_key: string;
+  body_offset: number;
+  body_bytes: number;
+  node: string | null;
+  /** Of its own: this process goes on with it at once. Null: it waits for whoever claims it. */
+  lease: string | null;
+}
+
+export interface ArrivedBatch {
+  arrivals: readonly NewArrival[];
+  leaseSeconds: number;
+  /** What each organization gets, by its id. */
+  counted: readonly { org: string; messages: number; bytes: number }[];
+  /** Bytes that one may have stored; null: it was judged before. */
+  quota: number | null;
+  /** The segment that bytes of it are in, if any. */
+  segment: string | undefined;
+}
+
+const TakenRow = Type.Object({
+  /** False: the segment was sealed meanwhile, and what was just added to it does not count. */
+  is_open: Type.Boolean(),
+  /** False: somebody has no room for theirs. Unless both are true no row was written, and this transaction must not be committed. */
+  has_room: Type.Boolean(),
+  /** What new ids begin with: their type and the time. */
+  beginning: Type.String(),
+  /** Those with a lease, by it. */
+  born: Type.Array(Type.Object({ id: Type.Integer(), lease: Type.String() })),
+});
+
+/**
+ * Counts a batch and writes it, in one statement: as several they cost more than all that they do. Messages are in the log at once, as the envelope
+ * has them; what their headers say follows when they are read. All of it is JSON: of lists PostgreSQL would look at the lengths, and plan anew.
+ */
+export const takeArrivals = async (tx: Tx, batch: ArrivedBatch): Promise<Static<typeof TakenRow>> => {
+  const { arrivals, leaseSeconds, counted, quota, segment = '' } = batch;
+  return (await row(tx, TakenRow)`
+    with moment as materialized (
+           select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
+         -- The time as ids begin with it (idTime), letter by letter: see store/accept.ts.
+         clock as materialized (
+           select now, (now at time zone 'UTC')::date as day,
+                  'msg_' || substr(l, 1 + (ms >> 45 & 31)::int, 1) || substr(l, 1 + (ms >> 40 & 31)::int, 1) || substr(l, 1 + (ms >> 35 & 31)::int, 1) || substr(l, 1 + (ms >> 30 & 31)::int, 1) ||
+                       substr(l, 1 + (ms >> 25 & 31)::int, 1) || substr(l, 1 + (ms >> 20 & 31)::int, 1) || substr(l, 1 + (ms >> 15 & 31)::int, 1) || substr(l, 1 + (ms >> 10 & 31)::int, 1) ||
+                       substr(l, 1 + (ms >> 5 & 31)::int, 1) || substr(l, 1 + (ms >> 0 & 31)::int, 1) as beginning
+             from moment),
+         open as (select key from email.segment where key = ${segment} and sealed_at is null for share),
+         counted as (
+           insert into email.received_usage as u (org_id, day, messages, bytes)
+           select c.org, clock.day, c.messages, c.bytes
+             from clock, json_to_recordset(${JSON.stringify(counted)}::json) as c(org text, messages bigint, bytes bigint)
+            order by c.org
+               on conflict (org_id, day) do update set messages = u.messages + excluded.messages, bytes = u.bytes + excluded.bytes
+           returning org_id, bytes),
+         judged as materialized (
+           select ${segment} = '' or exists (select from open) as is_open,
+                  not exists (select from counted c, clock
+                               where c.bytes + coalesce((select sum(u.bytes) from email.received_usage u
+                                                          where u.org_id = c.org_id and u.day < clock.day and u.day >= clock.day - 30), 0) > ${quota}::bigint) as has_room),
+         arrived as materialized (
+           select a.* from judged, json_to_recordset(${JSON.stringify(arrivals)}::json) as a(
+                  org_id text, id text, domain_id text, route_id text, endpoint_id text, recipient_id bigint, envelope jsonb, folded text[], body_key text,
+                  body_offset bigint, body_bytes bigint, node text, lease uuid)
+            where judged.is_open and judged.has_room),
+         message as (
+           insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, endpoint_id, sender, recipients, copies, message_id,
+                                      body_key, body_offset, body_bytes, header_bytes, body_hash)
+           select a.org_id, clock.beginning || a.id, 'receive', 'received', clock.now, clock.now, 'mx', a.domain_id, a.endpoint_id, a.envelope ->> 'mailFrom',
+                  array(select jsonb_array_elements_text(a.envelope -> 'rcptTo')), '{}', '', a.body_key, a.body_offset, a.body_bytes, 0, ''
+             from arrived a, clock where a.route_id is not null),
+         address as (
+           insert into email.received_address (org_id, folded, message_id)
+           select a.org_id, f.folded, clock.beginning || a.id from arrived a, clock, unnest(a.folded) as f(folded) where a.route_id is not null
+               on conflict do nothing),
+         arrival as (
+           insert into email.arrival (org_id, message_id, route_id, endpoint_id, recipient_id, envelope, body_key, body_offset, body_bytes, node, received_at,
+                                      run_at, attempts, lease, lease_until)
+           select a.org_id, case when a.route_id is null then a.id else clock.beginning || a.id end, a.route_id, a.endpoint_id, a.recipient_id, a.envelope,
+                  a.body_key, a.body_offset, a.body_bytes, a.node, clock.now, clock.now, (a.lease is not null)::int, a.lease,
+                  case when a.lease is not null then clock.now + make_interval(secs => ${leaseSeconds}) end
+             from arrived a, clock
+           returning id, lease)
+    select judged.is_open, judged.has_room, clock.beginning,
+           (select coalesce(json_agg(arrival), '[]') from arrival where lease is not null) as born
+      from clock, judged`)!;
+};

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gatherPaced } from '../../engine/receiving/gather.ts';
+import { makeHoldings } from '../../engine/receiving/holdings.ts';
+
+test('what comes while a batch is on its way goes with the next one, and a batch that fails fails alone', async () => {
+  const batches: number[][] = [];
+  let goOn = () => {};
+  const gathered = gatherPaced(1, async (items: number[]) => {
+    batches.push(items);
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    if (items.includes(3)) throw new Error('three');
+    return items.map((item) => 10 * item);
+  });
+  const first = [gathered(1), gathered(2)];
+  while (batches.length < 1) await new Promise(setImmediate);
+  const second = [gathered(3), gathered(4)].map((each) => each.catch((error: Error) => error.message));
+  goOn();
+  assert.deepEqual(await Promise.all(first), [10, 20]);
+  while (batches.length < 2) await new Promise(setImmediate);
+  goOn();
+  assert.deepEqual(await Promise.all(second), ['three', 'three']);
+  const third = gathered(5);
+  while (batches.length < 3) await new Promise(setImmediate);
+  goOn();
+  assert.equal(await third, 50);
+  assert.deepEqual(batches, [[1, 2], [3, 4], [5]]);
+});
+
+test('one organization has half of the places, and bytes are kept as far as there is room for them', () => {
+  const held = makeHoldings();
+  const places = held.room;
+  let mine = 0;
+  while (held.reserve('org_a')) mine++;
+  assert.deepEqual([mine, held.room], [places / 2, places / 2]);
+  assert.ok(held.reserve('org_b'), 'the others are for others');
+  held.release('org_b');
+
+  const arrivalOf = (id: number, bytes: number) => ({
+    ...{ id, lease: '', org_id: 'org_a', message_id: '', route_id: null, endpoint_id: null, recipient_id: null, attempts: 1 },
+    ...{ envelope: { mailFrom: '', rcptTo: [], remoteIp: '', helo: '', tls: null }, body_key: '', body_offset: 0, body_bytes: bytes },
+    raw: Buffer.alloc(bytes),
+  });
+  const kept = Array.from({ length: mine }, (_, id) => held.add(arrivalOf(id, 65_536)));
+  const bytes = kept.reduce((sum, { raw }) => sum + (raw?.length ?? 0), 0);
+  assert.ok(bytes > 0 && bytes <= 8 * 2 ** 20, `${bytes}`);
+  for (const each of kept) held.remove(each);
+  assert.equal(held.room, places);
+  assert.equal(held.add(arrivalOf(1, 65_537)).raw, undefined, 'what is larger is read again');
+  held.close();
+  assert.equal(held.reserve('org_b'), false);
+});
