@@ -31,9 +31,10 @@ test('whatever is delivered in whatever order, an incident says how many alerts 
       const { service } = await covered(owner, { steps: [[user(owner), 86_400]] });
       const sources = [await source(owner, qd.url, service.id), await source(owner, qd.url, service.id)];
       for (const deed of story) {
-        const [live] = (await unresolved(owner)).filter((i: { serviceId: string }) => i.serviceId === service.id);
-        if (deed === 'resolve') live && (await made(owner.post(`/oncall/incidents/${live.id}/resolve`)));
-        else if (deed === 'open') await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'by hand' }));
+        if (deed === 'resolve') {
+          const [live] = (await unresolved(owner)).filter((i: { serviceId: string }) => i.serviceId === service.id);
+          if (live) await made(owner.post(`/oncall/incidents/${live.id}/resolve`));
+        } else if (deed === 'open') await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'by hand' }));
         else
           for (const [i, { deliver }] of sources.entries()) {
             const told = deed.filter((w) => w.source === i);
