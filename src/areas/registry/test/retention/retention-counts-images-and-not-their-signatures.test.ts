@@ -159,13 +159,16 @@ test('and so it is on a server, attachments of attachments and indexes included'
     const all = [...images];
     const belongs = new Map<string, string>();
     const days = s.images.map(({ age }) => age % 10);
-    for (let today = 10; today >= 0; today--) {
-      for (const [i, image] of images.entries()) {
-        if (days[i] !== today) continue;
-        await put(send, name, s.images[i]!.tagged ? `v${i}` : image.digest, image);
-      }
-      await later(1);
+    let today = 10;
+    const until = async (day: number) => {
+      if (today > day) await later(today - day);
+      today = day;
+    };
+    for (const [i, image] of [...images.entries()].sort(([a], [b]) => days[b]! - days[a]!)) {
+      await until(days[i]!);
+      await put(send, name, s.images[i]!.tagged ? `v${i}` : image.digest, image);
     }
+    await until(-1);
     const children = images.filter((_, i) => s.images[i]!.inIndex);
     const index = indexOf(children);
     if (children.length > 0) {
