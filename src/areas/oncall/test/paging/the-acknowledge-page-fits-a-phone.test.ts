@@ -41,7 +41,9 @@ async function lookAtPolicy(link: string) {
 test('the page behind the link is whole at 360 pixels, light and dark, for everybody, and works without scripts', async (t) => {
   const qd = await ward(t);
   const link = await paged(qd);
-  await t.test('its policy lets nothing run, names its one style by hash, and nobody frames, caches or indexes it', () => lookAtPolicy(link));
+  await t.test('its policy lets nothing run, names its one style by hash, and nobody frames, caches or indexes it', () =>
+    lookAtPolicy(link),
+  );
   const on = await browser(t);
   const tab = await (await on.newContext({ viewport: { width: 360, height: 740 } })).newPage();
   const [requests, complaints]: [string[], string[]] = [[], []];

@@ -203,7 +203,14 @@ export const fixedStories: Story[] = [
     who: ['present', 'absent', 'present', 'present'],
     remind: 7_000,
     deaf: false,
-    deeds: [{ is: 'pass', seconds: 1_250 }, { is: 'alert' }, { is: 'ack' }, { is: 'pass', seconds: 20_350 }, { is: 'restart' }, { is: 'end' }],
+    deeds: [
+      { is: 'pass', seconds: 1_250 },
+      { is: 'alert' },
+      { is: 'ack' },
+      { is: 'pass', seconds: 20_350 },
+      { is: 'restart' },
+      { is: 'end' },
+    ],
   },
   {
     waits: [1_010],

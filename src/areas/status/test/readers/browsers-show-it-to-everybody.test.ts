@@ -190,7 +190,10 @@ async function lookAtOtherPages(qd: House, on: Browser, { tab, visit }: Window) 
   await shows(url, 'bright', (text) => text.includes('class="stale"'));
   const late = await open(on); // without what this one remembers
   await late.visit(`${url}/status/bright`, { viewport: sizes.phone });
-  assert.match((await late.tab.locator('.stale').textContent())!, /This page is less than a minute old\. We cannot look at the newest state/);
+  assert.match(
+    (await late.tab.locator('.stale').textContent())!,
+    /This page is less than a minute old\. We cannot look at the newest state/,
+  );
   if (update) await late.tab.screenshot({ path: join(images, 'status-late.png') });
   await accessible(late.tab, 'late');
   await giveBack();

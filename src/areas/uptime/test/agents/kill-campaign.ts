@@ -25,10 +25,7 @@ interface Campaign {
  * Whole servers, killed without a word while agents deliver batches as real ones do: to whoever answers, the same one again until it
  * is acknowledged. A third server, which is never killed, is where the test looks.
  */
-export async function killDuringBatches(
-  t: TestContext,
-  { kills, monitors: many, each, isRevivedHere = false }: Campaign,
-): Promise<void> {
+export async function killDuringBatches(t: TestContext, { kills, monitors: many, each, isRevivedHere = false }: Campaign): Promise<void> {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_UPTIME_MONITOR_QUOTA: '1000' } });
   const { dir } = await scratch(t);
   const { connection, dataDir } = qd;

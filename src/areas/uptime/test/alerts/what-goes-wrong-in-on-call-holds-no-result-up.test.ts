@@ -29,7 +29,8 @@ const incidents = async ({ owner }: Quarterdeck, status: string): Promise<any[]>
   (await made(owner.get(`/oncall/incidents?status=${status}`))).incidents;
 
 const Untold = Type.Object({ n: Type.Integer() });
-const untold = async ({ app }: Quarterdeck) => (await app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`))!.n;
+const untold = async ({ app }: Quarterdeck) =>
+  (await app.db.read((tx) => row(tx, Untold)`select count(*)::int as n from uptime.telling`))!.n;
 
 /** Until nothing is left to tell. Jobs that failed pause before they come again: that is not lived through. */
 const tellAll = (qd: Quarterdeck) =>
