@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runHere } from './here.ts';
 import { recording, run } from './support.ts';
 
 const joined = (response: import('node:http').ServerResponse) =>
@@ -10,10 +11,10 @@ test('a link to another server is followed without QUARTERDECK_TOKEN', async (t)
   const link = `${other.url}/join/qd_inv_x`;
 
   assert.equal((await run(['join', link], { env: { QUARTERDECK_URL: mine.url, QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
-  assert.equal((await run(['join', link], { env: { QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
+  assert.equal((await runHere(['join', link], { env: { QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
   assert.deepEqual(other.arrived, ['', '']);
 
-  assert.equal((await run(['join', link], { env: { QUARTERDECK_URL: other.url, QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
+  assert.equal((await runHere(['join', link], { env: { QUARTERDECK_URL: other.url, QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
   assert.equal((await run(['join', link, '--token', 'qd_pat_there'], { env: { QUARTERDECK_TOKEN: 'qd_pat_given' } })).code, 0);
   assert.deepEqual(other.arrived, ['', '', 'Bearer qd_pat_given', 'Bearer qd_pat_there']);
   assert.deepEqual(mine.arrived, []);
@@ -24,7 +25,7 @@ test('who needs a token there is told which one was not sent', async (t) => {
     response.writeHead(409, { 'content-type': 'application/json' }).end('{"error":"accept with a token of that account"}'),
   );
   const env = { QUARTERDECK_URL: 'https://quarterdeck.example', QUARTERDECK_TOKEN: 'qd_pat_given' };
-  const { code, stderr } = await run(['join', `${other.url}/join/qd_inv_x`], { env });
+  const { code, stderr } = await runHere(['join', `${other.url}/join/qd_inv_x`], { env });
   assert.equal(code, 23);
   assert.match(stderr, /with a token of that account; QUARTERDECK_TOKEN is for https:\/\/quarterdeck\.example, .+ give --token/);
 });
@@ -32,7 +33,7 @@ test('who needs a token there is told which one was not sent', async (t) => {
 test('a redirect does not carry it on', async (t) => {
   const elsewhere = await recording(t, joined);
   const other = await recording(t, (response) => response.writeHead(307, { location: `${elsewhere.url}/api/v1/organization/join` }).end());
-  const { code } = await run(['join', `${other.url}/join/qd_inv_x`, '--token', 'qd_pat_there']);
+  const { code } = await runHere(['join', `${other.url}/join/qd_inv_x`, '--token', 'qd_pat_there']);
   assert.equal(code, 25);
   assert.deepEqual(elsewhere.arrived, []);
 });
@@ -47,7 +48,7 @@ test('a link that names another server than it seems to, or speaks to the shell,
     `${other.url}/ /join/qd_inv_x`,
     'http://$(date)/join/qd_inv_x',
   ]) {
-    const { code, stderr } = await run(['join', link], { env: { QUARTERDECK_TOKEN: 'qd_pat_given' } });
+    const { code, stderr } = await runHere(['join', link], { env: { QUARTERDECK_TOKEN: 'qd_pat_given' } });
     assert.equal(code, 2, link);
     assert.match(stderr, /an invitation link looks like|names a user before/);
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { find } from '../connect.ts';
+import { runHere } from './here.ts';
 import { recording, run } from './support.ts';
 
 const token = 'qd_pat_given';
@@ -21,8 +22,8 @@ test('QUARTERDECK_TOKEN is for QUARTERDECK_URL: another --url needs a token of i
   );
   assert.deepEqual([mine.arrived, other.arrived], [[], []]);
 
-  assert.equal((await run(['tokens', 'list', '--url', other.url, '--token', 'qd_pat_other'], { env })).code, 0);
-  assert.equal((await run(['tokens', 'list', '--url', `${mine.url.toUpperCase()}/`], { env })).code, 0);
+  assert.equal((await runHere(['tokens', 'list', '--url', other.url, '--token', 'qd_pat_other'], { env })).code, 0);
+  assert.equal((await runHere(['tokens', 'list', '--url', `${mine.url.toUpperCase()}/`], { env })).code, 0);
   assert.equal((await run(['tokens', 'list'], { env })).code, 0);
   assert.deepEqual([mine.arrived, other.arrived], [[bearer, bearer], ['Bearer qd_pat_other']]);
 });
@@ -31,17 +32,17 @@ test('without QUARTERDECK_URL it is for the server of this machine', async (t) =
   const [mine, other] = [await recording(t), await recording(t)];
   const env = { QUARTERDECK_LISTEN: mine.host, QUARTERDECK_TOKEN: token };
 
-  const refused = await run(['tokens', 'list', '--url', other.url], { env });
+  const refused = await runHere(['tokens', 'list', '--url', other.url], { env });
   assert.equal(refused.code, 20);
   assert.match(refused.stderr, new RegExp(`if it is a token of ${other.url}, set QUARTERDECK_URL to that, or give --token\n$`));
   assert.equal((await run(['tokens', 'list'], { env })).code, 0);
-  assert.equal((await run(['tokens', 'list'], { env: { QUARTERDECK_URL: other.url, QUARTERDECK_TOKEN: token } })).code, 0);
+  assert.equal((await runHere(['tokens', 'list'], { env: { QUARTERDECK_URL: other.url, QUARTERDECK_TOKEN: token } })).code, 0);
   assert.deepEqual([mine.arrived, other.arrived], [[bearer], [bearer]]);
 });
 
 test('what needs no token is asked without one', async (t) => {
   const [mine, other] = [await recording(t), await recording(t)];
-  await run(['organization', 'invitations', 'accept', '--secret', 'qd_inv_x', '--url', other.url], {
+  await runHere(['organization', 'invitations', 'accept', '--secret', 'qd_inv_x', '--url', other.url], {
     env: { QUARTERDECK_URL: mine.url, QUARTERDECK_TOKEN: token },
   });
   assert.deepEqual([mine.arrived, other.arrived], [[], ['']]);
@@ -60,11 +61,11 @@ test('a settings file that lies in the current directory does not say whose the 
   mkdirSync(join(cwd, 'data'));
   writeFileSync(join(cwd, 'data', 'owner.token'), 'qd_pat_of_the_folder\n');
   writeFileSync(join(cwd, 'data', 'owner.url'), 'http://127.0.0.5:9\n');
-  const lured = await run(['tokens', 'list'], { cwd, env: { QUARTERDECK_TOKEN: token } });
+  const lured = await runHere(['tokens', 'list'], { cwd, env: { QUARTERDECK_TOKEN: token } });
   assert.equal(lured.code, 20, lured.stderr);
 
   const named = { QUARTERDECK_TOKEN: token, QUARTERDECK_CONFIG: join(cwd, 'quarterdeck.toml') };
-  assert.equal((await run(['tokens', 'list'], { env: named })).code, 25, 'a file that the environment names is believed');
+  assert.equal((await runHere(['tokens', 'list'], { env: named })).code, 25, 'a file that the environment names is believed');
 });
 
 test('origins are compared as the URL standard spells them', async () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { cliHere } from './here.ts';
 import { cliOf } from './support.ts';
 
 test('a token is made, listed, changed and deleted from the command line', async (t) => {
   const { url, owner } = await quarterdeck(t);
   const cli = cliOf(url, owner.key);
-  const service = await cli('uptime', 'services', 'create', '--name', 'web', '--only', 'id');
+  const service = await cliHere(url, owner.key)('uptime', 'services', 'create', '--name', 'web', '--only', 'id');
   const made = await cli(
     'tokens',
     'create',
@@ -31,20 +32,21 @@ test('a token is made, listed, changed and deleted from the command line', async
     new RegExp(`^${id}  ci +${key.slice(0, 11)}  yes +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ .+ uptime.viewer, email.viewer$`),
   );
 
-  const json = JSON.parse((await cli('tokens', 'list', '--json')).stdout);
+  const here = cliHere(url, owner.key);
+  const json = JSON.parse((await here('tokens', 'list', '--json')).stdout);
   assert.deepEqual(json.tokens[0].scope[0], { role: 'uptime.viewer', roleName: 'Uptime viewer', resourceIds: [service.stdout.trim()] });
 
-  const changed = await cli('tokens', 'update', id, '--no-enabled', '--name', 'ci, paused');
+  const changed = await here('tokens', 'update', id, '--no-enabled', '--name', 'ci, paused');
   assert.match(changed.stdout, /^name +ci, paused\n/m);
   assert.match(changed.stdout, /^enabled +no\n/m);
 
   assert.deepEqual(await cli('tokens', 'delete', id), { code: 0, stdout: '', stderr: '' });
-  assert.ok(!(await cli('tokens', 'list', '--only', 'id')).stdout.includes(id));
+  assert.ok(!(await here('tokens', 'list', '--only', 'id')).stdout.includes(id));
 });
 
 test('pages are walked on request, and the reader is told that more follow', async (t) => {
   const { url, owner } = await quarterdeck(t);
-  const cli = cliOf(url, owner.key);
+  const cli = cliHere(url, owner.key);
   for (const name of ['a', 'b', 'c']) await owner.post('/tokens', { name });
 
   const first = await cli('tokens', 'list', '--limit', '2', '--only', 'name');
@@ -59,5 +61,5 @@ test('pages are walked on request, and the reader is told that more follow', asy
 
 test('an empty list says so, beside the output', async (t) => {
   const { url, owner } = await quarterdeck(t);
-  assert.deepEqual(await cliOf(url, owner.key)('uptime', 'services', 'list'), { code: 0, stdout: '', stderr: 'no services\n' });
+  assert.deepEqual(await cliHere(url, owner.key)('uptime', 'services', 'list'), { code: 0, stdout: '', stderr: 'no services\n' });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { cliHere, runHere } from './here.ts';
 import { cliOf, run } from './support.ts';
 
 test('somebody new joins by the link alone and is told how to go on', async (t) => {
@@ -26,9 +27,9 @@ test('somebody new joins by the link alone and is told how to go on', async (t) 
   assert.match(joined.stderr, new RegExp(`export QUARTERDECK_URL=${url} QUARTERDECK_TOKEN=`));
   const { organization, token } = JSON.parse(joined.stdout);
   assert.equal(organization, 'default');
-  assert.equal((await cliOf(url, token)('whoami', '--only', 'name')).stdout, 'Ann\n');
+  assert.equal((await cliHere(url, token)('whoami', '--only', 'name')).stdout, 'Ann\n');
 
-  assert.equal((await run(['join', link.trim()])).code, 22);
+  assert.equal((await runHere(['join', link.trim()])).code, 22);
 });
 
 test('somebody who is known joins with a token of theirs', async (t) => {
@@ -36,13 +37,13 @@ test('somebody who is known joins with a token of theirs', async (t) => {
   const other = await organization('other');
   const { body } = await owner.post('/organization/invitations', { email: other.email });
 
-  assert.equal((await run(['join', body.link])).code, 23);
-  assert.equal((await cliOf(url, owner.key)('join', body.link)).code, 21);
-  const joined = await run(['join', body.link, '--token', other.key, '--only', 'token'], { env: { QUARTERDECK_TOKEN: owner.key } });
-  assert.equal((await cliOf(url, joined.stdout.trim())('whoami', '--only', 'organization')).stdout, 'default\n');
+  assert.equal((await runHere(['join', body.link])).code, 23);
+  assert.equal((await cliHere(url, owner.key)('join', body.link)).code, 21);
+  const joined = await runHere(['join', body.link, '--token', other.key, '--only', 'token'], { env: { QUARTERDECK_TOKEN: owner.key } });
+  assert.equal((await cliHere(url, joined.stdout.trim())('whoami', '--only', 'organization')).stdout, 'default\n');
 });
 
 test('what is no link is said so', async () => {
-  const { code, stderr } = await run(['join', 'https://quarterdeck.example/']);
+  const { code, stderr } = await runHere(['join', 'https://quarterdeck.example/']);
   assert.deepEqual({ code, stderr }, { code: 2, stderr: 'quarterdeck: an invitation link looks like https://…/join/qd_inv_…\n' });
 });

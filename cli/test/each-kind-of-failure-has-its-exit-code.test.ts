@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { quarterdeck } from '../../test/harness/index.ts';
+import { cliHere, runHere } from './here.ts';
 import { cliOf, type Ran, run } from './support.ts';
 
 const failed = ({ code, stdout, stderr }: Ran, expected: number, sentence: RegExp) => {
@@ -14,7 +15,7 @@ const id = String.raw` \(request id req_[\w-]+\)\n$`;
 
 test('what the server refuses ends with its sentence, the request id and a code of its own', async (t) => {
   const { url, owner, narrowed } = await quarterdeck(t);
-  const cli = cliOf(url, owner.key);
+  const cli = cliHere(url, owner.key);
   const viewer = await narrowed(owner, [{ role: 'uptime.viewer' }]);
   await owner.post('/uptime/services', { name: 'web' });
 
@@ -23,7 +24,7 @@ test('what the server refuses ends with its sentence, the request id and a code 
     20,
     new RegExp(`^quarterdeck: unauthenticated: .+; the token used is QUARTERDECK_TOKEN${id}`),
   );
-  failed(await cliOf(url, viewer.key)('uptime', 'services', 'create', '--name', 'x'), 21, new RegExp(`^quarterdeck: .+${id}`));
+  failed(await cliHere(url, viewer.key)('uptime', 'services', 'create', '--name', 'x'), 21, new RegExp(`^quarterdeck: .+${id}`));
   failed(await cli('tokens', 'delete', 'tok_nobody'), 22, new RegExp(`^quarterdeck: unknown token${id}`));
   failed(await cli('uptime', 'services', 'create', '--name', 'web'), 23, new RegExp(`^quarterdeck: .+${id}`));
   failed(
@@ -69,9 +70,10 @@ test('wrong usage is told before anything is sent', async () => {
     [['tokens', 'create', '--body', '@nowhere.json'], /^quarterdeck: nowhere.json cannot be read \(ENOENT\)\n$/],
     [['tokens', 'delete', '..'], /^quarterdeck: <id> names nothing\n$/],
   ];
-  for (const [args, sentence] of cases) failed(await run([...args, ...at]), 2, sentence);
+  for (const [args, sentence] of cases) failed(await runHere([...args, ...at]), 2, sentence);
+  failed(await run([...cases[0]![0], ...at]), 2, cases[0]![1]);
   failed(
-    await run(['whoami', '--url', 'localhost:8080']),
+    await runHere(['whoami', '--url', 'localhost:8080']),
     2,
     /^quarterdeck: the server's URL must begin with http:\/\/ or https:\/\/, found "localhost:8080"\n$/,
   );
@@ -88,8 +90,11 @@ test('what cannot be typed is answered by where to look', async () => {
     [['token'], /^quarterdeck: unknown command 'token'\n\(Did you mean tokens\?\)\n/],
     [['tokens'], /^Usage: quarterdeck tokens /],
   ];
-  for (const [args, told] of cases) {
-    const { code, stdout, stderr } = await run(args);
+  const [first] = cases;
+  for (const [told, { code, stdout, stderr }] of [
+    [first![1], await run(first![0])] as const,
+    ...(await Array.fromAsync(cases, async ([args, its]) => [its, await runHere(args)] as const)),
+  ]) {
     assert.match(stderr, told);
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
   }

@@ -9,7 +9,8 @@ import { answering } from '../../sdk/test/servers.ts';
 import { compileCache, quickFlags } from '../../test/harness/quick-start.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const elsewhere = mkdtempSync(join(tmpdir(), 'qdc-'));
+/** An empty directory. */
+export const elsewhere = mkdtempSync(join(tmpdir(), 'qdc-'));
 process.once('exit', () => rmSync(elsewhere, { recursive: true, force: true }));
 
 export interface Ran {

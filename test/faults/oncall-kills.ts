@@ -4,4 +4,6 @@ import { randomKills } from '../../src/areas/oncall/test/kill-campaign.ts';
 
 const rounds = Number(process.env.QUARTERDECK_FAULT_ROUNDS ?? 25);
 
-test('servers killed at random moments lose no page and double none', { timeout: 3_600_000 }, (t) => randomKills(t, rounds, 12));
+test('servers killed at random moments lose no page and double none', { timeout: 3_600_000 }, (t) =>
+  randomKills(t, { rounds, each: 12, isRevivedHere: false }),
+);

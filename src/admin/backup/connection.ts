@@ -23,6 +23,9 @@ export async function connectFor(purpose: string, connection: Connection): Promi
   });
   client.on('error', () => {}); // told by the query that meets it
   await client.connect();
-  for (const [name, value] of Object.entries(plain)) await client.query('select set_config($1, $2, false)', [name, value]);
+  await client.query('select set_config(name, value, false) from unnest($1::text[], $2::text[]) as given(name, value)', [
+    Object.keys(plain),
+    Object.values(plain),
+  ]);
   return client;
 }

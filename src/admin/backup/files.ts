@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -30,14 +30,20 @@ export async function writeHashed(path: string, source: Chunks): Promise<Written
   return { bytes, sha256: hash.digest('hex'), lines };
 }
 
-/** What stands there now, read again; undefined when nothing does. */
+const mostAtOnce = 1024 * 1024;
+
+/** What stands there now, read again; undefined when nothing does. Most tables are small: for those a stream with its buffers is dear. */
 export async function hashFile(path: string): Promise<Written | undefined> {
   const hash = createHash('sha256');
   let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-      hash.update(chunk);
-      bytes += chunk.length;
+    await using file = await open(path);
+    const buffer = Buffer.allocUnsafe(Math.min((await file.stat()).size + 1, mostAtOnce));
+    for (;;) {
+      const { bytesRead } = await file.read(buffer);
+      if (!bytesRead) break;
+      hash.update(buffer.subarray(0, bytesRead));
+      bytes += bytesRead;
     }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;

@@ -63,9 +63,11 @@ async function fill(client: pg.Client, table: Table, file: TableFile, directory:
     if (there.has(name)) continue;
     await client.query(`create table ${quoted({ schema: table.schema, name })} partition of ${quoted(table)} ${bound}`);
   }
-  const columns = file.columns.map((c) => `"${c}"`).join(', ');
-  const target = client.query(copyFrom(`copy ${quoted(table)} (${columns}) from stdin`));
-  await pipeline(createReadStream(join(directory, tableFile(file)), { highWaterMark: 256 * 1024 }), target);
+  if (file.bytes > 0) {
+    const columns = file.columns.map((c) => `"${c}"`).join(', ');
+    const target = client.query(copyFrom(`copy ${quoted(table)} (${columns}) from stdin`));
+    await pipeline(createReadStream(join(directory, tableFile(file)), { highWaterMark: 256 * 1024 }), target);
+  }
   const { rows } = await client.query<{ count: number }>(`select count(*) as count from ${quoted(table)}`);
   if (rows[0]!.count !== file.rows) throw damaged(directory, `${fullName(table)} came to ${rows[0]!.count} rows instead of ${file.rows}`);
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeS3 } from '../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { mayRemoveStored } from '../../kernel/backup-lock.ts';
@@ -14,12 +13,12 @@ import { fileStorage, type Storage, s3Storage } from '../../kernel/storage/index
 import { migrationsOf } from '../../serve.ts';
 import { backup } from '../backup/backup.ts';
 import { prepare, restore } from '../restore/restore.ts';
-import { dbOn, emptyDatabase, scratch, sqlOn, withDepot } from './support.ts';
+import { dbOn, depotAlone, emptyDatabase, scratch, sqlOn } from './support.ts';
 
-const migrations = () => readMigrations(migrationsOf(withDepot()));
+const migrations = () => readMigrations(migrationsOf(depotAlone()));
 
 async function filled(t: TestContext, options: { upTo?: string[] } = {}) {
-  const { connection, drop } = await freshDatabase();
+  const { connection, drop } = await freshDatabase({ empty: true });
   t.after(drop);
   const directory = await scratch(t);
   const dataDir = join(directory, 'data');
@@ -66,7 +65,7 @@ test('every shape of table comes back, and the objects from S3 into files', asyn
   t.after(() => s3.stop());
   const from = await withObjects(s3Storage({ ...s3 }));
   t.after(() => from.close());
-  const made = await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage: from, withKey: true });
+  const made = await backup({ target, connection, areas: depotAlone(), dataDir, release: '0.0.1', storage: from, withKey: true });
   assert.equal(made.blobs?.count, 2, 'one object that two rows name is one; what no row names is none');
   for (const file of ['', 'manifest.json', 'tables/depot.box.copy', 'secret.key', 'blobs/depot/first'])
     assert.equal((await stat(join(target, file))).mode & 0o077, 0, `others may not read ${file}`);
@@ -78,7 +77,7 @@ test('every shape of table comes back, and the objects from S3 into files', asyn
     database,
     storage: to,
     dataDir: newData,
-    areas: withDepot(),
+    areas: depotAlone(),
     migrations: await migrations(),
   });
   assert.deepEqual(restored.migrated, []);
@@ -103,10 +102,10 @@ test('every shape of table comes back, and the objects from S3 into files', asyn
 test('a backup of an older release is brought up to date after its rows are in', async (t) => {
   const { connection, directory, dataDir, target } = await filled(t, { upTo: ['depot/0001_depot'] });
   const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
-  await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage });
+  await backup({ target, connection, areas: depotAlone(), dataDir, release: '0.0.1', storage });
   const database = await emptyDatabase(t);
   const all = await migrations();
-  const restored = await restore(await prepare(target, dataDir, all), { database, storage, dataDir, areas: withDepot(), migrations: all });
+  const restored = await restore(await prepare(target, dataDir, all), { database, storage, dataDir, areas: depotAlone(), migrations: all });
   assert.deepEqual(restored.migrated, ['depot/0002_depot']);
   const weights = await sqlOn<{ weight: number }>(database.connection, 'select distinct weight from depot.box');
   assert.deepEqual(weights, [{ weight: 7 }]);
@@ -116,7 +115,7 @@ test('an object that the storage has lost stops the backup, unless the operator 
   const { connection, directory, dataDir, target } = await filled(t);
   const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
   await storage.remove('depot/second');
-  const options = { target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage };
+  const options = { target, connection, areas: depotAlone(), dataDir, release: '0.0.1', storage };
   await assert.rejects(
     backup(options),
     (error) => error instanceof Stop && /does not hold depot\/second/.test(error.message) && error.exitCode === 12,
@@ -139,7 +138,7 @@ test('while a backup runs, whoever removes objects is told to wait', async (t) =
     },
   };
   assert.equal(await db.write(mayRemoveStored), true);
-  await backup({ target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage: asking });
+  await backup({ target, connection, areas: depotAlone(), dataDir, release: '0.0.1', storage: asking });
   assert.deepEqual(new Set(answers), new Set([false]));
   assert.equal(await db.write(mayRemoveStored), true);
 });
@@ -147,32 +146,35 @@ test('while a backup runs, whoever removes objects is told to wait', async (t) =
 test('a backup whose connection is cut says so and leaves nothing, in the middle of a table and in the middle of the objects', async (t) => {
   const { connection, directory, dataDir, target } = await filled(t);
   const storage = await withObjects(await fileStorage(join(directory, 'blobs')));
-  const cut = (which: string) =>
+  /** What there is, or as soon as there is something: PostgreSQL looks by itself, a thousand times a second. */
+  const cut = (which: string, looks: number) =>
     sqlOn(
       connection,
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'quarterdeck backup' and ${which}`,
+      `do $$ begin
+         for n in 1..${looks} loop
+           perform pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and application_name = 'quarterdeck backup' and ${which};
+           exit when found;
+           perform pg_sleep(0.001), pg_stat_clear_snapshot();
+         end loop;
+       end $$`,
     );
-  const options = { target, connection, areas: withDepot(), dataDir, release: '0.0.1', storage };
+  const options = { target, connection, areas: depotAlone(), dataDir, release: '0.0.1', storage };
 
   const whileObjects = backup({
     ...options,
     storage: {
       ...storage,
       open: async (key) => {
-        await cut('true');
+        await cut('true', 1);
         return storage.open(key);
       },
     },
   });
   await assert.rejects(whileObjects, isAway);
 
-  await sqlOn(connection, `insert into depot.entry select 1, repeat('x', 1000), 1, '1 s', 1, '{}', '{}' from generate_series(1, 60000)`);
-  const whileRows = backup(options);
-  const ended = whileRows.then(
-    () => true,
-    () => true,
-  );
-  while (!(await cut(`query like 'copy%' and state = 'active'`)).length) if (await Promise.race([ended, sleep(1)])) break;
-  await assert.rejects(whileRows, isAway);
+  await sqlOn(connection, `insert into depot.entry select 1, repeat('x', 1000), 1, '1 s', 1, '{}', '{}' from generate_series(1, 20000)`);
+  const [whileRows] = await Promise.allSettled([backup(options), cut(`query like 'copy%' and state = 'active'`, 20_000)]);
+  assert.ok(whileRows.status === 'rejected' && isAway(whileRows.reason), 'it was cut in the middle');
   assert.deepEqual((await readdir(directory)).sort(), ['blobs', 'data']);
 });

@@ -2,22 +2,19 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { areas } from '../../areas/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { readMigrations } from '../../kernel/migrate.ts';
 import { authenticate, newKey } from '../../kernel/secrets.ts';
-import { migrationsOf } from '../../serve.ts';
 import { hashFile } from '../backup/files.ts';
 import { checksumOf, type Manifest } from '../backup/manifest.ts';
 import { prepare } from '../restore/restore.ts';
-import { backedUp } from './backups.ts';
+import { backedUp, fewMigrations } from './backups.ts';
 
 const stops = (code: number, sentence: RegExp) => (error: unknown) =>
   error instanceof Stop && error.exitCode === code && sentence.test(error.message);
 
 test('a backup that somebody changed, with checksums that agree, is refused', async (t) => {
   const { dataDir, target } = await backedUp(t, { withKey: false });
-  const migrations = readMigrations(migrationsOf(areas));
+  const migrations = fewMigrations();
   await prepare(target, dataDir, migrations);
 
   const table = join(target, 'tables/identity.org.copy');

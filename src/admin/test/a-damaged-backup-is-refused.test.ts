@@ -2,15 +2,12 @@ import assert from 'node:assert/strict';
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { areas } from '../../areas/index.ts';
 import { Stop } from '../../kernel/errors.ts';
-import { readMigrations } from '../../kernel/migrate.ts';
 import { fileStorage } from '../../kernel/storage/index.ts';
-import { migrationsOf } from '../../serve.ts';
 import { checksumOf, type Manifest } from '../backup/manifest.ts';
 import { prepare, restore } from '../restore/restore.ts';
-import { backedUp } from './backups.ts';
-import { emptyDatabase, quarterdeckCli, sqlOn } from './support.ts';
+import { backedUp, fewAreas, fewMigrations } from './backups.ts';
+import { adminHere, emptyDatabase, sqlOn } from './support.ts';
 
 const flip = async (file: string, at: number) => {
   const bytes = await readFile(file);
@@ -66,7 +63,7 @@ const damages: [what: string, damage: (directory: string) => Promise<unknown>, s
 
 test('a damaged backup is refused before anything is touched', async (t) => {
   const { directory, target } = await backedUp(t);
-  const migrations = readMigrations(migrationsOf(areas));
+  const migrations = fewMigrations();
   for (const [what, damage, sentence, code] of damages) {
     await t.test(what, async () => {
       const copy = join(directory, 'copy');
@@ -85,7 +82,7 @@ test('the command says so in one sentence and makes no database', async (t) => {
   const { directory, target } = await backedUp(t);
   await flip(join(target, 'tables/identity.org.copy'), 10);
   const dataDir = join(directory, 'new');
-  const { code, out, err } = await quarterdeckCli(['admin', 'restore', target], { QUARTERDECK_DATA: dataDir });
+  const { code, out, err } = await adminHere(['restore', target], { QUARTERDECK_DATA: dataDir });
   assert.deepEqual([code, out], [12, '']);
   assert.match(
     err,
@@ -98,14 +95,14 @@ test('rows that do not come to the promised number are not kept', async (t) => {
   const { directory, target } = await backedUp(t);
   await rewrite((m) => (m.tables.find((table) => table.name === 'org')!.rows = 2))(target);
   const database = await emptyDatabase(t);
-  const migrations = readMigrations(migrationsOf(areas));
+  const migrations = fewMigrations();
   const dataDir = join(directory, 'new');
   const storage = await fileStorage(join(dataDir, 'blobs'));
   const attempt = restore(await prepare(target, dataDir, migrations, { unauthenticated: true }), {
     database,
     storage,
     dataDir,
-    areas,
+    areas: fewAreas,
     migrations,
   });
   await assert.rejects(attempt, /identity\.org came to 1 rows instead of 2/);

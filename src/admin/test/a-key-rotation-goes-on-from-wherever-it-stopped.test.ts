@@ -12,7 +12,7 @@ import { type KeyRing, keyFile, keyIdOf, openRing, readKeys, resealCanary, seal,
 import { migrationsOf } from '../../serve.ts';
 import { resealColumn } from '../key/reseal.ts';
 import { type Rotation, rotateKey, rotateStep } from '../key/rotate-key.ts';
-import { dbOn, scratch, sqlOn, withDepot } from './support.ts';
+import { dbOn, depotAlone, scratch, sqlOn } from './support.ts';
 
 const BoxRow = Type.Object({ id: Type.String(), secret: Type.Unsafe<Buffer>({}) });
 const place = (id: string) => `depot.box.secret.${id}`;
@@ -21,11 +21,11 @@ const sealedIn = (db: Db, ring: KeyRing, id: string) =>
   db.write((tx) => run(tx)`insert into depot.box (id, object, secret) values (${id}, '', ${seal(ring, `secret of ${id}`, place(id))})`);
 
 async function sealedBoxes(t: TestContext, count: number) {
-  const { connection, drop } = await freshDatabase();
+  const { connection, drop } = await freshDatabase({ empty: true });
   t.after(drop);
   const dataDir = join(await scratch(t), 'data');
   await mkdir(dataDir);
-  await migrate(connection, readMigrations(migrationsOf(withDepot())));
+  await migrate(connection, readMigrations(migrationsOf(depotAlone())));
   const db = dbOn(t, connection);
   const first = await db.write((tx) => openRing(tx, dataDir));
   for (let n = 0; n < count; n++) await sealedIn(db, first, `box ${n}`);

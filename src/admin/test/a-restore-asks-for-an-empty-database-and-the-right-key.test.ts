@@ -2,18 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { areas } from '../../areas/index.ts';
 import { ensureOrganization } from '../../boot/first-start.ts';
 import { readConfig } from '../../kernel/config.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { migrate, readMigrations } from '../../kernel/migrate.ts';
+import { migrate } from '../../kernel/migrate.ts';
 import { fileStorage, type Storage } from '../../kernel/storage/index.ts';
-import { migrationsOf } from '../../serve.ts';
 import { prepare, restore } from '../restore/restore.ts';
-import { backedUp } from './backups.ts';
+import { backedUp, fewAreas, fewMigrations } from './backups.ts';
 import { dbOn, emptyDatabase, sqlOn } from './support.ts';
 
-const migrations = () => readMigrations(migrationsOf(areas));
 const stops = (code: number, sentence: RegExp) => (error: unknown) =>
   error instanceof Stop && error.exitCode === code && sentence.test(error.message);
 
@@ -23,8 +20,8 @@ async function target(t: TestContext, directory: string, storage?: Storage) {
     database: await emptyDatabase(t),
     storage: storage ?? (await fileStorage(join(dataDir, 'blobs'))),
     dataDir,
-    areas,
-    migrations: await migrations(),
+    areas: fewAreas,
+    migrations: fewMigrations(),
   };
 }
 
@@ -85,7 +82,7 @@ test('a server that starts in the middle finds everything or stops the restore, 
 test('without its key a backup is not restored, and the operator is told what to do', async (t) => {
   const { directory, dataDir, target: backup } = await backedUp(t, { withKey: false });
   const fresh = join(directory, 'new');
-  const all = await migrations();
+  const all = fewMigrations();
   await assert.rejects(
     prepare(backup, fresh, all),
     stops(
@@ -108,7 +105,7 @@ test('without its key a backup is not restored, and the operator is told what to
 test('a key that the backup carries is put in its place, unless a newer file with the same key is there', async (t) => {
   const { directory, dataDir, target: backup } = await backedUp(t, { withKey: true });
   const fresh = join(directory, 'new');
-  const all = await migrations();
+  const all = fewMigrations();
   await mkdir(fresh);
   await (await prepare(backup, fresh, all)).placeKey();
   const carried = await readFile(join(dataDir, 'secret.key'), 'utf8');

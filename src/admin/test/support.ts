@@ -94,6 +94,8 @@ const depot = (): Area =>
   });
 
 export const withDepot = (): AnyArea[] => [...areas, depot()];
+/** Without the product's own areas: the kernel, identity and every shape of table. */
+export const depotAlone = (): AnyArea[] => [depot()];
 
 export async function sqlOn<R extends pg.QueryResultRow>(connection: Connection, text: string, values: unknown[] = []): Promise<R[]> {
   const client = new pg.Client({ ...connection, types });

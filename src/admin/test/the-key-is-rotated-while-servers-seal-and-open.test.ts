@@ -11,6 +11,7 @@ import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { keyIdOf, makeSecrets, readKeys } from '../../kernel/secrets.ts';
 import { migrationsOf } from '../../serve.ts';
 import { rotateKey } from '../key/rotate-key.ts';
+import { followKey } from './follow-key.ts';
 import { dbOn, withDepot } from './support.ts';
 
 const place = (id: string) => `depot.box.secret.${id}`;
@@ -51,7 +52,7 @@ test('while the key is rotated nobody fails to open what anybody sealed', async 
     connection: server.connection,
     dataDir: server.dataDir,
     sealed: [...areas.flatMap((area) => area.sealed ?? []), { table: 'depot.box', column: 'secret', id: 'id' }],
-    settle: () => sleep(3_000),
+    settle: () => followKey(server.dataDir, [secrets, other]),
     say: () => {},
   };
   await rotateKey(rotation, { dropOld: true });

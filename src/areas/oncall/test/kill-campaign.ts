@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
+import { quarterdeck } from '../../../../test/harness/index.ts';
 import { urlOf } from '../../../../test/harness/postgres.ts';
 import { type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
 import { caller } from '../../../../test/harness/request.ts';
@@ -10,8 +11,8 @@ import { rows } from '../../../kernel/db/index.ts';
 import { type PhoneWard, phoneWard } from './phone-support.ts';
 import { alert, covered, eventually, group, made, overdue, source, user } from './support.ts';
 
-// Whole servers, killed without a word while alerts open incidents, steps fire, pages go out and people acknowledge. A third
-// one, which only answers requests and is never killed, is where the test looks.
+// Whole servers, killed without a word while alerts open incidents, steps fire, pages go out and people acknowledge. One more,
+// which only answers requests and is never killed, is where the test looks.
 
 const PageRow = Type.Object({ title: Type.String(), state: Type.String(), channel: Type.String(), attempts: Type.Integer() });
 
@@ -32,21 +33,35 @@ export interface Campaign {
   heldBack(): Promise<ReadonlyMap<string, number>>;
 }
 
-export async function campaign(t: TestContext, rules: { channel: string; delaySeconds: number }[]): Promise<Campaign> {
+interface Force {
+  /** How many servers there are to be killed. */
+  servers: number;
+  /** Who takes over from a killed one is no process of its own: it cannot be killed in turn, and begins at a sixth of the price. */
+  isRevivedHere: boolean;
+}
+
+type Killable = Pick<ServerProcess, 'ready' | 'killed'>;
+
+export async function campaign(
+  t: TestContext,
+  rules: { channel: string; delaySeconds: number }[],
+  { servers: count, isRevivedHere }: Force,
+): Promise<Campaign> {
   const qd = await phoneWard(t, rules, { env: { QUARTERDECK_ROLES: 'api' } });
   const { dir } = await scratch(t);
-  const start = () =>
+  const { connection, dataDir } = qd;
+  const its = { QUARTERDECK_TWILIO_URL: qd.twilio.url, QUARTERDECK_PUBLIC_URL: qd.url };
+  const start = (): Killable =>
     serverProcess(t, {
       dir,
-      dataDir: qd.dataDir,
-      env: {
-        QUARTERDECK_DATABASE_URL: urlOf(qd.connection),
-        QUARTERDECK_TWILIO_URL: qd.twilio.url,
-        QUARTERDECK_PUBLIC_URL: qd.url,
-        QUARTERDECK_LOG_LEVEL: 'silent',
-      },
+      dataDir,
+      env: { ...its, QUARTERDECK_DATABASE_URL: urlOf(connection), QUARTERDECK_LOG_LEVEL: 'silent' },
     });
-  const servers: ServerProcess[] = [start(), start()];
+  const startHere = (): Killable => ({
+    ready: quarterdeck(t, { connection, dataDir, env: its }).then(({ url }) => url),
+    killed: () => Promise.reject(new Error('only a process of its own can be killed')),
+  });
+  const servers = Array.from({ length: count }, start);
   await Promise.all(servers.map((s) => s.ready));
 
   const { policy } = await covered(qd.owner, { steps: [[user(qd.alice), 3600]] });
@@ -56,8 +71,8 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
     const its = await source(qd.owner, qd.url, id);
     const body = group([{ ...alert(title), annotations: { summary: title, description: '' } }]);
     // As Alertmanager does it: to whoever answers, until somebody has taken it.
-    for (let n = randomInt(2); ; n++) {
-      const url = await Promise.race([servers[n % 2]!.ready.catch(() => qd.url), sleep(200).then(() => qd.url)]);
+    for (let n = randomInt(count); ; n++) {
+      const url = await Promise.race([servers[n % count]!.ready.catch(() => qd.url), sleep(200).then(() => qd.url)]);
       const answer = await caller(url, its.token)
         .post(`/oncall/alert-sources/${its.id}/alerts`, body)
         .catch(() => undefined);
@@ -72,7 +87,7 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
     fire: async (titles) => void (await Promise.all(titles.map(deliver))),
     kill: (which) => servers[which]!.killed(),
     revive: (which) => {
-      servers[which] = start();
+      servers[which] = isRevivedHere ? startHere() : start();
     },
     calm: async () => {
       await Promise.all(servers.map((s) => s.ready));
@@ -85,7 +100,7 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
             const seen = `${now} ${qd.twilio.sent.length}`;
             quiet = seen === last ? quiet + 1 : 0;
             last = seen;
-            await sleep(250);
+            await sleep(150);
           }
           await qd.clock.advance('31s');
           return false;
@@ -112,12 +127,25 @@ export async function campaign(t: TestContext, rules: { channel: string; delaySe
   };
 }
 
-/** Rounds of alerts with a kill at a random moment of each; then the ledger and the provider must agree. */
-export async function randomKills(t: TestContext, rounds: number, each: number): Promise<void> {
-  const { qd, fire, kill, revive, calm, given, ledger, heldBack } = await campaign(t, [
-    { channel: 'sms', delaySeconds: 0 },
-    { channel: 'voice', delaySeconds: 600 },
-  ]);
+interface Rounds extends Pick<Force, 'isRevivedHere'> {
+  rounds: number;
+  /** Incidents of a round. */
+  each: number;
+}
+
+/**
+ * Rounds of alerts with a kill at a random moment of each, sometimes of both servers; then the ledger and the provider must agree. Where the
+ * killed come back in the process of the test, there are two rounds: each server is killed once.
+ */
+export async function randomKills(t: TestContext, { rounds, each, isRevivedHere }: Rounds): Promise<void> {
+  const { qd, fire, kill, revive, calm, given, ledger, heldBack } = await campaign(
+    t,
+    [
+      { channel: 'sms', delaySeconds: 0 },
+      { channel: 'voice', delaySeconds: 600 },
+    ],
+    { servers: 2, isRevivedHere },
+  );
   const acknowledged = new Set<string>();
   const titles: string[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -125,9 +153,9 @@ export async function randomKills(t: TestContext, rounds: number, each: number):
     titles.push(...fresh);
     const firing = fire(fresh);
     await sleep(randomInt(600));
-    const victim = randomInt(2);
+    const victim = isRevivedHere ? round : randomInt(2);
     await kill(victim);
-    const both = randomInt(3) === 0;
+    const both = !isRevivedHere && randomInt(3) === 0;
     if (both) await kill(1 - victim);
     revive(victim);
     if (both) revive(1 - victim);

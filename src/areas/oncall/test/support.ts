@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import pg from 'pg';
 import Type from 'typebox';
 import { type FakeSmtp, fakeSmtp } from '../../../../test/fakes/smtp.ts';
@@ -25,6 +25,22 @@ export async function made(answer: Promise<{ status: number; body: any }>): Prom
   const { status, body } = await answer;
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
   return body;
+}
+
+/** What the tests of a file share: opened for the first that asks, closed after the last. To be called where the file begins. */
+export function shared<T>(open: (t: TestContext) => Promise<T>): () => Promise<T> {
+  const ends: (() => unknown)[] = [];
+  let opened: Promise<T> | undefined;
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return () => (opened ??= open({ after: (end: () => unknown) => ends.push(end) } as unknown as TestContext));
+}
+
+/** An organization of its own on a server that tests share; its people have addresses of their own. */
+export async function organizationOn<Q extends Quarterdeck>(qd: Q, slug: string): Promise<Q> {
+  const member: Q['member'] = (of, role, email) => qd.member(of, role, email?.replace(/@.*/, `@${slug}.example`));
+  return { ...qd, owner: await qd.organization(slug), member };
 }
 
 let names = 0;

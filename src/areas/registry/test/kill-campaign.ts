@@ -157,7 +157,7 @@ async function pushOne(send: Send, { layers, standing, doubtful, busy }: World) 
   const chosen = layers.filter(() => randomInt(2) === 0);
   const image = imageOf(randomInt(3) ? chosen : [...chosen, someBytes(5_000)], { annotations: { variant: String(randomInt(6)) } });
   const key = `${name}@${image.digest}`;
-  if (busy.has(key) || standing.has(key)) return void (await new Promise((r) => setImmediate(r)));
+  if (busy.has(key) || standing.has(key)) return void (await sleep(5));
   busy.add(key);
   doubtful.set(key, image);
   for (;;) {
@@ -183,7 +183,7 @@ async function pushTwins(send: Send) {
 
 async function deleteOne(send: Send, { standing, doubtful, busy }: World) {
   const key = [...standing.keys()].filter((k) => !busy.has(k))[randomInt(Math.max(1, standing.size))];
-  if (standing.size < 5 || !key) return void (await new Promise((r) => setImmediate(r)));
+  if (standing.size < 5 || !key) return void (await sleep(5));
   const image = standing.get(key)!;
   busy.add(key);
   standing.delete(key);

@@ -12,7 +12,6 @@ import { makeLog } from '../../../kernel/log.ts';
 import { keepPostgres } from '../../../kernel/postgres/index.ts';
 import { serve } from '../../../serve.ts';
 import { defineArea } from '../../area.ts';
-import { areas } from '../../index.ts';
 import { collect } from '../engine/gc/collect.ts';
 import { makeRegistryMetrics } from '../engine/metrics.ts';
 import { makePullThrough, makeUpstreams } from '../engine/pull-through/index.ts';
@@ -25,6 +24,8 @@ import { type CrashPoint, mortal } from './crash-points.ts';
 const dataDir = process.env['QUARTERDECK_DATA'] ?? (await mkdtemp(join(tmpdir(), 'qdr-')));
 const given = process.env['QUARTERDECK_TEST_CONNECTION'];
 const postgres = given ? { connection: JSON.parse(given), stop: async () => {} } : await keepPostgres({ dataDir: join(dataDir, 'pg') });
+/** On a database that somebody has made and migrated the registry is all that is loaded: those who kill servers start many. */
+const others = given ? [] : (await import('../../index.ts')).areas.filter((a) => a.name !== 'registry');
 const crash = process.env['QUARTERDECK_TEST_CRASH'];
 const point = crash === undefined ? undefined : (JSON.parse(crash) as CrashPoint | null);
 const access: Access = {
@@ -39,7 +40,7 @@ const running = await serve({
   config: readConfig({ QUARTERDECK_LISTEN: '127.0.0.1:0', ...process.env, QUARTERDECK_DATA: dataDir }, dataDir).config,
   log: makeLog('warn'),
   areas: [
-    ...areas.filter((a) => a.name !== 'registry'),
+    ...others,
     defineArea<Engine>({
       name: 'registry',
       operations: [],
@@ -53,7 +54,13 @@ const running = await serve({
       tasks: point === undefined ? tasks : [],
     }),
   ],
-  database: { connection: postgres.connection, direct: postgres.connection, embedded: true, stop: async () => {} },
+  database: {
+    connection: postgres.connection,
+    direct: postgres.connection,
+    embedded: true,
+    isMigrated: Boolean(given),
+    stop: async () => {},
+  },
 });
 await running.app.db.write(
   (tx) => run(tx)`

@@ -5,7 +5,7 @@ import { run, type Tx } from '../../../../kernel/db/index.ts';
 import { listServices } from '../../../services/index.ts';
 import { examineServices } from '../../engine/doctor/examine.ts';
 import { phoneWard } from '../phone-support.ts';
-import { covered, eventually, made, service, user, ward } from '../support.ts';
+import { covered, eventually, made, organizationOn, service, shared, user, ward } from '../support.ts';
 
 interface Diagnosis {
   serviceId: string;
@@ -24,8 +24,12 @@ const schedule = async (owner: Someone, people: Someone[]): Promise<{ kind: 'sch
   return { kind: 'schedule', id: (await made(owner.post('/oncall/schedules', body))).id, label: '' };
 };
 
-test('somebody who would be paged is named, with the channel and how long it takes', async (t) => {
-  const { owner, member } = await ward(t);
+const oneWard = shared(ward);
+
+const inOrganization = async (slug: string) => organizationOn(await oneWard(), slug);
+
+test('somebody who would be paged is named, with the channel and how long it takes', async () => {
+  const { owner, member } = await inOrganization('named');
   const bob = await member(owner, 'member');
   const { service: direct } = await covered(owner, { steps: [[user(owner), 300]] });
   const well = await examine(owner, direct.id);
@@ -40,8 +44,8 @@ test('somebody who would be paged is named, with the channel and how long it tak
   assert.deepEqual(by, { step: 1, userId: bob.userId, label: bob.email, channel: 'email', afterSeconds: 120 });
 });
 
-test('no policy; nobody on call; somebody who left', async (t) => {
-  const { owner, member } = await ward(t);
+test('no policy; nobody on call; somebody who left', async () => {
+  const { owner, member } = await inOrganization('left');
   const bare = await examine(owner, (await service(owner)).id);
   assert.deepEqual([bare.paged, codes(bare)], [false, ['no-policy']]);
   assert.match(bare.problems[0]!.sentence, /no escalation policy is attached; attach one to the service/);
@@ -60,8 +64,8 @@ test('no policy; nobody on call; somebody who left', async (t) => {
   assert.ok(gone.problems.some((p) => p.sentence === 'Bob is no member any more'));
 });
 
-test('a rotation with somebody in it who is no member: they are named, and the next of the rotation stands in', async (t) => {
-  const { owner, member, app } = await ward(t);
+test('a rotation with somebody in it who is no member: they are named, and the next of the rotation stands in', async () => {
+  const { owner, member, app } = await inOrganization('rotation');
   const bob = await member(owner, 'member');
   const { service: its } = await covered(owner, { steps: [[await schedule(owner, [bob, owner]), 300]] });
   assert.deepEqual((await examine(owner, its.id)).problems, []);
@@ -74,7 +78,7 @@ test('a rotation with somebody in it who is no member: they are named, and the n
     (tx) =>
       run(
         tx,
-      )`update oncall.schedule set participants = (select jsonb_agg(p) from jsonb_array_elements(participants) p where p ->> 'userId' = ${bob.userId})`,
+      )`update oncall.schedule set participants = (select jsonb_agg(p) from jsonb_array_elements(participants) p where p ->> 'userId' = ${bob.userId}) where org_id = ${owner.orgId}`,
   );
   assert.deepEqual(
     [(await examine(owner, its.id)).paged, codes(await examine(owner, its.id))],
@@ -104,8 +108,8 @@ test('no provider, no phone, and a phone that replied STOP', async (t) => {
   assert.deepEqual(codes(await examine(owner, its.id)), ['no-provider', 'nobody-on-call']);
 });
 
-test('a dead channel: the last page by it failed, until one goes out', async (t) => {
-  const { owner, smtp } = await ward(t);
+test('a dead channel: the last page by it failed, until one goes out', async () => {
+  const { owner, smtp } = await inOrganization('dead-channel');
   const { service: its } = await covered(owner, { steps: [[user(owner), 300]] });
   smtp.behave({ RCPT: '550 5.1.1 no such user' });
   const opened = await made(owner.post('/oncall/incidents', { serviceId: its.id, title: 'down' }));
@@ -120,8 +124,8 @@ test('a dead channel: the last page by it failed, until one goes out', async (t)
   assert.equal((await examine(owner, its.id)).paged, true);
 });
 
-test('services are examined slice by slice, each caller’s own, in as many statements for fifty as for one', async (t) => {
-  const { owner, organization, narrowed, app } = await ward(t);
+test('services are examined slice by slice, each caller’s own, in as many statements for fifty as for one', async () => {
+  const { owner, organization, narrowed, app } = await inOrganization('fifty');
   const made50 = [];
   for (let n = 0; n < 52; n++) made50.push((await covered(owner, { steps: [[await schedule(owner, [owner]), 300]] })).service.id);
   await service(await organization('other'));

@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ical from 'node-ical';
 import { quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
-import { made } from '../support.ts';
+import { now as databaseNow } from '../../../../kernel/time.ts';
+import { made, organizationOn, shared } from '../support.ts';
+
+const oneServer = shared(quarterdeck);
+const inOrganization = async (slug: string) => organizationOn(await oneServer(), slug);
 
 const person = (someone: Someone, label = '') => ({ userId: someone.userId, label });
 const daily = { interval: 'daily', time: '09:00' };
 
-test('the first participant is on call, handoffs move it on, reordering shifts it', async (t) => {
-  const { owner, member, clock } = await quarterdeck(t);
+test('the first participant is on call, handoffs move it on, reordering shifts it', async () => {
+  const { owner, member, clock } = await inOrganization('first');
   const [ann, bob] = [await member(owner, 'member', 'ann@example.com'), await member(owner, 'member', 'bob@example.com')];
   const schedule = await made(
     owner.post('/oncall/schedules', {
@@ -36,11 +40,12 @@ test('the first participant is on call, handoffs move it on, reordering shifts i
   assert.deepEqual((await made(owner.patch(`/oncall/schedules/${schedule.id}`, { participants: [] }))).onCallNow, undefined);
 });
 
-test('an override wins outright until it ends or is removed', async (t) => {
-  const { owner, member, clock } = await quarterdeck(t);
+test('an override wins outright until it ends or is removed', async () => {
+  const { owner, member, clock, app } = await inOrganization('override');
   const [ann, bob] = [await member(owner, 'member'), await member(owner, 'member', 'bob@example.com')];
   const { id } = await made(owner.post('/oncall/schedules', { name: 'p', timezone: 'UTC', participants: [person(ann)], handoff: daily }));
-  const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const now = Date.parse(await app.db.read(databaseNow));
+  const at = (hours: number) => new Date(now + hours * 3_600_000).toISOString();
   const override = await made(owner.post(`/oncall/schedules/${id}/overrides`, { ...person(bob), startsAt: at(-1), endsAt: at(5) }));
   const read = async () => (await made(owner.get('/oncall/schedules'))).schedules[0];
 
@@ -58,8 +63,8 @@ test('an override wins outright until it ends or is removed', async (t) => {
   assert.deepEqual((await read()).overrides, [], 'what is over is not listed');
 });
 
-test('a calendar program reads the same shifts that page', async (t) => {
-  const { owner, member, url } = await quarterdeck(t);
+test('a calendar program reads the same shifts that page', async () => {
+  const { owner, member, url } = await inOrganization('calendar');
   const people = [await member(owner, 'member'), await member(owner, 'member', 'bob@example.com')].map((s) => person(s));
   const { id } = await made(
     owner.post('/oncall/schedules', {
@@ -86,8 +91,8 @@ test('a calendar program reads the same shifts that page', async (t) => {
   );
 });
 
-test('what cannot be a schedule is refused with a sentence', async (t) => {
-  const { owner, organization } = await quarterdeck(t);
+test('what cannot be a schedule is refused with a sentence', async () => {
+  const { owner, organization } = await inOrganization('refused');
   const stranger = await organization('elsewhere');
   const good = { name: 'p', timezone: 'UTC', participants: [person(owner)], handoff: daily };
   const { id } = await made(owner.post('/oncall/schedules', good));
@@ -123,8 +128,8 @@ test('what cannot be a schedule is refused with a sentence', async (t) => {
     assert.equal((await stranger.delete(path)).status, 404);
 });
 
-test('a schedule that a policy targets cannot be deleted', async (t) => {
-  const { owner } = await quarterdeck(t);
+test('a schedule that a policy targets cannot be deleted', async () => {
+  const { owner } = await inOrganization('targeted');
   const { id } = await made(owner.post('/oncall/schedules', { name: 'primary', timezone: 'UTC', participants: [], handoff: daily }));
   const policy = await made(
     owner.post('/oncall/escalation-policies', {
@@ -140,11 +145,11 @@ test('a schedule that a policy targets cannot be deleted', async (t) => {
   assert.equal((await owner.delete(`/oncall/schedules/${id}`)).status, 204);
 });
 
-test('paging settings are personal, and need what they name', async (t) => {
-  const { owner, member } = await quarterdeck(t);
+test('paging settings are personal, and need what they name', async () => {
+  const { owner, member } = await inOrganization('personal');
   const ann = await member(owner, 'member', 'ann@example.com');
   assert.deepEqual(await made(ann.get('/oncall/me/settings')), {
-    email: 'ann@example.com',
+    email: ann.email,
     phone: null,
     rules: [{ channel: 'email', delaySeconds: 0 }],
   });

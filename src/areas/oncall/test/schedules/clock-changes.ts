@@ -13,8 +13,16 @@ export const allZones = Intl.supportedValuesOf('timeZone');
 const begin = Temporal.Instant.from('1970-01-01T00:00:00Z');
 const end = Date.UTC(2038, 0, 1);
 
-/** Every change of a zone's clock from 1970 to 2037, oldest first. */
+const known = new Map<string, ClockChange[]>();
+
+/** Every change of a zone's clock from 1970 to 2037, oldest first; looked for once. */
 export function changesOf(zone: string): ClockChange[] {
+  const changes = known.get(zone) ?? findChanges(zone);
+  known.set(zone, changes);
+  return changes;
+}
+
+function findChanges(zone: string): ClockChange[] {
   const changes: ClockChange[] = [];
   let last = begin.toZonedDateTimeISO(zone);
   // Three changes a year are more than any zone has had.

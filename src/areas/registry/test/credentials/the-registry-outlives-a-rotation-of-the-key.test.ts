@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { rotateKey } from '../../../../admin/key/rotate-key.ts';
+import { followKey } from '../../../../admin/test/follow-key.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keyIdOf, readKeys } from '../../../../kernel/secrets.ts';
 import { areas } from '../../../index.ts';
@@ -32,7 +32,8 @@ test('after a rotation of the key the upstreams take our logins, and tokens that
 
   const before = (await readKeys(join(dataDir, 'secret.key')))!.keys[0]!.id;
   const sealed = areas.flatMap((area) => area.sealed ?? []);
-  await rotateKey({ db: app.db, connection, dataDir, sealed, settle: () => sleep(3_000), say: () => {} }, { dropOld: true });
+  const settle = () => followKey(dataDir, [app.secrets]);
+  await rotateKey({ db: app.db, connection, dataDir, sealed, settle, say: () => {} }, { dropOld: true });
   const { keys } = (await readKeys(join(dataDir, 'secret.key')))!;
   assert.ok(keys.length === 1 && keys[0]!.id !== before);
   assert.deepEqual(

@@ -38,7 +38,7 @@ test('a purge of very many images keeps nobody else from getting their room back
                (select count(*) from registry.doomed_manifest d join registry.repository r on r.id = d.repository_id where r.registry_id = g.id) as doomed
           from registry.registry g where g.slug = ${slug}`,
     ))!;
-  await purgeSigned(server, 'large', 'large', imageOf([someBytes(1000)]), 1_000);
+  await purgeSigned(server, 'large', 'large', imageOf([someBytes(1000)]), 10 * purgedAtOnce);
   await purgeSigned(server, 'small', 'small', imageOf([someBytes(500_000)]), 2 * purgedAtOnce);
   assert.equal((await figures('small')).doomed, purgedAtOnce);
   assert.ok((await figures('small')).used > 500_000);
@@ -46,7 +46,7 @@ test('a purge of very many images keeps nobody else from getting their room back
   // Two portions of purges with what is due after each: one portion is theirs.
   await collect(engine, signal, app.log, 2 * purgedAtOnce + 1);
   assert.deepEqual(await figures('small'), { used: 0, doomed: 0 });
-  assert.ok((await figures('large')).doomed >= 900);
+  assert.ok((await figures('large')).doomed >= 7 * purgedAtOnce);
 
   await collect(engine, signal, app.log);
   assert.deepEqual(await figures('large'), { used: 0, doomed: 0 });

@@ -49,7 +49,7 @@ test('slow readers hold little memory, and those of one organization leave large
   const stream = async () => (await open(join(dir, 'blob'))).createReadStream() as unknown as fs.ReadStream;
   const buffers = makeBuffers();
 
-  const slow = Array.from({ length: 100 }, () => makeReader(3 * MiB));
+  const slow = Array.from({ length: 2 * (bufferBounds.organization / bufferBounds.large) }, () => makeReader(3 * MiB));
   const transfers = [];
   for (const { response } of slow)
     transfers.push(sendStream(await stream(), content.length, { response, org: 'org_slow', buffers, watch }));

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collect } from '../../engine/gc/collect.ts';
-import { purgeManifest } from '../../engine/purge.ts';
+import { purgedAtOnce, purgeManifest } from '../../engine/purge.ts';
 import { leavingAtOnce } from '../../engine/removal.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { type Image, imageOf, indexOf, pushImage, putManifest, registryServer, someBytes, type TestRegistry } from '../registry-server.ts';
+import {
+  digestOf,
+  type Image,
+  imageOf,
+  indexOf,
+  pushBlob,
+  pushImage,
+  putManifest,
+  registryServer,
+  someBytes,
+  type TestRegistry,
+} from '../registry-server.ts';
 
 const { signal } = new AbortController();
 
@@ -17,18 +28,29 @@ async function missingOf({ send }: TestRegistry, images: Image[]) {
   return missing;
 }
 
+/** As clients do: each layer once, then what names it. */
 async function pushAll({ send }: TestRegistry, images: Image[]) {
-  for (const image of images) await pushImage(send, 'acme/app', image.digest, image);
+  const blobs = new Map(images.flatMap((image) => image.blobs.map((blob) => [digestOf(blob), blob])));
+  for (const blob of blobs.values()) await pushBlob(send, 'acme/app', blob);
+  const put = await Promise.all(images.map((image) => putManifest(send, 'acme/app', image.digest, image)));
+  assert.deepEqual(new Set(put.map(({ status }) => status)), new Set([201]));
+}
+
+/** A few more than one transaction takes. Two have a layer of their own, the others share one. */
+const many = purgedAtOnce + 3;
+function someImages(count: number): Image[] {
+  const shared = someBytes(10);
+  return Array.from({ length: count }, (_, n) => imageOf([n < 2 ? someBytes(10) : shared], { annotations: { n: String(n) } }));
 }
 
 test('what is pushed after a purge stays, also while the purge goes on', async (t) => {
   const server = await registryServer(t);
   const { send, app, engine } = server;
-  const children = Array.from({ length: 30 }, () => imageOf([someBytes(10)]));
+  const children = someImages(many);
   const index = indexOf(children);
   await pushAll(server, children);
   assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);
-  assert.equal((await purge(server, index)).waiting, 10);
+  assert.equal((await purge(server, index)).waiting, many - purgedAtOnce);
 
   // As every client does: what the index lists comes first, and garbage collection comes by before the index does.
   await pushAll(server, children);
@@ -39,28 +61,29 @@ test('what is pushed after a purge stays, also while the purge goes on', async (
   // The next purge is after those pushes.
   await purge(server, index);
   await collect(engine, signal, app.log);
-  assert.equal(await missingOf(server, children), 30);
+  assert.equal(await missingOf(server, children), many);
 });
 
 test('what is listed at the second level stays as well, when it is pushed after the purge', async (t) => {
   const server = await registryServer(t);
   const { send, app, engine } = server;
-  const leaves = Array.from({ length: 25 }, () => imageOf([someBytes(10)]));
+  const leaves = someImages(purgedAtOnce / 2 + 3);
   const inner = leaves.map((leaf) => indexOf([leaf]));
   const outer = indexOf(inner);
-  await pushAll(server, [...leaves, ...inner]);
+  await pushAll(server, leaves);
+  await pushAll(server, inner);
   assert.equal((await putManifest(send, 'acme/app', 'v1', outer)).status, 201);
   assert.ok((await purge(server, outer)).waiting > 0);
   await pushAll(server, leaves);
   await collect(engine, signal, app.log);
   assert.equal(await missingOf(server, leaves), 0);
-  assert.equal(await missingOf(server, inner), 25);
+  assert.equal(await missingOf(server, inner), inner.length);
 });
 
 test('a signature that is pushed after the purge of its image keeps its tag', async (t) => {
   const server = await registryServer(t);
   const { send, app, engine } = server;
-  const children = Array.from({ length: 30 }, () => imageOf([someBytes(10)]));
+  const children = someImages(many);
   const index = indexOf(children);
   await pushAll(server, children);
   assert.equal((await putManifest(send, 'acme/app', 'v1', index)).status, 201);

@@ -3,10 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { browser } from '../../../../../test/harness/browser.ts';
 import { demo } from '../demo.ts';
-import { form, house, incident, page as makePage, publish, service, shows, takeDatabase } from '../support.ts';
+import { form, type House, house, incident, made, page as makePage, publish, service, shows, takeDatabase } from '../support.ts';
 
 // Pictures for the documentation are rewritten with QUARTERDECK_UPDATE=1; every run takes them, and looks at the layout.
 const images = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'images');
@@ -15,23 +15,32 @@ const update = process.env.QUARTERDECK_UPDATE;
 const sizes = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } };
 const schemes = ['light', 'dark'] as const;
 
-interface Opened {
-  context: BrowserContext;
+type Looks = { viewport?: { width: number; height: number }; colorScheme?: 'light' | 'dark' | null };
+
+interface Window {
   tab: Page;
+  /** What was asked for and complained of since the last visit began. */
   requests: string[];
   complaints: string[];
+  /** A tab is turned from one size and scheme to another, since each further one is a process of the browser's. */
+  visit(url: string, looks?: Looks): Promise<void>;
 }
 
-async function open(on: Browser, url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Opened> {
-  const context = await on.newContext(options);
-  const tab = await context.newPage();
+async function open(on: Browser, options: Parameters<Browser['newContext']>[0] = {}): Promise<Window> {
+  const tab = await (await on.newContext(options)).newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
   tab.on('request', (request) => requests.push(request.url()));
   tab.on('console', (message) => complaints.push(message.text()));
   tab.on('pageerror', (error) => complaints.push(error.message));
-  await tab.goto(url);
-  return { context, tab, requests, complaints };
+  const visit = async (url: string, { viewport = sizes.desktop, colorScheme = null }: Looks = {}) => {
+    await tab.setViewportSize(viewport);
+    await tab.emulateMedia({ colorScheme });
+    requests.length = 0;
+    complaints.length = 0;
+    await tab.goto(url);
+  };
+  return { tab, requests, complaints, visit };
 }
 
 /** Rules of WCAG 2.2 A and AA, and good habits. axe needs scripts in its own frame, which our policy forbids the page and not the tool. */
@@ -44,17 +53,17 @@ async function accessible(tab: Page, what: string) {
   );
 }
 
-test('a page is one request without script, readable at any width in both colour schemes, for everybody', async (t) => {
-  const qd = await house(t);
+const largeLogo = Buffer.concat([Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64'), Buffer.alloc(4_000)]);
+
+async function lookAtDemo(qd: House, on: Browser, { tab, requests, complaints, visit }: Window) {
   await demo(qd);
   await shows(qd.url, 'acme', (text) => text.includes('most succeed again'));
-  const on = await browser(t);
   await mkdir(images, { recursive: true });
   const url = `${qd.url}/status/acme`;
 
   for (const [size, viewport] of Object.entries(sizes)) {
     for (const colorScheme of schemes) {
-      const { context, tab, requests, complaints } = await open(on, url, { viewport, colorScheme });
+      await visit(url, { viewport, colorScheme });
       const what = `${size}, ${colorScheme}`;
       assert.deepEqual(
         requests.filter((r) => !r.startsWith('data:')),
@@ -81,30 +90,26 @@ test('a page is one request without script, readable at any width in both colour
       await tab.locator('details').first().locator('summary').click();
       // Once for each width and each scheme: contrast hangs on the one, order and size on the other.
       if ((size === 'phone') === (colorScheme === 'light')) await accessible(tab, what);
-      await context.close();
     }
   }
 
   if (update) {
-    const first = await open(on, url, { viewport: { width: 840, height: 1_050 }, colorScheme: 'light', deviceScaleFactor: 1.5 });
+    const first = await open(on, { deviceScaleFactor: 1.5 });
+    await first.visit(url, { viewport: { width: 840, height: 1_050 }, colorScheme: 'light' });
     await first.tab.screenshot({ path: join(images, 'status-page.png') });
-    await first.context.close();
   }
-  const printed = await open(on, url, { viewport: sizes.desktop });
-  await printed.tab.emulateMedia({ media: 'print' });
-  assert.equal(await printed.tab.locator('form').isVisible(), false, 'what paper cannot do is left out');
-  assert.equal(await printed.tab.locator('table').first().isVisible(), true, 'what is folded up on a screen is unfolded');
-  await printed.context.close();
-});
+  await visit(url);
+  await tab.emulateMedia({ media: 'print' });
+  assert.equal(await tab.locator('form').isVisible(), false, 'what paper cannot do is left out');
+  assert.equal(await tab.locator('table').first().isVisible(), true, 'what is folded up on a screen is unfolded');
+  await tab.emulateMedia({ media: null });
+}
 
-test('everything can be reached and done by keyboard, without script', async (t) => {
-  const qd = await house(t);
-  await demo(qd, 'acme', {
-    logo: `data:image/gif;base64,${Buffer.concat([Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64'), Buffer.alloc(4_000)]).toString('base64')}`,
-  });
-  await shows(qd.url, 'acme', (text) => text.includes('most succeed again'));
-  const on = await browser(t);
-  const { context, tab, requests } = await open(on, `${qd.url}/status/acme`, { viewport: sizes.desktop, javaScriptEnabled: false });
+async function useKeyboard(qd: House, on: Browser) {
+  await made(qd.owner.patch('/status-pages/acme', { logo: `data:image/gif;base64,${largeLogo.toString('base64')}` }));
+  await shows(qd.url, 'acme', (text) => text.includes('/logo?v='));
+  const { tab, requests, visit } = await open(on, { javaScriptEnabled: false });
+  await visit(`${qd.url}/status/acme`);
   assert.equal(requests.length, 2, 'a large logo is a second request, to ourselves');
   assert.ok(requests.every((r) => r.startsWith(qd.url)));
   assert.match(requests[1]!, /\/status\/acme\/logo\?v=/);
@@ -131,11 +136,9 @@ test('everything can be reached and done by keyboard, without script', async (t)
   await tab.locator('footer a', { hasText: 'History' }).click();
   await tab.waitForURL(/\/history$/);
   assert.equal(await tab.locator('article').count(), 2);
-  await context.close();
-});
+}
 
-test('hostile words are shown as they are', async (t) => {
-  const qd = await house(t);
+async function lookAtHostileWords(qd: House, { tab, requests, complaints, visit }: Window) {
   const hostile = [
     '<script>document.title="owned"</script>',
     '"><img src=x onerror=alert(1)>',
@@ -153,9 +156,8 @@ test('hostile words are shown as they are', async (t) => {
   });
   for (const words of hostile) await publish(qd.owner, await incident(qd.owner, web.id, words), `${words}\nand a second line`);
   await shows(qd.url, 'evil', (text) => text.includes('right to left'), '/history');
-  const on = await browser(t);
   for (const path of ['', '/history']) {
-    const { context, tab, requests, complaints } = await open(on, `${qd.url}/status/evil${path}`);
+    await visit(`${qd.url}/status/evil${path}`);
     assert.deepEqual(
       requests.filter((r) => !r.startsWith('data:')),
       [`${qd.url}/status/evil${path}`],
@@ -171,29 +173,39 @@ test('hostile words are shown as they are', async (t) => {
       assert.deepEqual(await tab.locator('[onmouseover], [onerror]').count(), 0);
     }
     await accessible(tab, `evil${path}`);
-    await context.close();
   }
-});
+}
 
-test('every other page of ours is as readable, and one that is late says so', async (t) => {
-  const qd = await house(t);
+async function lookAtOtherPages(qd: House, on: Browser, { tab, visit }: Window) {
   const { owner, url } = qd;
-  await makePage(owner, 'acme', [(await service(owner, 'Web')).id], { accentColour: '#ffe600', title: 'Acme Cloud' });
-  await form(`${url}/status/acme/subscribe`, { address: 'reader@example.com' });
-  const on = await browser(t);
+  await makePage(owner, 'bright', [(await service(owner, 'Bright')).id], { accentColour: '#ffe600', title: 'Bright Cloud' });
+  await form(`${url}/status/bright/subscribe`, { address: 'reader@example.com' });
   for (const colorScheme of schemes) {
-    for (const path of colorScheme === 'dark' ? ['acme', 'never-was'] : ['acme/history', 'acme/confirm/xxxxxxxxxxxxxxxxxxxxxxxx']) {
-      const { context, tab } = await open(on, `${url}/status/${path}`, { viewport: sizes.phone, colorScheme });
+    for (const path of colorScheme === 'dark' ? ['bright', 'never-was'] : ['bright/history', 'bright/confirm/xxxxxxxxxxxxxxxxxxxxxxxx']) {
+      await visit(`${url}/status/${path}`, { viewport: sizes.phone, colorScheme });
       await accessible(tab, `${path}, ${colorScheme}`);
-      await context.close();
     }
   }
   const giveBack = await takeDatabase(qd);
-  await shows(url, 'acme', (text) => text.includes('class="stale"'));
-  const { context, tab } = await open(on, `${url}/status/acme`, { viewport: sizes.phone });
-  assert.match((await tab.locator('.stale').textContent())!, /This page is less than a minute old\. We cannot look at the newest state/);
-  if (update) await tab.screenshot({ path: join(images, 'status-late.png') });
-  await accessible(tab, 'late');
-  await context.close();
+  await shows(url, 'bright', (text) => text.includes('class="stale"'));
+  const late = await open(on); // without what this one remembers
+  await late.visit(`${url}/status/bright`, { viewport: sizes.phone });
+  assert.match(
+    (await late.tab.locator('.stale').textContent())!,
+    /This page is less than a minute old\. We cannot look at the newest state/,
+  );
+  if (update) await late.tab.screenshot({ path: join(images, 'status-late.png') });
+  await accessible(late.tab, 'late');
   await giveBack();
+}
+
+test('browsers show it to everybody', async (t) => {
+  const [qd, on] = await Promise.all([house(t), browser(t)]);
+  const window = await open(on);
+  await t.test('a page is one request without script, readable at any width in both colour schemes, for everybody', () =>
+    lookAtDemo(qd, on, window),
+  );
+  await t.test('everything can be reached and done by keyboard, without script', () => useKeyboard(qd, on));
+  await t.test('hostile words are shown as they are', () => lookAtHostileWords(qd, window));
+  await t.test('every other page of ours is as readable, and one that is late says so', () => lookAtOtherPages(qd, on, window));
 });

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../../../../test/harness/index.ts';
 import { run } from '../../../../kernel/db/index.ts';
+import { shared } from '../../../oncall/test/support.ts';
 import { desk, httpMonitor, monitor, tcpMonitor } from '../desk.ts';
+
+const oneDesk = shared(desk);
 
 const http = (more: Record<string, unknown>) => httpMonitor({ http: { url: 'https://shop.example/', ...more } });
 const tcp = (more: Record<string, unknown>) => tcpMonitor({ tcp: { host: 'db.shop.example', port: 5432, ...more } });
@@ -125,8 +128,8 @@ const refusals: [Record<string, unknown>, string][] = [
   [tcp({ port: 65_536 }), 'tcp.port must be at most 65535'],
 ];
 
-test('every wrong field is refused with a sentence that says what to do', async (t) => {
-  const { owner } = await desk(t);
+test('every wrong field is refused with a sentence that says what to do', async () => {
+  const { owner } = await oneDesk();
   const answers: Answer[] = [];
   for (const [body] of refusals) answers.push(await owner.post('/uptime/monitors', body));
   assert.deepEqual(
@@ -136,8 +139,8 @@ test('every wrong field is refused with a sentence that says what to do', async 
   assert.deepEqual((await owner.get('/uptime/monitors')).body.monitors, []);
 });
 
-test('an unknown service, and another organization’s, is 404 naming the field', async (t) => {
-  const { owner, organization } = await desk(t);
+test('an unknown service, and another organization’s, is 404 naming the field', async () => {
+  const { owner, organization } = await oneDesk();
   const theirs = (await (await organization('other')).post('/uptime/services', { name: 'theirs' })).body.id;
   const { id } = await monitor(owner);
   for (const serviceId of ['svc_none', theirs]) {
@@ -150,8 +153,8 @@ test('an unknown service, and another organization’s, is 404 naming the field'
   }
 });
 
-test('a change is refused like a new monitor, and changes nothing', async (t) => {
-  const { owner, app } = await desk(t);
+test('a change is refused like a new monitor, and changes nothing', async () => {
+  const { owner, app } = await oneDesk();
   const before = await monitor(owner, { vantages: ['local', 'fra'] });
   const patch = (body: unknown) => owner.patch(`/uptime/monitors/${before.id}`, body);
   const cases: [Record<string, unknown>, string][] = [

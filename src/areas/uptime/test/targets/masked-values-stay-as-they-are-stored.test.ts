@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shared } from '../../../oncall/test/support.ts';
 import { desk, httpMonitor, made, monitor, tcpMonitor } from '../desk.ts';
 import { agent } from '../support.ts';
 
+/** With one agent: several would share what is to be checked. */
+const oneDesk = shared(async (t) => {
+  const qd = await desk(t);
+  return { ...qd, fra: await agent(qd, 'fra') };
+});
+
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-test('what a writer was shown can be sent back with changes, and the values stay', async (t) => {
-  const qd = await desk(t);
-  const { owner } = qd;
-  const fra = await agent(qd, 'fra');
+test('what a writer was shown can be sent back with changes, and the values stay', async () => {
+  const { owner, fra } = await oneDesk();
   const target = async ({ id }: { id: string }) => (await fra.assignments()).body.assignments.find((a) => a.id === id)!.target;
   const epoch = async ({ id }: { id: string }) => (await fra.assignments()).body.assignments.find((a) => a.id === id)!.epoch;
 
@@ -55,36 +60,35 @@ test('what a writer was shown can be sent back with changes, and the values stay
   assert.deepEqual(await target(base), { host: 'db.example', port: 1, tls: false, sendBase64: base64('AUTH x') });
 });
 
-test('a URL that is longer with its masks than with its values can be sent back', async (t) => {
-  const qd = await desk(t);
-  const fra = await agent(qd, 'fra');
+test('a URL that is longer with its masks than with its values can be sent back', async () => {
+  const { owner, fra } = await oneDesk();
   for (const part of ['a=1', 'a']) {
     const url = `https://shop.example/?${Array(Math.floor(1_900 / (part.length + 1)))
       .fill(part)
       .join('&')}`;
-    const made1 = await monitor(qd.owner, { vantages: ['fra'], http: { url } });
+    const made1 = await monitor(owner, { vantages: ['fra'], http: { url } });
     assert.ok(made1.http.url.length > 2_048);
     const path = `/uptime/monitors/${made1.id}`;
-    await made(qd.owner.patch(path, { http: { ...made1.http, expectStatus: ['204'] } }));
+    await made(owner.patch(path, { http: { ...made1.http, expectStatus: ['204'] } }));
     const { target } = (await fra.assignments()).body.assignments.find((a) => a.id === made1.id)!;
     assert.equal((target as { url: string }).url, url);
-    const refused = await qd.owner.patch(path, { http: { url: `${made1.http.url}&more=${'m'.repeat(200)}` } });
+    const refused = await owner.patch(path, { http: { url: `${made1.http.url}&more=${'m'.repeat(200)}` } });
     assert.deepEqual([refused.status, refused.body.error], [400, 'http.url must have at most 2048 characters']);
   }
-  const long = await qd.owner.post('/uptime/monitors', httpMonitor({ http: { url: `https://shop.example/${'p'.repeat(2_100)}` } }));
+  const long = await owner.post('/uptime/monitors', httpMonitor({ http: { url: `https://shop.example/${'p'.repeat(2_100)}` } }));
   assert.deepEqual([long.status, long.body.error], [400, 'http.url must have at most 2048 characters']);
 });
 
-test('no complaint tells how long a stored value is', async (t) => {
-  const { owner } = await desk(t);
+test('no complaint tells how long a stored value is', async () => {
+  const { owner } = await oneDesk();
   const { id } = await monitor(owner, { http: { url: 'https://shop.example/', headers: { 'X-Key': 'k'.repeat(4_000) } } });
   const headers = { 'X-Key': '***', 'X-A': 'a'.repeat(4_000), 'X-B': 'b'.repeat(300) };
   const refused = await owner.patch(`/uptime/monitors/${id}`, { http: { url: 'https://shop.example/', headers } });
   assert.deepEqual([refused.status, refused.body.error], [400, 'http.headers is too long; send at most 8192 bytes in all']);
 });
 
-test('stored values are not compared with what somebody expects to find in them', async (t) => {
-  const { owner } = await desk(t);
+test('stored values are not compared with what somebody expects to find in them', async () => {
+  const { owner } = await oneDesk();
   const again =
     'is not the one that is stored, and a check would tell whether it is in the values behind ***; send the values again, or leave it as it is';
   const url = 'https://shop.example/echo';
@@ -117,8 +121,8 @@ test('stored values are not compared with what somebody expects to find in them'
   }
 });
 
-test('a mask without a stored value is refused', async (t) => {
-  const { owner } = await desk(t);
+test('a mask without a stored value is refused', async () => {
+  const { owner } = await oneDesk();
   const { id } = await monitor(owner, { http: { url: 'https://shop.example/?token=one', headers: { 'X-Key': 'two' } } });
   const { id: base } = await made(owner.post('/uptime/monitors', tcpMonitor()));
   const stands = 'is ***, which stands for a value that is stored, and none is; send the value';
@@ -143,8 +147,8 @@ test('a mask without a stored value is refused', async (t) => {
   assert.deepEqual([refused.status, refused.body.error], [400, `tcp.sendBase64 ${stands}`]);
 });
 
-test('stored values follow to no other server', async (t) => {
-  const { owner } = await desk(t);
+test('stored values follow to no other server', async () => {
+  const { owner } = await oneDesk();
   const again = 'names another server, to which the values behind *** were not meant to go; send the values again';
   const kept: Record<string, unknown>[] = [
     { headers: { 'X-Key': '***' } },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Type from 'typebox';
 import { rotateKey } from '../../../../admin/key/rotate-key.ts';
+import { followKey } from '../../../../admin/test/follow-key.ts';
 import { rows } from '../../../../kernel/db/index.ts';
 import { keyIdOf, readKeys } from '../../../../kernel/secrets.ts';
 import { areas } from '../../../index.ts';
@@ -21,7 +21,8 @@ test('after a rotation of the key checks are made with the values that were stor
   const before = await target();
 
   const sealed = areas.flatMap((area) => area.sealed ?? []);
-  await rotateKey({ db: app.db, connection, dataDir, sealed, settle: () => sleep(3_000), say: () => {} }, { dropOld: true });
+  const settle = () => followKey(dataDir, [app.secrets]);
+  await rotateKey({ db: app.db, connection, dataDir, sealed, settle, say: () => {} }, { dropOld: true });
   const { keys } = (await readKeys(join(dataDir, 'secret.key')))!;
   const found = await app.db.read((tx) => rows(tx, SealedRow)`select sealed from uptime.monitor`);
   assert.deepEqual(
