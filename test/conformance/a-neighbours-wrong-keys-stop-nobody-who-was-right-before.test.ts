@@ -21,8 +21,18 @@ async function guess(qd: Quarterdeck, from: (n: number) => string) {
   assert.ok(answers.some(({ status }) => status === 429));
 }
 
-test('behind an address with too many wrong keys, a key that was right goes on, and a new one waits', async (t) => {
+// Each from addresses of its own.
+test('a neighbour’s wrong keys stop nobody who was right before', async (t) => {
   const qd = await frozen(t);
+  await t.test('behind an address with too many wrong keys, a key that was right goes on, and a new one waits', () =>
+    goesOnIfRightBefore(qd),
+  );
+  await t.test('the addresses of one line of IPv6 are one, and IPv4 written as IPv6 is IPv4', () => knowsAddresses(qd));
+  await t.test('many good keys that come for the first time at once are not taken for guesses', () => takesManyGoodKeys(qd));
+  await t.test('an alert is never told 429: a source that was right goes on, another is asked to come back', () => neverRefusesAlerts(qd));
+});
+
+async function goesOnIfRightBefore(qd: Quarterdeck) {
   const here = '192.0.2.7';
   assert.equal((await me(qd, qd.owner.key, here)).status, 200);
   const fresh = (await qd.owner.post('/tokens', { name: 'fresh' })).body as { id: string; key: string };
@@ -40,10 +50,9 @@ test('behind an address with too many wrong keys, a key that was right goes on, 
   await qd.owner.delete(`/tokens/${fresh.id}`);
   assert.equal((await me(qd, fresh.key, here)).status, 401);
   assert.equal((await me(qd, fresh.key, here)).status, 429, 'a revoked key is a wrong one like any other');
-});
+}
 
-test('the addresses of one line of IPv6 are one, and IPv4 written as IPv6 is IPv4', async (t) => {
-  const qd = await frozen(t);
+async function knowsAddresses(qd: Quarterdeck) {
   await guess(qd, (n) => `2001:db8:1:2::${n.toString(16)}`);
   const fresh = async () => ((await qd.owner.post('/tokens', { name: 'fresh' })).body as { key: string }).key;
   assert.equal((await me(qd, await fresh(), '[2001:db8:1:2:ffff::1]:443')).status, 429);
@@ -55,26 +64,24 @@ test('the addresses of one line of IPv6 are one, and IPv4 written as IPv6 is IPv
   await guess(qd, (n) => `198.51.100.1, made up ${n}`);
   assert.equal((await me(qd, await fresh(), 'else')).status, 429, 'what is no address is whoever said it');
   assert.equal((await me(qd, await fresh(), '198.51.100.1')).status, 200);
-});
+}
 
-test('many good keys that come for the first time at once are not taken for guesses', async (t) => {
-  const qd = await frozen(t);
+async function takesManyGoodKeys(qd: Quarterdeck) {
   const keys = await Promise.all(
     Array.from({ length: 100 }, async () => ((await qd.owner.post('/tokens', { name: 'one of many' })).body as { key: string }).key),
   );
-  const statuses = await Promise.all(keys.map(async (key) => (await me(qd, key, '192.0.2.7')).status));
+  const statuses = await Promise.all(keys.map(async (key) => (await me(qd, key, '203.0.113.1')).status));
   assert.ok(!statuses.includes(429), String(statuses));
   assert.ok(statuses.includes(200));
-});
+}
 
-test('an alert is never told 429: a source that was right goes on, another is asked to come back', async (t) => {
-  const qd = await frozen(t);
+async function neverRefusesAlerts(qd: Quarterdeck) {
   const { id: serviceId } = (await qd.owner.post('/oncall/services', { name: 'shop' })).body as { id: string };
   const source = async () => (await qd.owner.post('/oncall/alert-sources', { name: 'a', serviceId })).body as { id: string; token: string };
   const deliver = ({ id, token }: { id: string; token: string }) =>
     fetch(`${qd.url}/api/v1/oncall/alert-sources/${id}/alerts`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.7' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.2' },
       body: JSON.stringify({ version: '4', status: 'firing', groupKey: 'g', alerts: [] }),
     });
   const [known, fresh] = [await source(), await source()];
@@ -88,4 +95,4 @@ test('an alert is never told 429: a source that was right goes on, another is as
   const held = await deliver(fresh);
   assert.deepEqual([held.status, Number(held.headers.get('retry-after')) > 0], [503, true]);
   assert.equal((await qd.owner.get('/me')).status, 200, 'and other doors are open');
-});
+}

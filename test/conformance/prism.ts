@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
+import { freePort } from '../harness/free-port.ts';
+import { eventually } from '../harness/process.ts';
 
 export interface Prism {
   url: string;
@@ -13,28 +16,31 @@ export interface Prism {
  */
 export async function startPrism(document: string, upstream: string): Promise<Prism> {
   const program = createRequire(import.meta.url).resolve('@stoplight/prism-cli');
-  const child = spawn(process.execPath, [program, 'proxy', document, upstream, '--errors', '--host', '127.0.0.1', '--port', '0'], {
+  const port = await freePort(); // it would tell its own in its log, where each request costs it more than to judge it
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--verboseLevel', 'error'];
+  const child = spawn(process.execPath, [program, 'proxy', document, upstream, '--errors', ...place], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   try {
-    return { url: await listening(child), stop: () => stop(child) };
+    await untilListening(child, port);
+    return { url: `http://127.0.0.1:${port}`, stop: () => stop(child) };
   } catch (error) {
     await stop(child);
     throw error;
   }
 }
 
-async function listening({ stdout, stderr }: ChildProcess): Promise<string> {
+async function untilListening(child: ChildProcess, port: number): Promise<void> {
   let said = '';
-  stderr!.on('data', (chunk) => (said += chunk));
-  for await (const chunk of stdout!.iterator({ destroyOnReturn: false })) {
-    said += chunk;
-    const found = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(said);
-    if (!found) continue;
-    stdout!.resume(); // what it goes on to say must not fill the pipe
-    return found[1]!;
-  }
-  throw new Error(`Prism did not start: ${said}`);
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (said += chunk));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`Prism did not start: ${said}`)));
+  ended.catch(() => {});
+  const isThere = async () => {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect').finally(() => socket.destroy());
+    return true;
+  };
+  await Promise.race([eventually(isThere, { withinMs: 60_000, everyMs: 100 }), ended]);
 }
 
 async function stop(child: ChildProcess) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Quarterdeck, quarterdeck } from '../harness/index.ts';
 import { refusal } from './judge.ts';
 import { parse, raw, type WireAnswer } from './wire.ts';
@@ -39,10 +39,16 @@ function isOurs(path: string, answer: WireAnswer, what: string) {
   else assert.ok(refusal(answer).length > 10, what);
 }
 
-const silent = (qd: Quarterdeck, t: import('node:test').TestContext) => t.mock.method(qd.app.log, 'error').mock;
+const silent = (qd: Quarterdeck, t: TestContext) => t.mock.method(qd.app.log, 'error').mock;
 
-test('every method that nothing here serves, and invented ones, on every kind of path', async (t) => {
+test('whatever is asked is refused in our words', async (t) => {
   const qd = await quarterdeck(t);
+  await t.test('every method that nothing here serves, and invented ones, on every kind of path', (t) => refuseMethods(t, qd));
+  await t.test('every odd framing, on every kind of path', (t) => refuseFramings(t, qd));
+  await t.test('every odd path and body that is well-formed HTTP', (t) => refusePaths(t, qd));
+});
+
+async function refuseMethods(t: TestContext, qd: Quarterdeck): Promise<void> {
   const log = silent(qd, t);
   const methods = [...http.METHODS.filter((method) => !served.has(method)), 'get', 'Query', 'FETCH', 'PRI'];
   assert.ok(methods.includes('QUERY') && methods.includes('CONNECT') && methods.includes('TRACE'));
@@ -66,10 +72,9 @@ test('every method that nothing here serves, and invented ones, on every kind of
   assert.equal((await ask(qd, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n')).status, 405);
   assert.equal(log.callCount(), 0, 'nothing of it is an error of ours');
   assert.equal((await qd.owner.get('/me')).status, 200);
-});
+}
 
-test('every odd framing, on every kind of path', async (t) => {
-  const qd = await quarterdeck(t);
+async function refuseFramings(t: TestContext, qd: Quarterdeck): Promise<void> {
   const log = silent(qd, t);
   const chunk = '2\r\n{}\r\n0\r\n\r\n';
   const json = 'Content-Type: application/json\r\n';
@@ -103,10 +108,9 @@ test('every odd framing, on every kind of path', async (t) => {
     await Promise.all(paths.map(async (path) => isOurs('', await ask(qd, bytes(path)), `${what}: ${bytes(path).slice(0, 80)}`)));
   assert.equal(log.callCount(), 0);
   assert.equal((await qd.owner.get('/me')).status, 200);
-});
+}
 
-test('every odd path and body that is well-formed HTTP', async (t) => {
-  const qd = await quarterdeck(t);
+async function refusePaths(t: TestContext, qd: Quarterdeck): Promise<void> {
   const log = silent(qd, t);
   const mine = `Host: x\r\nConnection: close\r\nAuthorization: Bearer ${qd.owner.key}\r\n`;
   const tails = ['%', '%zz', '%00', '%ff', 'a%2', '%c0%af', 'a'.repeat(600), 'a'.repeat(12_000), '\xff', '..%2f', '/x', ';a=b', '<script>'];
@@ -139,4 +143,4 @@ test('every odd path and body that is well-formed HTTP', async (t) => {
   const whole = await ask(qd, `GET http://x/api/v1/me HTTP/1.1\r\n${mine}\r\n`);
   assert.equal(whole.status, 200, 'RFC 9112, 3.2.2: the absolute form is understood');
   assert.equal((await ask(qd, `GET HTTP://x/v2/ HTTP/1.1\r\n${mine}\r\n`)).headers['docker-distribution-api-version'], 'registry/2.0');
-});
+}

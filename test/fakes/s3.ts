@@ -2,8 +2,8 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A small S3 over HTTP on loopback: path style, signatures checked (header and presigned), parts below 5 MiB refused, and trouble on
- *  demand. It keeps to what the real one documents, so that what passes here passes there. */
+/** A small S3 over HTTP on loopback: path style, signatures checked (header and presigned), parts that are too small refused, and
+ *  trouble on demand. It keeps to what the real one documents, so that what passes here passes there. */
 export interface FakeS3 {
   endpoint: string;
   region: string;
@@ -11,6 +11,8 @@ export interface FakeS3 {
   accessKeyId: string;
   secretAccessKey: string;
   forcePathStyle: true;
+  /** For whoever is to send smaller parts than the real one takes. */
+  partBytes?: number;
   objects: Map<string, S3Object>;
   multiparts: Map<string, { key: string; begunAt: Date; parts: Map<number, S3Object> }>;
   /** Asked for every request; what it returns goes wrong. */
@@ -52,7 +54,10 @@ class Refused extends Error {
   }
 }
 
-export async function fakeS3(): Promise<FakeS3> {
+const leastPart = 5 * 1024 * 1024;
+
+/** With `partBytes` it takes parts as much smaller as those are than the 8 MiB that they have in earnest. */
+export async function fakeS3(options: Pick<FakeS3, 'partBytes'> = {}): Promise<FakeS3> {
   let port = 0;
   const server = createServer((request, response) => void serve(fake, request, response));
   const fake: FakeS3 = {
@@ -62,6 +67,7 @@ export async function fakeS3(): Promise<FakeS3> {
     accessKeyId: 'AKIDFAKE',
     secretAccessKey: 'not/a+real=secret',
     forcePathStyle: true,
+    ...options,
     objects: new Map(),
     multiparts: new Map(),
     trouble: () => undefined,
@@ -198,7 +204,8 @@ const operations: Record<string, (asked: Asked) => Answer> = {
     });
     if (named.length === 0) refuse(400, 'MalformedXML');
     if (named.some(({ number }, index) => index > 0 && number <= named[index - 1]!.number)) refuse(400, 'InvalidPartOrder');
-    if (named.slice(0, -1).some(({ held }) => held.body.length < 5 * 1024 * 1024)) refuse(400, 'EntityTooSmall');
+    if (named.slice(0, -1).some(({ held }) => held.body.length < (fake.partBytes === undefined ? leastPart : (fake.partBytes * 5) / 8)))
+      refuse(400, 'EntityTooSmall');
     fake.objects.set(key, stored(Buffer.concat(named.map(({ held }) => held.body))));
     fake.multiparts.delete(query.get('uploadId')!);
     return xml(`<CompleteMultipartUploadResult><Key>${key}</Key></CompleteMultipartUploadResult>`);

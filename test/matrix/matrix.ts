@@ -1,5 +1,5 @@
 import { type Op, pathParams } from '../../contract/common.ts';
-import { type WireAnswer, wire } from '../conformance/wire.ts';
+import { type Wire, type WireAnswer, wire } from '../conformance/wire.ts';
 import { type Kitchen, make, pathOf, type Recipe, type Thing } from './recipe.ts';
 import type { Served } from './recipes/index.ts';
 import { type Subject, subjects, type World } from './world.ts';
@@ -27,17 +27,21 @@ interface Plan {
   what: string;
   recipe: Omit<Recipe, 'cases'>;
   named: Named;
+  /** What the rows of an operation whose every answer is a refusal have in common. */
+  shared: { own?: Promise<Thing | undefined>; abroad?: Promise<Thing | undefined> };
 }
 
 /** Every row of one operation. With several path parameters, each is foreign and unknown by itself too. */
 export function plansOf(served: Served): Plan[] {
   const { cases = {}, key, ...recipe } = served.recipe;
   const params = pathParams(served.spec.path);
+  const shared: Plan['shared'] = {};
   const plan = (what: string, named: Named = 'own', over: Partial<Recipe> = {}): Plan => ({
     served,
     what,
     named,
     recipe: { ...recipe, ...over },
+    shared,
   });
   const strangely = (of: 'other' | 'unknown', names: string[]) => [
     ...(names.length ? [plan(of, { of, params: names })] : []),
@@ -69,14 +73,23 @@ let rows = 0;
 /** Each row asks from an address of its own: wrong keys are counted by address, and would be refused for their number alone. */
 const nextAddress = () => `203.0.${Math.floor(++rows / 256)}.${rows % 256}`;
 
-async function computeRow(world: World, send: Send, { served: { spec }, what, recipe, named }: Plan): Promise<Row> {
+async function computeRow(world: World, send: Send, { served: { spec }, what, recipe, named, shared }: Plan): Promise<Row> {
   const cells: Cell[] = [];
   const address = nextAddress();
   const { home, foreigner, qd, fakes } = world;
-  let kept: Thing | undefined; // a thing serves callers until one of them changes it
+  // What was made for one caller serves the next ones, until one of them changes something.
+  let kept: Thing | undefined;
+  let body: { value: unknown; isTheirs: boolean } | undefined;
+  let ownKey: string | undefined;
+  const refused = new Map<string, WireAnswer>();
+  const forget = () => {
+    kept = body = ownKey = undefined;
+    refused.clear();
+  };
   // What a list, or an answer to a foreign id, must not tell of. A small number (the id of an OIDC rule) is in every answer somewhere.
-  const abroad =
-    recipe.lists || named !== 'own' ? await make(recipe, { qd, fakes, at: foreigner, caller: foreigner, foreigner }) : undefined;
+  const makeAbroad = () => make(recipe, { qd, fakes, at: foreigner, caller: foreigner, foreigner });
+  if (named !== 'own') shared.abroad ??= makeAbroad();
+  const abroad = named !== 'own' ? await shared.abroad : recipe.lists ? await makeAbroad() : undefined;
   const telling = Object.keys(abroad?.params ?? {}).filter(
     (name) => !recipe.shared?.includes(name) && !/^\d+$/.test(abroad!.params[name]!),
   );
@@ -85,30 +98,51 @@ async function computeRow(world: World, send: Send, { served: { spec }, what, re
   for (const subject of subjects) {
     const asker = await world.asker(subject, { fresh: recipe.spendsCaller === true });
     const kitchen: Kitchen = { qd, fakes, at: home, caller: asker.person, foreigner };
-    if (recipe.perCaller) kept = undefined;
-    kept ??= await make(recipe, kitchen);
+    if (recipe.perCaller) forget();
+    const isShared = named !== 'own' && !recipe.perCaller;
+    if (isShared) shared.own ??= make(recipe, kitchen);
+    kept ??= await (isShared ? shared.own : make(recipe, kitchen));
     const params = named === 'own' ? (kept?.params ?? {}) : { ...kept!.params, ...strange(named, kept!, abroad!) };
-    const body = await recipe.body?.(kitchen, kept);
-    const key = recipe.key ? await recipe.key(kitchen, kept) : await asker.keyFor(kept);
+    if (!body || body.isTheirs) body = await makeBody(recipe, kitchen, kept);
+    if (recipe.key) ownKey ??= await recipe.key(kitchen, kept);
+    const key = recipe.key ? ownKey : await asker.keyFor(kept);
 
-    const answer = await send({
+    const request: Wire = {
       method: spec.method,
       path: `/api/v1${pathOf(spec, params, recipe.query?.(kept))}`,
       headers: {
         'x-forwarded-for': address,
         ...(key ? { authorization: `Bearer ${key}` } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body.value === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
+      body: body.value === undefined ? undefined : JSON.stringify(body.value),
+    };
+    // With a key of its own kind, all send the same: what is refused once is not asked again.
+    const sent = JSON.stringify(request);
+    const answer = refused.get(sent) ?? (await send(request));
     const { status, text } = answer;
+    if (status >= 400) refused.set(sent, answer);
     const listed = recipe.lists && wordsBeside(spec, kept!).every((word) => text.includes(word));
     const bare = Object.values(params).reduce((t, word) => t.replaceAll(word, '…'), text.replaceAll(anId, '…'));
     const blind = `${status} ${answer.headers['x-error-code']} ${bare}`;
     cells.push({ subject, text: `${status}${status < 300 && listed ? '+' : ''}`, answer, blind });
-    if (status < 300 && spec.method !== 'GET') kept = undefined;
+    if (status < 300 && spec.method !== 'GET') forget();
   }
   return { spec, what, named, cells };
+}
+
+/** A body, and whether it was made for this very caller. */
+async function makeBody(recipe: Plan['recipe'], kitchen: Kitchen, thing: Thing | undefined) {
+  let isTheirs = false;
+  const watched = {
+    ...kitchen,
+    get caller() {
+      isTheirs = true;
+      return kitchen.caller;
+    },
+  };
+  const value = await recipe.body?.(watched, thing);
+  return { value, isTheirs };
 }
 
 /** What a list must show of a thing: what its own path did not say. */

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { keepKeys } from '../../src/areas/email/test/kept-keys.ts';
 import { now } from '../../src/kernel/time.ts';
 import { type OidcIssuer, oidcIssuer } from '../fakes/oidc-issuer.ts';
 import { type FakeTwilio, fakeTwilio } from '../fakes/twilio.ts';
@@ -36,6 +37,7 @@ export async function quarterdeckOutside(t: TestContext): Promise<Outside> {
       QUARTERDECK_CLUSTER_QUOTA: '10000',
     },
   });
+  keepKeys(qd);
   const issuer = await oidcIssuer(t, async () => Date.parse(await qd.app.db.read(now)));
   return { qd, fakes: { upstream, upstreamLogin, issuer, twilio } };
 }

@@ -47,9 +47,12 @@ export async function makeWorld({ qd, fakes }: Outside): Promise<World> {
     [home, foreigner, outsider, bare].map((s) => [s.orgId, new Set([s.orgId, s.orgSlug, s.userId, s.tokenId, s.email])]),
   );
 
+  const bound = new Map<string, Promise<Someone>>();
   const boundTo = async (person: Someone, id: string) => {
     const everything = serviceRoles.filter((r) => r.endsWith('.admin')).map((role) => ({ role, resourceIds: [id] }));
-    return (await qd.narrowed(person, everything)).key;
+    const made = bound.get(`${person.userId} ${id}`) ?? qd.narrowed(person, everything);
+    bound.set(`${person.userId} ${id}`, made);
+    return (await made).key;
   };
 
   const make = async (subject: Subject, fresh: boolean): Promise<Asker> => {

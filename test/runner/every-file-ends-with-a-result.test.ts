@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { runFiles } from './pool.ts';
 import type { Told } from './told.ts';
 
@@ -36,76 +36,74 @@ const imports = `import test, { after, afterEach } from 'node:test'; import asse
 const sound = (more = '') => `${imports} test('a sound one', () => { ${more} });`;
 const pid = 'assert.equal(globalThis.first ??= process.pid, process.pid); globalThis.count = (globalThis.count ?? 0) + 1;';
 
-test('files share a process, and a failure is told with its name and its place', async (t) => {
-  const { passed, failed } = await planted(t, {
-    one: sound(pid),
-    two: sound(`${pid} assert.equal(globalThis.count, 2);`),
-    own: `// alone: it says so\n${sound('assert.equal(globalThis.count, undefined);')}`,
-    fails: `${imports} test('a wrong one', async (t) => { await t.test('part of it', () => assert.equal(1, 2)); }); test('a right one', () => {});`,
-    unreadable: 'this is no program',
-    hooked: `${imports} after(() => { throw new Error('the hook fails'); }); test('before the hook', () => {});`,
-    last: sound('assert.equal(globalThis.count, undefined);'),
+// Side by side: most of it is waiting.
+suite('every file ends with a result', { concurrency: true }, () => {
+  test('files share a process, and a failure is told with its name and its place', async (t) => {
+    const { passed, failed } = await planted(t, {
+      one: sound(pid),
+      two: sound(`${pid} assert.equal(globalThis.count, 2);`),
+      own: `// alone: it says so\n${sound('assert.equal(globalThis.count, undefined);')}`,
+      fails: `${imports} test('a wrong one', async (t) => { await t.test('part of it', () => assert.equal(1, 2)); }); test('a right one', () => {});`,
+      unreadable: 'this is no program',
+      hooked: `${imports} after(() => { throw new Error('the hook fails'); }); test('before the hook', () => {});`,
+      last: sound('assert.equal(globalThis.count, undefined);'),
+    });
+    for (const name of ['one', 'two', 'own', 'last']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
+    assert.deepEqual(passed('fails'), ['a right one']);
+    assert.match(failed('fails').join('\n'), /^part of it: AssertionError[\s\S]*1 !== 2[\s\S]*fails\.mjs:1:[\s\S]*a wrong one: /);
+    assert.match(failed('unreadable').join('\n'), /^unreadable\.mjs: SyntaxError/);
+    assert.match(failed('hooked').join('\n'), /^hooked\.mjs: Error: the hook fails/);
   });
-  for (const name of ['one', 'two', 'own', 'last']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
-  assert.deepEqual(passed('fails'), ['a right one']);
-  assert.match(failed('fails').join('\n'), /^part of it: AssertionError[\s\S]*1 !== 2[\s\S]*fails\.mjs:1:[\s\S]*a wrong one: /);
-  assert.match(failed('unreadable').join('\n'), /^unreadable\.mjs: SyntaxError/);
-  assert.match(failed('hooked').join('\n'), /^hooked\.mjs: Error: the hook fails/);
-});
 
-test('a file that ends its process has failed, and those after it run in another', async (t) => {
-  const { passed, failed } = await planted(t, {
-    before: sound(),
-    exits: `${imports} test('the first', () => {}); test('the second', () => process.exit(0)); test('the third', () => {});`,
-    between: sound(),
-    waits: `${imports} test('for nothing', () => new Promise(() => {}));`,
-    killed: `${imports} test('it is killed', () => process.kill(process.pid, 'SIGKILL'));`,
-    leaves: sound(`process.prependOnceListener('message', () => process.exit(0));`),
-    silent: imports,
-    after: sound(),
+  test('a file that ends its process has failed, and those after it run in another', async (t) => {
+    const { passed, failed } = await planted(t, {
+      before: sound(),
+      exits: `${imports} test('the first', () => {}); test('the second', () => process.exit(0)); test('the third', () => {});`,
+      between: sound(),
+      waits: `${imports} test('for nothing', () => new Promise(() => {}));`,
+      killed: `${imports} test('it is killed', () => process.kill(process.pid, 'SIGKILL'));`,
+      leaves: sound(`process.prependOnceListener('message', () => process.exit(0));`),
+      silent: imports,
+      after: sound(),
+    });
+    for (const name of ['before', 'between', 'after']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
+    assert.match(failed('exits').join(), /^exits\.mjs: its process ended with code 0.*; it had run \S*before\.mjs/);
+    assert.match(failed('waits').join(), /event loop has already resolved|its process ended with/);
+    assert.match(failed('killed').join(), /^killed\.mjs: its process ended with SIGKILL/);
+    assert.match(failed('leaves').join(), /^leaves\.mjs: its process ended with code 0/, 'not the next file, which had not begun');
+    assert.deepEqual(failed('silent'), ['silent.mjs: it reported no test']);
   });
-  for (const name of ['before', 'between', 'after']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
-  assert.match(failed('exits').join(), /^exits\.mjs: its process ended with code 0.*; it had run \S*before\.mjs/);
-  assert.match(failed('waits').join(), /event loop has already resolved|its process ended with/);
-  assert.match(failed('killed').join(), /^killed\.mjs: its process ended with SIGKILL/);
-  assert.match(failed('leaves').join(), /^leaves\.mjs: its process ended with code 0/, 'not the next file, which had not begun');
-  assert.deepEqual(failed('silent'), ['silent.mjs: it reported no test']);
-});
 
-test('what hangs is ended, whether it waits or never lets go', async (t) => {
-  const { passed, failed } = await planted(
-    t,
-    {
-      waits: `${imports} test('a long wait', async () => { const timer = setInterval(() => {}, 1000); try { await new Promise(() => {}); } finally { clearInterval(timer); } });`,
-      holds: `${imports} test('no turn for others', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));`,
-      sound: sound(),
-    },
-    5_000,
-  );
-  assert.match(failed('waits').join(), /a long wait: test timed out after 5000ms/);
-  assert.match(failed('holds').join(), /^holds\.mjs: its process was silent for 7\.5 s and was killed/);
-  assert.deepEqual([passed('sound'), failed('sound')], [['a sound one'], []]);
-});
-
-test('what a file leaves behind is found, and the next file does not meet it', async (t) => {
-  const { passed, failed } = await planted(t, {
-    server: `import net from 'node:net'; ${sound()} net.createServer().listen(0);`,
-    timer: sound('setInterval(() => {}, 1000);'),
-    late: sound(`setTimeout(() => { throw new Error('too late'); }, 100);`),
-    beside: `${imports} test('a sound one', async () => { setTimeout(() => { throw new Error('unseen'); }); await new Promise((next) => setTimeout(next, 50)); });`,
-    unheard: sound(`void Promise.reject(new Error('unheard'));`),
-    environment: sound(`process.env.QD_PLANTED = 'yes';`),
-    clock: sound('performance.now = () => 0;'),
-    hook: `${imports} globalThis.hooks = 0; afterEach(() => globalThis.hooks++); test('a sound one', () => {});`,
-    sound: sound('assert.equal(process.env.QD_PLANTED, undefined);'),
-    again: sound('assert.notEqual(globalThis.hooks, 2);'),
+  test('what hangs is ended, whether it waits or never lets go', async (t) => {
+    const waits = `${imports} test('a long wait', async () => { const timer = setInterval(() => {}, 1000); try { await new Promise(() => {}); } finally { clearInterval(timer); } });`;
+    const holds = `${imports} test('no turn for others', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));`;
+    const both = [planted(t, { waits, sound: sound() }, 3_000), planted(t, { holds, sound: sound() }, 3_000)];
+    for (const { passed, failed } of await Promise.all(both)) assert.deepEqual([passed('sound'), failed('sound')], [['a sound one'], []]);
+    const [waiting, holding] = await Promise.all(both);
+    assert.match(waiting!.failed('waits').join(), /a long wait: test timed out after 3000ms/);
+    assert.match(holding!.failed('holds').join(), /^holds\.mjs: its process was silent for 4\.5 s and was killed/);
   });
-  for (const name of ['hook', 'sound', 'again']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
-  assert.match(failed('server').join(), /^server\.mjs: it left behind: TCPServerWrap$/);
-  assert.match(failed('timer').join(), /^timer\.mjs: it left behind: Timeout$/);
-  assert.match(failed('late').join(), /^late\.mjs: something failed that no test waited for: Error: too late/);
-  assert.match(failed('beside').join(), /^beside\.mjs: something failed that no test waited for: Error: unseen/);
-  assert.match(failed('unheard').join(), /^unheard\.mjs: something failed that no test waited for: Error: unheard/);
-  assert.match(failed('environment').join(), /^environment\.mjs: it left behind: QD_PLANTED=yes in the environment$/);
-  assert.match(failed('clock').join(), /^clock\.mjs: it left behind: another performance\.now$/);
+
+  test('what a file leaves behind is found, and the next file does not meet it', async (t) => {
+    const { passed, failed } = await planted(t, {
+      server: `import net from 'node:net'; ${sound()} net.createServer().listen(0);`,
+      timer: sound('setInterval(() => {}, 1000);'),
+      late: sound(`setTimeout(() => { throw new Error('too late'); }, 100);`),
+      beside: `${imports} test('a sound one', async () => { setTimeout(() => { throw new Error('unseen'); }); await new Promise((next) => setTimeout(next, 50)); });`,
+      unheard: sound(`void Promise.reject(new Error('unheard'));`),
+      environment: sound(`process.env.QD_PLANTED = 'yes';`),
+      clock: sound('performance.now = () => 0;'),
+      hook: `${imports} globalThis.hooks = 0; afterEach(() => globalThis.hooks++); test('a sound one', () => {});`,
+      sound: sound('assert.equal(process.env.QD_PLANTED, undefined);'),
+      again: sound('assert.notEqual(globalThis.hooks, 2);'),
+    });
+    for (const name of ['hook', 'sound', 'again']) assert.deepEqual([passed(name), failed(name)], [['a sound one'], []], name);
+    assert.match(failed('server').join(), /^server\.mjs: it left behind: TCPServerWrap$/);
+    assert.match(failed('timer').join(), /^timer\.mjs: it left behind: Timeout$/);
+    assert.match(failed('late').join(), /^late\.mjs: something failed that no test waited for: Error: too late/);
+    assert.match(failed('beside').join(), /^beside\.mjs: something failed that no test waited for: Error: unseen/);
+    assert.match(failed('unheard').join(), /^unheard\.mjs: something failed that no test waited for: Error: unheard/);
+    assert.match(failed('environment').join(), /^environment\.mjs: it left behind: QD_PLANTED=yes in the environment$/);
+    assert.match(failed('clock').join(), /^clock\.mjs: it left behind: another performance\.now$/);
+  });
 });

@@ -1,4 +1,5 @@
 import type { S3 } from '@aws-sdk/client-s3';
+import { MiB } from './body.ts';
 import { StorageFull, StorageUnavailable } from './errors.ts';
 import { checkKey } from './keys.ts';
 
@@ -12,6 +13,8 @@ export interface S3Settings {
   accessKeyId: string;
   secretAccessKey: string;
   forcePathStyle?: boolean;
+  /** Of the first parts of an object, and of the pieces of an upload. S3 takes no part below 5 MiB but the last. */
+  partBytes?: number;
   /** A server that refuses connections, accepts none, goes silent or dawdles: each ends, and after so many attempts we say so. */
   limits?: { attempts?: number; connectMs?: number; silenceMs?: number; answerMs?: number };
 }
@@ -20,6 +23,8 @@ export interface Bucket {
   name: string;
   /** Where an object of ours lies in the bucket. */
   at(key: string): string;
+  /** S3 takes 10,000 parts, each but the last of 5 MiB or more: growing ones keep our buffers small and still reach 430 GiB. */
+  partSize(index: number): number;
   /** Made on first use: the library costs 35 MiB, and most installations keep files. */
   client(): Promise<S3>;
   close(): Promise<void>;
@@ -27,6 +32,7 @@ export interface Bucket {
 
 export function bucket(settings: S3Settings): Bucket {
   const folder = settings.prefix ? `${checkKey(settings.prefix.replace(/\/$/, ''))}/` : '';
+  const { partBytes = 8 * MiB } = settings;
   const { attempts = 3, connectMs = 3_000, silenceMs = 20_000, answerMs = 60_000 } = settings.limits ?? {};
   let connected: Promise<S3> | undefined;
 
@@ -55,6 +61,7 @@ export function bucket(settings: S3Settings): Bucket {
   return {
     name: settings.bucket,
     at: (key) => folder + key,
+    partSize: (index) => partBytes * (1 + Math.floor(index / 1000)),
     client: () => (connected ??= connect()),
     close: async () => (await connected)?.destroy(),
   };

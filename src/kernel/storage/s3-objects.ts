@@ -1,6 +1,6 @@
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
-import { type Body, digesting, MiB, pump } from './body.ts';
-import { ask } from './s3-client.ts';
+import { type Body, digesting, pump } from './body.ts';
+import { ask, type Bucket } from './s3-client.ts';
 import type { Listed } from './storage.ts';
 
 export interface Target {
@@ -10,11 +10,9 @@ export interface Target {
 type Part = Target & { UploadId: string; PartNumber: number };
 type SendPart = (index: number, send: (part: Part) => Promise<string | undefined>) => Promise<void>;
 
-/** S3 takes 10,000 parts, each but the last of 5 MiB or more: growing ones keep our buffers small and still reach 430 GiB. */
-export const partSize = (index: number) => 8 * MiB * (1 + Math.floor(index / 1000));
-
 /** What fits one part is one request; more goes up part by part and appears only when complete. */
-export async function putObject(s3: S3, target: Target, body: Body, expected?: string): Promise<{ size: number; digest: string }> {
+export async function putObject(bucket: Bucket, target: Target, body: Body, expected?: string): Promise<{ size: number; digest: string }> {
+  const s3 = await bucket.client();
   const content = digesting(body, expected);
   let begun = 0;
   let size = 0;
@@ -22,7 +20,7 @@ export async function putObject(s3: S3, target: Target, body: Body, expected?: s
   await multipart(s3, target, (sendPart) =>
     pump(
       content,
-      () => partSize(begun),
+      () => bucket.partSize(begun),
       async (bytes, last) => {
         const index = begun++;
         size += bytes.length;

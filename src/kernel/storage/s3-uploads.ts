@@ -7,7 +7,7 @@ import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { checkKey, isUploadId, uploadsFolder } from './keys.ts';
 import { ask, askUnlessMissing, type Bucket, inParallel } from './s3-client.ts';
-import { listObjects, multipart, partSize, type Target } from './s3-objects.ts';
+import { listObjects, multipart, type Target } from './s3-objects.ts';
 import type { AppendOptions, Storage } from './storage.ts';
 
 interface Piece {
@@ -52,7 +52,7 @@ async function appendToUpload(store: Store, id: string, offset: number, body: Bo
   const pieces = await listPieces(store, id);
   if (offset !== endOf(pieces)) throw new OffsetMismatch(endOf(pieces));
 
-  const growing = pieces.at(-1)!.size < partSize(pieces.length - 1) ? pieces.splice(-1) : [];
+  const growing = pieces.at(-1)!.size < store.bucket.partSize(pieces.length - 1) ? pieces.splice(-1) : [];
   let end = endOf(pieces);
   let count = pieces.length;
   const addPiece = async (bytes: Buffer) => {
@@ -63,7 +63,7 @@ async function appendToUpload(store: Store, id: string, offset: number, body: Bo
     await mayWrite?.();
     await putPiece(store, key, bytes);
   };
-  await pump(joined(readPieces(store, growing), body), () => partSize(count), addPiece, 'keep');
+  await pump(joined(readPieces(store, growing), body), () => store.bucket.partSize(count), addPiece, 'keep');
   return end;
 }
 

@@ -12,10 +12,7 @@ export function s3Storage(settings: S3Settings): Storage {
   const bucket = bucketOf(settings);
   return {
     ...s3Uploads(bucket),
-    put: async (key, body, options = {}) => {
-      const target = targetOf(bucket, key);
-      return putObject(await bucket.client(), target, body, options.digest);
-    },
+    put: async (key, body, options = {}) => putObject(bucket, targetOf(bucket, key), body, options.digest),
     open: (key, range) => openObject(bucket, key, range),
     stat: (key) => statObject(bucket, key),
     remove: async (key) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import pg from 'pg';
 import { cutLink } from '../../../test/fakes/cut-link.ts';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
@@ -21,50 +21,147 @@ async function say(connection: Connection, text: string) {
   return rows;
 }
 
-test('a link that goes dead without notice is noticed, and hearing comes back with it', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
-  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...quick });
-  t.after(() => listener.close());
-  const heard: string[] = [];
-  const changes: boolean[] = [];
-  listener.on('news', (payload) => heard.push(payload));
-  let reconnected = 0;
-  listener.onChange((hearing) => changes.push(hearing));
-  listener.onReconnect(() => reconnected++);
-  await eventually(async () => listener.hearing);
-  assert.equal(reconnected, 0, 'the first connection is none that follows another');
-  await say(connection, `select pg_notify('news', 'one')`);
-  await eventually(async () => heard.includes('one'));
+// Side by side: they mostly wait for a link to be given up.
+suite('a listener knows when it is deaf', { concurrency: true }, () => {
+  test('a link that goes dead without notice is noticed, and hearing comes back with it', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...quick });
+    t.after(() => listener.close());
+    const heard: string[] = [];
+    const changes: boolean[] = [];
+    listener.on('news', (payload) => heard.push(payload));
+    let reconnected = 0;
+    listener.onChange((hearing) => changes.push(hearing));
+    listener.onReconnect(() => reconnected++);
+    await eventually(async () => listener.hearing);
+    assert.equal(reconnected, 0, 'the first connection is none that follows another');
+    await say(connection, `select pg_notify('news', 'one')`);
+    await eventually(async () => heard.includes('one'));
 
-  link.cut();
-  await eventually(async () => !listener.hearing, { withinMs: 2_000, everyMs: 1 });
-  await eventually(async () => changes.at(-1) === false, { withinMs: 2_000 });
-  await say(connection, `select pg_notify('news', 'missed')`);
+    link.cut();
+    await eventually(async () => !listener.hearing, { withinMs: 2_000, everyMs: 1 });
+    await eventually(async () => changes.at(-1) === false, { withinMs: 2_000 });
+    await say(connection, `select pg_notify('news', 'missed')`);
 
-  link.mend();
-  await eventually(async () => listener.hearing);
-  assert.equal(changes.at(-1), true);
-  assert.ok(reconnected > 0, 'whoever counts on hearing everything is told that something may be missing');
-  await say(connection, `select pg_notify('news', 'two')`);
-  await eventually(async () => heard.includes('two'));
-  assert.equal(heard.includes('missed'), false);
-});
+    link.mend();
+    await eventually(async () => listener.hearing);
+    assert.equal(changes.at(-1), true);
+    assert.ok(reconnected > 0, 'whoever counts on hearing everything is told that something may be missing');
+    await say(connection, `select pg_notify('news', 'two')`);
+    await eventually(async () => heard.includes('two'));
+    assert.equal(heard.includes('missed'), false);
+  });
 
-test('a connection that the server ends makes it deaf at once', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const listener = await listen({ connection, ...quick });
-  t.after(() => listener.close());
-  await eventually(async () => listener.hearing);
-  const deaf = new Promise<boolean>((resolve) => listener.onChange((hearing) => resolve(!hearing)));
-  await say(
-    connection,
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`,
-  );
-  assert.equal(await deaf, true);
-  await eventually(async () => listener.hearing);
+  test('a connection that the server ends makes it deaf at once', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const listener = await listen({ connection, ...quick });
+    t.after(() => listener.close());
+    await eventually(async () => listener.hearing);
+    const deaf = new Promise<boolean>((resolve) => listener.onChange((hearing) => resolve(!hearing)));
+    await say(
+      connection,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`,
+    );
+    assert.equal(await deaf, true);
+    await eventually(async () => listener.hearing);
+  });
+
+  test('a channel is not claimed to be heard before its LISTEN has taken effect', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const listener = await listen({ connection, ...quick });
+    t.after(() => listener.close());
+    await eventually(async () => listener.hearing);
+    const heard: string[] = [];
+    const changed = new Promise<boolean>((resolve) => listener.onChange(resolve));
+    listener.on('news', (payload) => heard.push(payload));
+    assert.equal(listener.hearing, false);
+    assert.equal(await changed, true); // what was read meanwhile is to be forgotten
+    assert.equal(listener.hearing, true);
+    await say(connection, `select pg_notify('news', 'one')`);
+    await eventually(async () => heard.includes('one'));
+  });
+
+  test('a reconnect that stalls between two channels is no hearing: it begins anew until every channel has answered', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
+    t.after(() => listener.close());
+    const heard: string[] = [];
+    for (const channel of ['first', 'second', 'third']) listener.on(channel, (payload) => heard.push(payload));
+    await eventually(async () => listener.hearing);
+
+    link.stallAt('listen "second"');
+    const before = link.taken();
+    link.mend(); // as after a restart of the database: it hears at once that its connection is gone
+    await eventually(async () => link.taken() >= before + 2); // the stalled one was given up, and another begun
+    link.thaw(); // what hung arrives after all
+    await eventually(async () => listener.hearing);
+    await eventually(async () => {
+      // Again and again: on a machine that is busy enough, it gives up a slow connection for a better one in between.
+      await say(connection, `select pg_notify(channel, channel) from unnest(array['first', 'second', 'third']) channel`);
+      return new Set(heard).size === 3;
+    });
+  });
+
+  test('a channel whose LISTEN is never answered makes it deaf, and is listened to on the next connection', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
+    t.after(() => listener.close());
+    await eventually(async () => listener.hearing);
+    link.stallAt('listen "late"');
+    const before = link.taken();
+    const heard: string[] = [];
+    listener.on('late', (payload) => heard.push(payload));
+    assert.equal(listener.hearing, false);
+    await eventually(async () => link.taken() > before);
+    await eventually(async () => listener.hearing);
+    await eventually(async () => {
+      await say(connection, `select pg_notify('late', 'one')`);
+      return heard.includes('one');
+    });
+  });
+
+  test('whoever listens is told outside the driver, and may listen to more from there', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const listener = await listen({ connection, ...quick });
+    t.after(() => listener.close());
+    const heard: string[] = [];
+    const inside: boolean[] = [];
+    listener.on('news', () => {
+      inside.push(/node_modules/.test(new Error().stack ?? ''));
+      listener.on('more', (payload) => heard.push(payload));
+    });
+    listener.onChange(() => inside.push(/node_modules/.test(new Error().stack ?? '')));
+    await eventually(async () => listener.hearing);
+    await say(connection, `select pg_notify('news', '')`);
+    await eventually(async () => inside.length > 1 && listener.hearing);
+    await say(connection, `select pg_notify('more', 'x')`);
+    await eventually(async () => heard.includes('x'));
+    assert.equal(inside.includes(true), false, 'a listener ran inside the driver');
+  });
+
+  test('after close it holds no connection, not even one that it was just making', async (t) => {
+    const { connection, drop } = await freshDatabase();
+    t.after(drop);
+    const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
+    const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, beatMs: 20, deafAfterMs: 100 });
+    const ours = `from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`;
+    await eventually(async () => listener.hearing);
+    link.cut();
+    await eventually(async () => !listener.hearing);
+    await eventually(async () => link.taken() > 1); // it is knocking again
+    await listener.close();
+    link.thaw();
+    await eventually(async () => (await say(connection, `select 1 ${ours}`)).length === 0, { withinMs: 3_000 });
+  });
 });
 
 test('between two beats the clock alone says that it is deaf', async (t) => {
@@ -79,98 +176,4 @@ test('between two beats the clock alone says that it is deaf', async (t) => {
   assert.equal(listener.hearing, true);
   ahead = 3_001;
   assert.equal(listener.hearing, false);
-});
-
-test('a channel is not claimed to be heard before its LISTEN has taken effect', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const listener = await listen({ connection, ...quick });
-  t.after(() => listener.close());
-  await eventually(async () => listener.hearing);
-  const heard: string[] = [];
-  const changed = new Promise<boolean>((resolve) => listener.onChange(resolve));
-  listener.on('news', (payload) => heard.push(payload));
-  assert.equal(listener.hearing, false);
-  assert.equal(await changed, true); // what was read meanwhile is to be forgotten
-  assert.equal(listener.hearing, true);
-  await say(connection, `select pg_notify('news', 'one')`);
-  await eventually(async () => heard.includes('one'));
-});
-
-test('a reconnect that stalls between two channels is no hearing: it begins anew until every channel has answered', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
-  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
-  t.after(() => listener.close());
-  const heard: string[] = [];
-  for (const channel of ['first', 'second', 'third']) listener.on(channel, (payload) => heard.push(payload));
-  await eventually(async () => listener.hearing);
-
-  link.stallAt('listen "second"');
-  const before = link.taken();
-  link.mend(); // as after a restart of the database: it hears at once that its connection is gone
-  await eventually(async () => link.taken() >= before + 2); // the stalled one was given up, and another begun
-  link.thaw(); // what hung arrives after all
-  await eventually(async () => listener.hearing);
-  await eventually(async () => {
-    // Again and again: on a machine that is busy enough, it gives up a slow connection for a better one in between.
-    await say(connection, `select pg_notify(channel, channel) from unnest(array['first', 'second', 'third']) channel`);
-    return new Set(heard).size === 3;
-  });
-});
-
-test('a channel whose LISTEN is never answered makes it deaf, and is listened to on the next connection', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
-  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, ...patient });
-  t.after(() => listener.close());
-  await eventually(async () => listener.hearing);
-  link.stallAt('listen "late"');
-  const before = link.taken();
-  const heard: string[] = [];
-  listener.on('late', (payload) => heard.push(payload));
-  assert.equal(listener.hearing, false);
-  await eventually(async () => link.taken() > before);
-  await eventually(async () => listener.hearing);
-  await eventually(async () => {
-    await say(connection, `select pg_notify('late', 'one')`);
-    return heard.includes('one');
-  });
-});
-
-test('whoever listens is told outside the driver, and may listen to more from there', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const listener = await listen({ connection, ...quick });
-  t.after(() => listener.close());
-  const heard: string[] = [];
-  const inside: boolean[] = [];
-  listener.on('news', () => {
-    inside.push(/node_modules/.test(new Error().stack ?? ''));
-    listener.on('more', (payload) => heard.push(payload));
-  });
-  listener.onChange(() => inside.push(/node_modules/.test(new Error().stack ?? '')));
-  await eventually(async () => listener.hearing);
-  await say(connection, `select pg_notify('news', '')`);
-  await eventually(async () => inside.length > 1 && listener.hearing);
-  await say(connection, `select pg_notify('more', 'x')`);
-  await eventually(async () => heard.includes('x'));
-  assert.equal(inside.includes(true), false, 'a listener ran inside the driver');
-});
-
-test('after close it holds no connection, not even one that it was just making', async (t) => {
-  const { connection, drop } = await freshDatabase();
-  t.after(drop);
-  const link = await cutLink(t, { path: join(String(connection.host), `.s.PGSQL.${connection.port}`) });
-  const listener = await listen({ connection: { ...connection, host: '127.0.0.1', port: link.port }, beatMs: 20, deafAfterMs: 100 });
-  const ours = `from pg_stat_activity where application_name = 'quarterdeck listen' and datname = current_database()`;
-  await eventually(async () => listener.hearing);
-  link.cut();
-  await eventually(async () => !listener.hearing);
-  await eventually(async () => link.taken() > 1); // it is knocking again
-  await listener.close();
-  link.thaw();
-  await eventually(async () => (await say(connection, `select 1 ${ours}`)).length === 0, { withinMs: 3_000 });
 });

@@ -1,3 +1,4 @@
+import { sql } from '../../../src/kernel/sql.ts';
 import { type Kitchen, type Maker, made201, type Recipes, type Thing, unique } from '../recipe.ts';
 import { pushedImage } from './image.ts';
 
@@ -7,8 +8,8 @@ const at = (thing: Thing) => `/registry/registries/${thing.params.slug}`;
 /** Paths name a registry by its slug, roles by its id. */
 const registryIn: Maker = async (kitchen) => {
   const { slug } = await made201(kitchen.at.post('/registry/registries', { slug: freeSlug() }));
-  const { resources } = (await kitchen.at.get('/tokens/scope-options')).body as { resources: { id: string; name: string }[] };
-  return { params: { slug }, narrowTo: resources.find((r) => r.name === slug)!.id };
+  const { rows } = await kitchen.qd.app.db.read((tx) => tx.query(sql`select id from registry.registry where slug = ${slug}`));
+  return { params: { slug }, narrowTo: (rows[0] as { id: string }).id };
 };
 
 /** Something inside a registry of its own. */

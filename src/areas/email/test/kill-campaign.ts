@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fakeDns } from '../../../../test/fakes/dns.ts';
+import { type FakeDns, fakeDns } from '../../../../test/fakes/dns.ts';
 import { type SinkStage, smtpSink } from '../../../../test/fakes/smtp-sink.ts';
 import { freePort } from '../../../../test/harness/free-port.ts';
+import { type Quarterdeck, quarterdeck } from '../../../../test/harness/index.ts';
 import { freshDatabase, urlOf } from '../../../../test/harness/postgres.ts';
 import { eventually, postgresOf, type ServerProcess, scratch, serverProcess } from '../../../../test/harness/process.ts';
 import { type Caller, caller } from '../../../../test/harness/request.ts';
@@ -13,7 +14,7 @@ import type { Connection } from '../../../kernel/db/index.ts';
 import { connectRunning } from '../../../kernel/postgres/index.ts';
 import { publish } from './domains/published.ts';
 import { type Letter, type Load, loadOn } from './kill-load.ts';
-import { mailEnv } from './mail-scene.ts';
+import { mailEnv, withoutOthers } from './mail-scene.ts';
 
 // Whole servers, killed without a word while mail comes in by SMTP and HTTP, leaves, and is written down.
 
@@ -22,6 +23,8 @@ export interface CampaignOptions {
   servers: 1 | 2;
   /** Loaded into each server, with the environment that it asks for: die-at points. */
   nodeFlags?: string[];
+  /** Its servers have no other area. */
+  isEmailAlone?: boolean;
 }
 
 /** A copy that the mail server took. */
@@ -39,6 +42,8 @@ export interface Campaign {
   /** Starts those that are not running. */
   revive(env?: Record<string, string>): Promise<void>;
   kill(which: number, alsoDatabase?: boolean): Promise<void>;
+  /** A server in this process in place of a dead one: it does the same, and loads nothing. It stays to the end. */
+  succeed(which: number): Promise<void>;
   servers: (ServerProcess | undefined)[];
   /** Until nothing is under way any more; then what became of each message must hold. */
   conclude(): Promise<{
@@ -52,7 +57,8 @@ export interface Campaign {
   }>;
 }
 
-export async function campaign(t: TestContext, { servers: count, nodeFlags = [] }: CampaignOptions): Promise<Campaign> {
+export async function campaign(t: TestContext, options: CampaignOptions): Promise<Campaign> {
+  const { servers: count, nodeFlags = [], isEmailAlone = false } = options;
   const { dir, dataDir } = await scratch(t);
   const external = count === 2 ? await freshDatabase() : undefined;
   if (external) t.after(external.drop);
@@ -63,20 +69,19 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
   });
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   const servers: (ServerProcess | undefined)[] = [];
+  const heirs: (Quarterdeck | undefined)[] = [];
+  const envOf = (n: number) => ({
+    ...mailEnv(dns, sink),
+    QUARTERDECK_EMAIL_DAILY_QUOTA: '1000000',
+    QUARTERDECK_PUBLIC_URL: 'http://mail.host.example',
+    QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${ports[n]}`,
+    QUARTERDECK_LOG_LEVEL: process.env.QUARTERDECK_TEST_LOG ?? 'silent',
+    ...(external ? { QUARTERDECK_DATABASE_URL: urlOf(external.connection) } : {}),
+  });
   const start = (n: number, env: Record<string, string>) =>
     serverProcess(t, {
-      dir,
-      dataDir,
-      ...(Object.keys(env).length > 0 ? { nodeFlags } : {}),
-      env: {
-        ...mailEnv(dns, sink),
-        QUARTERDECK_EMAIL_DAILY_QUOTA: '1000000',
-        QUARTERDECK_PUBLIC_URL: 'http://mail.host.example',
-        QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${ports[n]}`,
-        QUARTERDECK_LOG_LEVEL: process.env.QUARTERDECK_TEST_LOG ?? 'silent',
-        ...(external ? { QUARTERDECK_DATABASE_URL: urlOf(external.connection) } : {}),
-        ...env,
-      },
+      ...{ dir, dataDir, env: { ...envOf(n), ...env } },
+      nodeFlags: [...(isEmailAlone ? withoutOthers : []), ...(Object.keys(env).length > 0 ? nodeFlags : [])],
     });
   const revive = async (env: Record<string, string> = {}) => {
     for (let n = 0; n < count; n++) {
@@ -94,19 +99,11 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
 
   const where = { QUARTERDECK_DATA: dataDir, ...(external ? { QUARTERDECK_DATABASE_URL: urlOf(external.connection) } : {}) };
   const token = (await adminHere(['token'], where)).out.trim();
-  const ownerAt = async (server: ServerProcess) => caller(await server.ready, token);
-  const owner = await ownerAt(servers[0]!);
-  const { body: domain } = await owner.post('/email/domains', { name: 'example.com' });
-  publish(dns, domain.dnsRecords);
-  await owner.post(`/email/domains/${domain.id}/check`);
-  await eventually(async () => (await owner.get(`/email/domains/${domain.id}`)).body.sendState === 'verified');
-  const { body: made } = await owner.post('/email/keys', { name: 'load' });
-
   const load = loadOn({
-    secret: made.secret,
+    secret: await makeKey(caller(await servers[0]!.ready, token), dns),
     doors: Array.from({ length: count }, (_, n) => ({
       smtp: ports[n]!,
-      url: () => servers[n]?.ready.catch(() => undefined) ?? Promise.resolve(undefined),
+      url: async () => heirs[n]?.url ?? servers[n]?.ready.catch(() => undefined),
     })),
   });
   t.after(load.stop);
@@ -120,15 +117,28 @@ export async function campaign(t: TestContext, { servers: count, nodeFlags = [] 
       await servers[which]?.killed();
       servers[which] = undefined;
     },
+    async succeed(which) {
+      heirs[which] = await quarterdeck(t, { connection: external!.connection, dataDir, env: envOf(which) });
+    },
     async conclude() {
       await load.stop();
-      await revive();
+      if (heirs.length === 0) await revive();
       const connection = external?.connection ?? (await connectRunning(dataDir))!;
       await settleDown(connection, () => sink.count);
-      const log = await readLog(await ownerAt(servers[0]!));
+      const log = await readLog(caller(heirs.find(Boolean)?.url ?? (await servers[0]!.ready), token));
+      for (const heir of heirs) await heir?.stop(); // before its database goes
       return judge(load.letters, copies, log);
     },
   };
+}
+
+/** The secret of a key that sends for a verified domain. */
+async function makeKey(owner: Caller, dns: FakeDns): Promise<string> {
+  const { body: domain } = await owner.post('/email/domains', { name: 'example.com' });
+  publish(dns, domain.dnsRecords);
+  await owner.post(`/email/domains/${domain.id}/check`);
+  await eventually(async () => (await owner.get(`/email/domains/${domain.id}`)).body.sendState === 'verified');
+  return (await owner.post('/email/keys', { name: 'load' })).body.secret;
 }
 
 /** Takes everything, but refuses `gone-…` by a policy of its own, for which no sender is paused, and says "later" to `grey-…` the first time. */
@@ -264,7 +274,26 @@ export async function randomKills(t: TestContext, { servers, rounds, roundMs }: 
   t.diagnostic(`concluded in ${Math.round(performance.now() - killed)} ms`);
   t.diagnostic(`${rounds} kills: ${JSON.stringify(found)}`);
   assert.ok(found.bySmtp >= rounds && found.accepted - found.bySmtp >= rounds, 'mail came in at both doors');
-  return found;
+}
+
+/** One of two servers is killed while the other goes on, then the other too; then one takes over, while mail still comes. */
+export async function killBoth(t: TestContext, { withinMs }: { withinMs: number }) {
+  const { load, kill, succeed, conclude } = await campaign(t, { servers: 2, isEmailAlone: true });
+  const acceptMore = async (many: number) => {
+    const enough = load.accepted() + many;
+    await eventually(async () => load.accepted() >= enough, { withinMs: 60_000 });
+    await sleep(randomInt(withinMs));
+  };
+  load.start();
+  await acceptMore(20);
+  await kill(0);
+  await acceptMore(10);
+  await kill(1);
+  await succeed(0);
+  await acceptMore(10);
+  const found = await conclude();
+  t.diagnostic(`two kills: ${JSON.stringify(found)}`);
+  assert.ok(found.bySmtp >= 2 && found.accepted - found.bySmtp >= 2, 'mail came in at both doors');
 }
 
 /** Servers that kill themselves before or after a statement: each step of accepting, sending and writing down. */

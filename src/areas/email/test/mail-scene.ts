@@ -15,6 +15,9 @@ export interface MailScene {
   env: Record<string, string>;
 }
 
+/** For a server in a process of its own. */
+export const withoutOthers = ['--import', import.meta.resolve('./without-others.ts')];
+
 export const mailEnv = (dns: Pick<FakeDns, 'address'>, sink: Pick<SmtpSink, 'port'>): Record<string, string> => ({
   QUARTERDECK_DNS_SERVERS: dns.address,
   QUARTERDECK_MAIL_HOST: 'mx.host.example',

@@ -1,6 +1,7 @@
 import { type Caller, caller, type Quarterdeck, type Someone } from '../../../../test/harness/index.ts';
 import { run } from '../../../kernel/db/index.ts';
 import { topics } from '../rules/topics.ts';
+import { keepKeys } from './kept-keys.ts';
 
 export interface SendingKey extends Caller {
   id: string;
@@ -10,7 +11,9 @@ export interface SendingKey extends Caller {
 }
 
 /** A domain that is said to be verified. */
-export async function verifiedDomain({ app }: Quarterdeck, of: Someone, name: string): Promise<string> {
+export async function verifiedDomain(server: Quarterdeck, of: Someone, name: string): Promise<string> {
+  const { app } = server;
+  keepKeys(server);
   const { body } = await of.post('/email/domains', { name });
   const { id } = body as { id: string };
   await app.db.write(async (tx) => {

@@ -25,10 +25,10 @@ test('a body is unpacked, whatever packed it', async (t) => {
 });
 
 test('a compressed bomb is cut, at the limit of bytes and at the limit of proportion', async (t) => {
-  const zeros = Buffer.alloc(8 * 2 ** 20);
+  const zeros = Buffer.alloc(2 * 2 ** 20);
   for (const [encoding, pack] of Object.entries(encodings)) {
     const bomb = pack(zeros);
-    assert.ok(bomb.length < 20_000);
+    assert.ok(bomb.length < 5_000);
     const port = await httpServer(t, (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(bomb));
     const url = `http://127.0.0.1:${port}/`;
 
@@ -40,7 +40,7 @@ test('a compressed bomb is cut, at the limit of bytes and at the limit of propor
     await assert.rejects(reading, { kind: 'too_large', message: /more than 100000 bytes/ });
     assert.equal(read, 100_000);
 
-    const roomy = { maxBodyBytes: 16 * 2 ** 20 };
+    const roomy = { maxBodyBytes: 4 * 2 ** 20 };
     await assert.rejects((await guard.fetch('uptime', url, roomy)).bytes(), { kind: 'too_large', message: /over 200 times/ });
     const trusting = await guard.fetch('uptime', url, { ...roomy, decompress: { maxRatio: 1e6 } });
     assert.equal((await trusting.bytes()).length, zeros.length);

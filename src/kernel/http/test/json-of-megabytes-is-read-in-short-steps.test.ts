@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { readJson, readJsonInSteps } from '../json.ts';
 
@@ -53,7 +54,9 @@ describe('JSON of megabytes is read in short steps', () => {
       for (const damage of ['', ',', ':', ']', '}', '[', '{', '"', '\\', '1', ' ', 'n', '{}', '[1,2]', '\uFEFF'])
         for (const [kind, rest] of [['in place of', at + 1] as const, ['before', at] as const]) {
           const bytes = Buffer.concat([whole.subarray(0, at), Buffer.from(damage), whole.subarray(rest)]);
-          for (const size of sizes) assert.deepEqual(inPieces(bytes, size), native(bytes), `${damage} ${kind} ${at}: ${bytes}`);
+          const right = native(bytes);
+          for (const size of sizes)
+            if (!isDeepStrictEqual(inPieces(bytes, size), right)) assert.fail(`${damage} ${kind} ${at}, in pieces of ${size}: ${bytes}`);
         }
   });
 
@@ -83,8 +86,8 @@ describe('JSON of megabytes is read in short steps', () => {
   });
 
   test('each step reads a piece, however deep the many values stand', () => {
-    const many = Array.from({ length: 50_000 }, (_, i) => ({ name: `value ${i}`, at: i }));
-    const [long, escaped, wide] = ['base64+/'.repeat(500_000), '"\\\u0000'.repeat(300_000), 'ä€😀'.repeat(300_000)];
+    const many = Array.from({ length: 20_000 }, (_, i) => ({ name: `value ${i}`, at: i }));
+    const [long, escaped, wide] = ['base64+/'.repeat(100_000), '"\\\u0000'.repeat(60_000), 'ä€😀'.repeat(60_000)];
     const strings = [long, { attachments: [{ content: long }, { content: escaped }] }, [wide, escaped]];
     const lists = [many, { alerts: many }, { a: [{ b: { c: many } }] }, Object.fromEntries(many.map((each) => [each.name, each]))];
     for (const value of [...lists, ...strings]) {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
+import { settleMigrated } from '../../../../test/harness/postgres.ts';
 import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import type { App } from '../../app.ts';
 import { type Connection, openDb, run } from '../../db/index.ts';
@@ -28,8 +30,10 @@ export async function ownServer(): Promise<Database & { dataDir: string; pid: nu
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-jobs-')));
   await chmod(dir, 0o755);
   const dataDir = join(dir, 'data');
+  await settleMigrated(dataDir); // to make one takes seconds
+  const isMigrated = existsSync(dataDir);
   const kept = await keepPostgres({ dataDir, settings: { fsync: 'off' } });
-  await prepare(kept.connection);
+  await prepare(kept.connection, { isMigrated });
   const stop = async () => {
     await kept.stop();
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
@@ -52,8 +56,8 @@ async function sharedServer(server: Connection): Promise<Database> {
 }
 
 /** The kernel's tables and one more, where handlers write down what they did. */
-async function prepare(connection: Connection): Promise<void> {
-  await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
+async function prepare(connection: Connection, { isMigrated = false } = {}): Promise<void> {
+  if (!isMigrated) await migrate(connection, readMigrations([{ schema: 'kernel', folder: new URL('../../migrations/', import.meta.url) }]));
   const db = openDb({ connection, max: 1 });
   await db.read(
     (tx) => run(tx)`create table public.deed (n bigint generated always as identity, who text, what text, key text, attempt int)`,

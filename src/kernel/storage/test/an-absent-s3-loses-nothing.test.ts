@@ -3,17 +3,17 @@ import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type FakeS3, fakeS3 } from '../../../../test/fakes/s3.ts';
 import { StorageFull, StorageUnavailable } from '../index.ts';
-import { inPieces, keysOf, opened, readAll, sampleBytes, sha256 } from './storages.ts';
+import { inPieces, keysOf, MiB, opened, readAll, sampleBytes, sha256, smallPart } from './storages.ts';
 
-const MiB = 1024 * 1024;
-const bytes = sampleBytes(9 * MiB); // two parts
+const eighth = smallPart / 8;
+const bytes = sampleBytes(9 * eighth); // two parts
 const digest = sha256(bytes);
 const unavailable = { status: 503, code: 'ServiceUnavailable' };
 const troubles = [unavailable, 'cut', 'cut after'] as const;
 const allTroubles = [...troubles, { status: 403, code: 'AccessDenied' }, 'silence'] as const;
 
 async function broken(t: TestContext) {
-  const fake = await fakeS3();
+  const fake = await fakeS3({ partBytes: smallPart });
   t.after(() => fake.stop());
   const storage = opened(t, { ...fake, limits: { attempts: 1 } });
   const impatient = opened(t, { ...fake, limits: { attempts: 1, silenceMs: 50 } });
@@ -86,10 +86,10 @@ suite('S3 in trouble', () => {
     await storage.append(id, 0, bytes.subarray(0, 100));
     const firstPiece = `.uploads/${id}/${'0'.repeat(16)}`;
     const stoppedHalfway = async function* () {
-      yield* inPieces(bytes.subarray(100, 8.5 * MiB), 65_536);
-      while (fake.objects.get(firstPiece)!.body.length < 8 * MiB) await setImmediate();
+      yield* inPieces(bytes.subarray(100, 8.5 * eighth), 65_536);
+      while (fake.objects.get(firstPiece)!.body.length < smallPart) await setImmediate();
       await fake.stop();
-      yield* inPieces(bytes.subarray(8.5 * MiB), 65_536);
+      yield* inPieces(bytes.subarray(8.5 * eighth), 65_536);
     };
     await assert.rejects(storage.append(id, 100, stoppedHalfway()), StorageUnavailable);
     await assert.rejects(storage.uploadOffset(id), StorageUnavailable);
@@ -98,7 +98,7 @@ suite('S3 in trouble', () => {
     await fake.start();
     const restarted = opened(t, fake);
     const offset = await restarted.uploadOffset(id);
-    assert.equal(offset, 8 * MiB);
+    assert.equal(offset, smallPart);
     await restarted.append(id, offset, bytes.subarray(offset));
     await restarted.commit(id, 'blob', { digest });
     assert.ok(bytes.equals((await readAll(restarted, 'blob'))!));
@@ -145,7 +145,7 @@ suite('S3 in trouble', () => {
   });
 
   test('one bad answer is tried again without anybody noticing', async (t) => {
-    const fake = await fakeS3();
+    const fake = await fakeS3({ partBytes: smallPart });
     t.after(() => fake.stop());
     const storage = opened(t, { ...fake, limits: { attempts: 2 } });
     for (const trouble of troubles) {
@@ -194,7 +194,7 @@ suite('S3 in trouble', () => {
 
   test('a reader who leaves lets go of the connection', async (t) => {
     const { storage } = await broken(t);
-    await storage.put('blob', bytes.subarray(0, 4 * MiB));
+    await storage.put('blob', sampleBytes(4 * MiB)); // more than any buffer on its way holds
     for (let reader = 0; reader < 60; reader++) (await storage.open('blob'))!.stream.destroy(); // there are 50 connections
     assert.equal((await storage.stat('blob'))?.size, 4 * MiB);
   });

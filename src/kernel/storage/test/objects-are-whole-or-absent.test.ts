@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { DigestMismatch, RangeUnsatisfiable } from '../index.ts';
-import { cutOffAfter, inPieces, keysOf, readAll, sampleBytes, sha256, storages } from './storages.ts';
+import { cutOffAfter, inPieces, keysOf, MiB, readAll, sampleBytes, sha256, storages } from './storages.ts';
 
-const MiB = 1024 * 1024;
-
-for (const { name, prepare } of storages) {
+for (const { name, part, prepare } of storages) {
   suite(name, { concurrency: true }, () => {
-    for (const size of [0, 1, 70_000, MiB, 8 * MiB, 8 * MiB + 1, 17 * MiB + 3]) {
+    // The last with parts as large as they are in use.
+    for (const size of [0, 1, 70_000, MiB, part, part + 1, 2 * part + 65_539, 17 * MiB + 3]) {
       test(`${size} bytes come back as they went in, from hand or from a stream`, async (t) => {
-        const storage = await (await prepare(t)).open();
+        const storage = await (await prepare(t, { isInEarnest: size > 16 * MiB })).open();
         const bytes = sampleBytes(size);
         const expected = { size, digest: sha256(bytes) };
 
@@ -46,7 +45,7 @@ for (const { name, prepare } of storages) {
       assert.equal(await storage.open('missing', { offset: 1, length: 1 }), undefined);
     });
 
-    for (const size of [1000, 9 * MiB]) {
+    for (const size of [1000, (part * 9) / 8]) {
       test(`a body of ${size} bytes that breaks off or is another one leaves nothing, and an older object as it was`, async (t) => {
         const storage = await (await prepare(t)).open();
         const bytes = sampleBytes(size);

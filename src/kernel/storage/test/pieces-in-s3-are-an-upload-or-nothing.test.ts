@@ -3,12 +3,12 @@ import { suite, type TestContext, test } from 'node:test';
 import { fakeS3 } from '../../../../test/fakes/s3.ts';
 import { StorageUnavailable, UploadUnknown } from '../index.ts';
 import { inParallel } from '../s3-client.ts';
-import { opened, sampleBytes } from './storages.ts';
+import { opened, sampleBytes, smallPart } from './storages.ts';
 
-const MiB = 1024 * 1024;
+const bytes = sampleBytes((smallPart * 9) / 8); // two pieces
 
 async function uploaded(t: TestContext, bytes: Uint8Array) {
-  const fake = await fakeS3();
+  const fake = await fakeS3({ partBytes: smallPart });
   t.after(() => fake.stop());
   const storage = opened(t, { ...fake, limits: { attempts: 1 } });
   const id = await storage.createUpload();
@@ -19,11 +19,11 @@ async function uploaded(t: TestContext, bytes: Uint8Array) {
 
 suite('an upload in pieces', () => {
   test('half cancelled it is no shorter upload, but none', async (t) => {
-    const { fake, storage, id, first } = await uploaded(t, sampleBytes(9 * MiB));
+    const { fake, storage, id, first } = await uploaded(t, bytes);
     const refused = { status: 503, code: 'ServiceUnavailable' };
     fake.trouble = ({ operation, key }) => (operation === 'DeleteObject' && key === first ? refused : undefined);
     await assert.rejects(storage.abort(id), StorageUnavailable);
-    assert.equal(await storage.uploadOffset(id), 9 * MiB, 'not begun, so all of it is there');
+    assert.equal(await storage.uploadOffset(id), bytes.length, 'not begun, so all of it is there');
 
     fake.trouble = ({ operation, key }) => (operation === 'DeleteObject' && key !== first ? refused : undefined);
     await assert.rejects(storage.abort(id), StorageUnavailable);
@@ -34,10 +34,10 @@ suite('an upload in pieces', () => {
   });
 
   test('with one fresh piece it is in use, however old the others are', async (t) => {
-    const { fake, storage, id, first } = await uploaded(t, sampleBytes(9 * MiB));
+    const { fake, storage, id, first } = await uploaded(t, bytes);
     fake.objects.get(first)!.modifiedAt = new Date(0);
     assert.equal(await storage.sweep(new Date(1000)), 0);
-    assert.equal(await storage.uploadOffset(id), 9 * MiB);
+    assert.equal(await storage.uploadOffset(id), bytes.length);
     for (const piece of fake.objects.values()) piece.modifiedAt = new Date(0);
     assert.equal(await storage.sweep(new Date(1000)), 1);
     assert.equal(fake.objects.size, 0);

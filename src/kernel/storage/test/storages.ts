@@ -6,10 +6,23 @@ import type { TestContext } from 'node:test';
 import { fakeS3 } from '../../../../test/fakes/s3.ts';
 import { fileStorage, type S3Settings, type Storage, s3Storage } from '../index.ts';
 
-/** Every kind of storage that the contract holds for. `open` called twice is a restart: the same bytes, nothing remembered. */
-export const storages: { name: string; prepare(t: TestContext): Promise<{ open(): Promise<Storage> }> }[] = [
+export const MiB = 1024 * 1024;
+/** What is cut into parts is cut in the same way whatever their size: small ones are hashed and sent in no time. */
+export const smallPart = 8 * 65_536;
+
+export interface Kind {
+  name: string;
+  /** Bytes of a part. */
+  part: number;
+  /** `open` called twice is a restart: the same bytes, nothing remembered. */
+  prepare(t: TestContext, options?: { isInEarnest?: boolean }): Promise<{ open(): Promise<Storage> }>;
+}
+
+/** Every kind of storage that the contract holds for; in earnest, with parts as large as they are in use. */
+export const storages: Kind[] = [
   {
     name: 'files',
+    part: smallPart,
     async prepare(t) {
       const root = await temporaryDirectory(t);
       return { open: () => fileStorage(root) };
@@ -17,8 +30,9 @@ export const storages: { name: string; prepare(t: TestContext): Promise<{ open()
   },
   {
     name: 'S3',
-    async prepare(t) {
-      const fake = await fakeS3();
+    part: smallPart,
+    async prepare(t, { isInEarnest = false } = {}) {
+      const fake = await fakeS3(isInEarnest ? {} : { partBytes: smallPart });
       t.after(() => fake.stop());
       return { open: async () => opened(t, fake) };
     },
@@ -33,6 +47,7 @@ if (real) {
   const credentials = { accessKeyId: username, secretAccessKey: decodeURIComponent(password) };
   storages.push({
     name: 'the S3 server of QUARTERDECK_TEST_S3',
+    part: 8 * MiB,
     async prepare(t) {
       const prefix = `contract-${randomUUID()}`;
       return { open: async () => opened(t, { ...settings, ...credentials, prefix }) };

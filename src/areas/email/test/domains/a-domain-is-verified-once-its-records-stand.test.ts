@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { publish, withDns } from './published.ts';
 
 test('a domain is verified once its records stand', async (t) => {
-  const { qd, dns } = await withDns(t, { QUARTERDECK_ROLES: 'api' });
+  const { qd, dns } = await withDns(t, { QUARTERDECK_ROLES: 'api' }, { makesKeys: true });
   const { owner } = qd;
   const check = () => qd.perform({ name: 'email.check-domains' });
   const made = await owner.post('/email/domains', { name: ' Mail.Example.COM. ' });

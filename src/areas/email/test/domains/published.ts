@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type FakeDns, fakeDns } from '../../../../../test/fakes/dns.ts';
 import { type Quarterdeck, quarterdeck, type Someone } from '../../../../../test/harness/index.ts';
+import { keepKeys } from '../kept-keys.ts';
 
 export interface DnsRecordView {
   type: string;
@@ -10,11 +11,16 @@ export interface DnsRecordView {
 }
 
 /** A server that has a name, with a DNS of its own. */
-export async function withDns(t: TestContext, env: Record<string, string> = {}): Promise<{ qd: Quarterdeck; dns: FakeDns }> {
+export async function withDns(
+  t: TestContext,
+  env: Record<string, string> = {},
+  { makesKeys = false } = {},
+): Promise<{ qd: Quarterdeck; dns: FakeDns }> {
   const dns = await fakeDns(t);
   const qd = await quarterdeck(t, {
     env: { QUARTERDECK_DNS_SERVERS: dns.address, QUARTERDECK_MAIL_HOST: 'mx.host.example', ...env },
   });
+  if (!makesKeys) keepKeys(qd);
   return { qd, dns };
 }
 

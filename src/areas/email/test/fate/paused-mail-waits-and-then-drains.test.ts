@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { operator } from '../../../../identity/audit.ts';
 import { posture } from '../../index.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { untilLooked } from '../statements.ts';
 
 test('paused mail waits and then drains', async (t) => {
   let isOpen = false;
@@ -22,7 +23,8 @@ test('paused mail waits and then drains', async (t) => {
   assert.equal((settings as { pauseReason: string }).pauseReason, 'too many complaints');
 
   await qd.clock.advance('1h');
-  await new Promise((next) => setTimeout(next, 1_500)); // the queue has looked at least once
+  await untilLooked(t, qd);
+  await untilState(qd, id, 'deferred');
   assert.equal(sink.messages.length, 0);
 
   await act(posture.resumeSending);

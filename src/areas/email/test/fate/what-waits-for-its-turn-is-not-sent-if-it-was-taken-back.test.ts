@@ -1,42 +1,59 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type TestContext, test } from 'node:test';
+import { smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
 import { operator } from '../../../../identity/audit.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { posture } from '../../index.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { untilLooked, untilRenewed } from '../statements.ts';
 
 /** One message is being sent, until its session breaks; another waits behind it for the one connection of a site on trial. */
-async function queueOfTwo(t: Parameters<typeof mailScene>[0]) {
-  const scene = await mailScene(t, {
-    at: (stage, line) => (stage === 'rcpt' && line.includes('<slow@') ? { drip: 'no reply at all, said slowly', everyMs: 100 } : undefined),
-  });
-  const send = async (to: string) => ((await scene.key.post('/email/send', letter({ to: [to] }))).body as { id: string }).id;
+async function queueOfTwo(t: TestContext) {
+  const scene = await mailScene(
+    t,
+    { at: (stage, line) => (stage === 'rcpt' && line.includes('<slow@') ? 'stall' : undefined) },
+    { env: { QUARTERDECK_METRICS_TOKEN: 'scrape' } },
+  );
+  const { sink, key } = scene;
+  const send = async (to: string) => ((await key.post('/email/send', letter({ to: [to] }))).body as { id: string }).id;
   const slow = await send('slow@far.example');
-  await sleep(300);
-  return { ...scene, slow, second: await send('second@far.example') };
+  await eventually(async () => sink.commands.some((line) => line.includes('<slow@')));
+  const second = await send('second@far.example');
+  /** The session ends; whoever connects from now on meets the server that is returned. */
+  const breakSession = async () => {
+    assert.equal(sink.sessions, 1, 'the second waits for the only connection');
+    sink.close();
+    return smtpSink(t, { port: sink.port });
+  };
+  return { ...scene, slow, second, breakSession };
 }
 
 test('what waits for its turn is put back when its organization is paused', async (t) => {
-  const { qd, sink, slow, second } = await queueOfTwo(t);
+  const { qd, slow, second, breakSession } = await queueOfTwo(t);
   await qd.app.db.write((tx) => posture.pauseSending(tx, operator(qd.owner.orgId), 'complaints'));
-  await sleep(1_500); // the queue has looked at least once
+  await untilLooked(t, qd);
+  const sink = await breakSession();
   await untilState(qd, slow, 'deferred');
   await untilState(qd, second, 'queued');
-  await sleep(500);
-  assert.equal(sink.messages.length, 0);
+  await untilLooked(t, qd);
+  await untilState(qd, second, 'queued');
+  assert.ok(!sink.commands.some((line) => line.startsWith('RCPT')), 'nothing was sent');
   await qd.app.db.write((tx) => posture.resumeSending(tx, operator(qd.owner.orgId)));
   await untilState(qd, second, 'delivered');
 });
 
 test('what waits for its turn is not sent when another process has it by then', async (t) => {
-  const { qd, sink, slow, second } = await queueOfTwo(t);
+  const { qd, slow, second, breakSession } = await queueOfTwo(t);
   await qd.app.db.write(
     (tx) => run(tx)`
     update email.recipient set lease = gen_random_uuid(), lease_until = kernel.now() + interval '1 hour' where message_id = ${second}`,
   );
-  await qd.clock.advance('1s'); // leases are renewed
+  await untilRenewed(t, qd);
+  const sink = await breakSession();
   await untilState(qd, slow, 'deferred');
-  await sleep(500);
-  assert.equal(sink.messages.length, 0);
+  // It was given up here, and the database took nothing that was said of it.
+  const figures = async () => (await fetch(`${qd.url}/metrics`, { headers: { authorization: 'Bearer scrape' } })).text();
+  await eventually(async () => /^quarterdeck_email_lost_leases 1$/m.test(await figures()));
+  assert.ok(!sink.commands.some((line) => line.startsWith('RCPT')), 'nothing was sent');
 });

@@ -26,7 +26,7 @@ test('remotes that reset, close, greylist or talk nonsense at any stage defer th
     dns.zone[`${manner}-${stage}.example`] = { MX: [{ preference: 10, exchange: `mx.${manner}-${stage}.example` }] };
     dns.zone[`mx.${manner}-${stage}.example`] = { A: [host] };
   }
-  await smtpSink(t, { host: '127.0.2.1', port: sink.port, at: (stage) => (stage === 'dot' ? 'stall' : undefined) });
+  const stalled = await smtpSink(t, { host: '127.0.2.1', port: sink.port, at: (stage) => (stage === 'dot' ? 'stall' : undefined) });
   dns.zone['stalled.example'] = { MX: [{ preference: 10, exchange: 'mx.stalled.example' }] };
   dns.zone['mx.stalled.example'] = { A: ['127.0.2.1'] };
 
@@ -49,15 +49,17 @@ test('remotes that reset, close, greylist or talk nonsense at any stage defer th
   }
   assert.equal((await qd.owner.get(`/email/messages/${ids[0]}`)).body.message.state, 'sending', 'it waits for whoever stalls');
   assert.deepEqual((await qd.owner.get('/email/suppressions')).body.suppressions, []);
+  stalled.close(); // else the server, when it stops, waits for the answer
 });
 
 test('one who stalls at any stage is left, and says why', async (t) => {
-  for (const stage of stages) {
+  const isLeft = async (stage: SinkStage) => {
     const sink = await smtpSink(t, { at: (reached) => (reached === stage ? 'stall' : undefined) });
     const timeouts = { connect: 200, greeting: 200, command: 200, data: 200, block: 200, dot: 200 };
     const { sender } = mailWorld(t, sink.port, { 'example.org': { MX: mx('mx.example.org') } }, { timeouts });
     const { kind, told } = await sender.send(outgoing('bob@example.org'));
     assert.ok(kind === 'deferred' || kind === 'waits', `${stage}: ${kind}`);
     assert.match(told.response, /did not answer|silent|in time|within/, `${stage}: ${told.response}`);
-  }
+  };
+  await Promise.all(stages.map(isLeft));
 });

@@ -6,7 +6,8 @@ import { freePort } from '../../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
-import { deliverTo, letterIn, type MxScene, mxPort, mxScene } from '../receiving/mx-scene.ts';
+import { withoutOthers } from '../mail-scene.ts';
+import { type Delivering, deliverTo, letterIn, type MxScene, mxPort, mxScene } from '../receiving/mx-scene.ts';
 
 const dieAt = pathToFileURL(join(import.meta.dirname, '../../../../../test/harness/die-at.ts')).href;
 
@@ -17,7 +18,7 @@ async function taking(t: TestContext, { qd, env }: MxScene, dieing?: string) {
   const server = serverProcess(t, {
     dir,
     dataDir: qd.dataDir,
-    nodeFlags: dieing ? ['--import', dieAt] : [],
+    nodeFlags: [...withoutOthers, ...(dieing ? ['--import', dieAt] : [])],
     env: {
       ...env,
       ...{ QUARTERDECK_DATABASE_URL: urlOf(qd.connection), QUARTERDECK_ROLES: 'smtp,worker', QUARTERDECK_PUBLIC_URL: qd.url },
@@ -47,18 +48,51 @@ const points: [step: string, at: string][] = [
   ['freeze, committed and not known', 'delete from email:after:2'],
 ];
 
+interface Story {
+  subject: string;
+  answer: string;
+  delivering: Delivering;
+}
+
 test('mail that was taken is told of under one id, wherever a server is killed', { timeout: 280_000 }, async (t) => {
   const scene = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api' } });
   const { qd, endpoint, dns } = scene;
   const idsOf = (subject: string) => new Set(endpoint.told.filter(({ event }) => event.data.subject === subject).map(({ id }) => id));
   const logged = async (subject: string): Promise<{ id: string; state: string }[]> =>
     (await qd.owner.get('/email/messages?direction=receive')).body.messages.filter((m: { subject?: string }) => m.subject === subject);
+  const stories: Story[] = [];
+  const deliverAs = async (port: number, subject: string, host = 'far.example') => {
+    const delivering = { from: `bob@${host}`, message: letterIn().replaceAll('far.example', host).replace('Help', subject) };
+    const answer = await deliverTo(t, port, delivering).catch(() => '');
+    stories.push({ subject, answer, delivering });
+  };
 
-  /** After the kill: an heir takes over, and whoever heard no 250 sends again. */
-  const settleWith = async (subject: string, answer: string, message: string) => {
-    const heir = await takingOver(t, scene);
-    if (!answer.startsWith('250')) assert.match(await deliverTo(t, mxPort(heir), { message }), /^250 /);
-    await qd.clock.advance('61s');
+  for (const [step, at] of points) {
+    const { server, port } = await taking(t, scene, at);
+    await deliverAs(port, step);
+    await server.exited;
+  }
+
+  // While one is told, since the endpoint has it and its answer is not read; and while another is read, since the DNS does not answer.
+  const usual = endpoint.answer;
+  endpoint.answer = () => {};
+  dns.zone['silent.example'] = 'silence';
+  const { server, port } = await taking(t, scene);
+  await deliverAs(port, 'deliver');
+  await eventually(async () => idsOf('deliver').size === 1);
+  const asked = dns.asked.length;
+  await deliverAs(port, 'parse', 'silent.example');
+  await eventually(async () => dns.asked.slice(asked).some((question) => question.includes('silent.example')));
+  await server.killed();
+  delete dns.zone['silent.example'];
+  endpoint.answer = usual;
+
+  // An heir takes over, and whoever heard no 250 sends again.
+  const heir = await takingOver(t, scene);
+  for (const { answer, delivering } of stories)
+    if (!answer.startsWith('250')) assert.match(await deliverTo(t, mxPort(heir), delivering), /^250 /);
+  await qd.clock.advance('61s');
+  for (const { subject, answer } of stories) {
     await eventually(async () => {
       const found = await logged(subject);
       return found.length > 0 && found.every(({ state }) => state === 'delivered');
@@ -66,37 +100,7 @@ test('mail that was taken is told of under one id, wherever a server is killed',
     const found = await logged(subject);
     assert.equal(idsOf(subject).size, found.length, `${subject}: each message under one id`);
     assert.ok(found.length <= (answer.startsWith('250') ? 1 : 2), `${subject}: twice only if nobody was told`);
-    await heir.stop();
-  };
-
-  for (const [step, at] of points) {
-    const message = letterIn().replace('Help', step);
-    const { server, port } = await taking(t, scene, at);
-    const answer = await deliverTo(t, port, { message }).catch(() => '');
-    await server.exited;
-    await settleWith(step, answer, message);
   }
-
-  // While it is read: the DNS does not answer.
-  dns.zone['far.example'] = 'silence';
-  const parsing = letterIn().replace('Help', 'parse');
-  const reading = await taking(t, scene);
-  const asked = dns.asked.length;
-  const answer = await deliverTo(t, reading.port, { message: parsing });
-  await eventually(async () => dns.asked.length > asked);
-  await reading.server.killed();
-  delete dns.zone['far.example'];
-  await settleWith('parse', answer, parsing);
-
-  // While it is told: the endpoint has it, and its answer is not read.
-  const usual = endpoint.answer;
-  endpoint.answer = () => {};
-  const telling = letterIn().replace('Help', 'deliver');
-  const teller = await taking(t, scene);
-  const given = await deliverTo(t, teller.port, { message: telling });
-  await eventually(async () => idsOf('deliver').size === 1);
-  await teller.server.killed();
-  endpoint.answer = usual;
-  await settleWith('deliver', given, telling);
   assert.equal(endpoint.told.filter(({ event }) => event.data.subject === 'deliver').length, 2, 'twice, under one id');
+  await heir.stop();
 });

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { takeDatabase } from '../../../oncall/test/support.ts';
 import { speakSmtp } from '../doors.ts';
-import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
+import { deliverTo, letterIn, type MxScene, mxScene } from '../receiving/mx-scene.ts';
 
 const large = letterIn().concat('x'.repeat(70).concat('\r\n').repeat(5_000));
 
@@ -21,8 +21,13 @@ async function fillDisk(t: TestContext) {
   };
 }
 
-test('a full disk answers 452, and what comes after it is taken', async (t) => {
-  const { qd, port, endpoint } = await mxScene(t);
+test('what cannot be taken in is kept by its sender', async (t) => {
+  const scene = await mxScene(t);
+  await t.test('a full disk answers 452, and what comes after it is taken', (t) => refuseWithoutRoom(t, scene));
+  await t.test('while the database is away everybody hears 451', (t) => refuseWithoutDatabase(t, scene));
+});
+
+async function refuseWithoutRoom(t: TestContext, { qd, port, endpoint }: MxScene): Promise<void> {
   const makeRoom = await fillDisk(t);
   for (const message of [letterIn(), large])
     assert.match(await deliverTo(t, port, { message }), /^452 4\.3\.1 there is no room for mail here/);
@@ -30,10 +35,9 @@ test('a full disk answers 452, and what comes after it is taken', async (t) => {
   for (const message of [letterIn(), large]) assert.match(await deliverTo(t, port, { message }), /^250 /);
   await endpoint.heard(2);
   assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 2);
-});
+}
 
-test('while the database is away everybody hears 451', async (t) => {
-  const { qd, port, endpoint } = await mxScene(t);
+async function refuseWithoutDatabase(t: TestContext, { qd, port, endpoint }: MxScene): Promise<void> {
   const { say } = await speakSmtp(t, port);
   await say('EHLO far.example');
   await say('MAIL FROM:<a@far.example>');
@@ -45,9 +49,9 @@ test('while the database is away everybody hears 451', async (t) => {
   assert.match(await say('RCPT TO:<x@nobody-asked-for-yet.example>'), /^451 4\.3\.0/, 'nobody is called unknown while nobody can tell');
   await giveBack();
   await eventually(async () => (await deliverTo(t, port)).startsWith('250'));
-  await endpoint.heard(1);
-  assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 1);
-});
+  await endpoint.heard(3);
+  assert.equal((await qd.owner.get('/email/messages?direction=receive')).body.messages.length, 3);
+}
 
 test('an organization without room hears 452 alone, and reports still come', async (t) => {
   const { port } = await mxScene(t, { env: { QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '4000' } });

@@ -28,6 +28,7 @@ test('a sender who bounces too much is warned, then paused, and judged anew afte
     await report(qd, id, address, hardBounce(address));
     return id;
   };
+  const bounceAll = (many: number) => Promise.all(Array.from({ length: many }, bounceOne));
   const audited = async (action: string) =>
     (await qd.app.db.read((tx) => tx.query(sql`select 1 from kernel.audit where org_id = ${qd.owner.orgId} and action = ${action}`))).rows
       .length;
@@ -38,14 +39,12 @@ test('a sender who bounces too much is warned, then paused, and judged anew afte
 
   // 4 of 200 are 2 %, of the 5 that pause: a warning, once.
   await pretend(196);
-  await bounceOne();
-  await bounceOne();
-  await bounceOne();
+  await bounceAll(3);
   assert.match((await settings()).warning ?? '', /^4 of 200 recipients bounced hard in the last 7 days, 2 %; sending stops at 5 %$/);
   await bounceOne();
   assert.equal(await audited('email.sending.warn'), 1);
 
-  for (let more = 0; more < 5; more++) await bounceOne();
+  await bounceAll(5);
   assert.equal((await settings()).paused, false);
   const waiting = (
     (await key.post('/email/send', letter({ to: ['later@far.example'], scheduledAt: '2000-01-01T00:00:00Z' }))).body as { id: string }
@@ -75,7 +74,7 @@ test('a sender who bounces too much is warned, then paused, and judged anew afte
   );
   assert.deepEqual(rows, [{ hard: 0 }]);
   assert.equal((await settings()).paused, false);
-  for (let more = 0; more < 3; more++) await bounceOne();
+  await bounceAll(3);
   assert.equal((await settings()).paused, false);
 
   // What is older than 7 days is not looked at.

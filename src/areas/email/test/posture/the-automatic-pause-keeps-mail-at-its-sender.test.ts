@@ -8,6 +8,7 @@ import { speakSmtp } from '../doors.ts';
 import { hardBounce } from '../feedback/mails.ts';
 import { report } from '../feedback/reported.ts';
 import { letter, mailScene, untilState } from '../mail-scene.ts';
+import { untilLooked } from '../statements.ts';
 
 test('the automatic pause answers 451 by SMTP, keeps what waits, and all of it leaves after the resume', async (t) => {
   let isOpen = true;
@@ -30,7 +31,8 @@ test('the automatic pause answers 451 by SMTP, keeps what waits, and all of it l
   isOpen = true;
   const before = sink.messages.length;
   await qd.clock.advance('1h');
-  await new Promise((next) => setTimeout(next, 1_500)); // the queue has looked at least once
+  await untilLooked(t, qd);
+  await untilState(qd, waiting, 'deferred');
   assert.equal(sink.messages.length, before, 'nothing leaves while it is paused');
 
   await qd.app.db.write((tx) => resumeSending(tx, operator(qd.owner.orgId)));

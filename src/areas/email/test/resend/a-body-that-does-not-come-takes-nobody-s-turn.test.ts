@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sendKey } from '../sending-key.ts';
@@ -9,9 +9,11 @@ test('bodies that do not come take none of the turns that their organization has
   const server = await quarterdeck(t);
   const { secret } = await sendKey(server, server.owner);
   const { port } = new URL(server.url);
+  const sockets: Socket[] = [];
+  t.after(() => sockets.forEach((socket) => void socket.destroy()));
   for (let n = 0; n < 10; n++) {
     const socket = connect(Number(port), '127.0.0.1');
-    t.after(() => socket.destroy());
+    sockets.push(socket);
     const head = [
       'POST /resend/emails HTTP/1.1',
       'Host: here',
@@ -29,4 +31,5 @@ test('bodies that do not come take none of the turns that their organization has
     server.app.requests.figures().filter(({ org }) => org === server.owner.orgId),
     [],
   );
+  for (const socket of sockets) socket.destroy(); // else the server, when it stops, waits for their bodies
 });

@@ -45,7 +45,7 @@ test('jobs outlive a database that freezes and comes back, and one that is kille
   await eventually('some ran', () => runs.size > 20);
   const frozen = await family(database.pid);
   for (const pid of frozen) process.kill(pid, 'SIGSTOP');
-  await sleep(1_500);
+  await sleep(500);
   for (const pid of frozen) process.kill(pid, 'SIGCONT');
   await eventually('all of the first ran', async () => (await count()) === 0);
   assert.equal(runs.size, 200);
