@@ -3,7 +3,10 @@ import { postgresOf, scratch, serverProcess } from '../../../../../test/harness/
 import { killWhileAllAreBusy, phases, stageClusters } from './kill-in-every-phase.ts';
 import { clustersAlone, fakeBinaries, programsIn } from './support.ts';
 
-test('PostgreSQL, then the server, is killed while clusters are made, changed and deleted', async (t) => {
+/** Twice what a test has otherwise: two kills, one after the other. */
+const timeout = 360_000;
+
+test('PostgreSQL, then the server, is killed while clusters are made, changed and deleted', { timeout }, async (t) => {
   const binaries = await fakeBinaries(t);
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const env = await clustersAlone(binaries);

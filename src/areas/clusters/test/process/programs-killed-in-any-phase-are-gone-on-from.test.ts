@@ -14,7 +14,10 @@ async function killAll(kind: string, dirs: string[]): Promise<void> {
   }
 }
 
-test('programs are killed while clusters are made, changed and deleted', async (t) => {
+/** Twice what a test has otherwise: two kills, one after the other. */
+const timeout = 360_000;
+
+test('programs are killed while clusters are made, changed and deleted', { timeout }, async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
   const stage: Stage = await stageClusters(owner, dataDir, binaries);
   for (const [n, kind] of ['kine', 'kube-apiserver'].entries())
