@@ -20,6 +20,17 @@ async function write(owner: Caller, round: number, writer: number, promised: Set
   }
 }
 
+/** Every slice of a list. */
+async function readAll(owner: Caller, path: string, name: string): Promise<{ id: string; target: string }[]> {
+  const all = [];
+  for (let cursor = ''; ; ) {
+    const { body } = await owner.get(`${path}?limit=1000${cursor && `&cursor=${cursor}`}`);
+    all.push(...body[name]);
+    if (!body.cursor) return all;
+    cursor = body.cursor;
+  }
+}
+
 /** So many times it is killed while others write, in turn alone and with its database; then everything that was acknowledged is looked for. */
 export async function killUnderLoad(t: TestContext, kills: number): Promise<void> {
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
@@ -41,21 +52,12 @@ export async function killUnderLoad(t: TestContext, kills: number): Promise<void
 
   const last = await startHere(t, { dir });
   const owner = await last.owner();
-  const kept = new Set<string>();
-  for (const { id } of (await owner.get('/uptime/services')).body.services) kept.add(id);
-  for (let cursor = ''; ; ) {
-    const { body } = await owner.get(`/tokens?limit=1000${cursor && `&cursor=${cursor}`}`);
-    for (const { id } of body.tokens) kept.add(id);
-    if (!body.cursor) break;
-    cursor = body.cursor;
-  }
-  const audited = new Set<string>();
-  for (let cursor = ''; ; ) {
-    const { body } = await owner.get(`/organization/audit?limit=1000${cursor && `&cursor=${cursor}`}`);
-    for (const { target } of body.entries) audited.add(target);
-    if (!body.cursor) break;
-    cursor = body.cursor;
-  }
+  const idOf = ({ id }: { id: string }) => id;
+  const kept = new Set([
+    ...(await readAll(owner, '/uptime/services', 'services')).map(idOf),
+    ...(await readAll(owner, '/tokens', 'tokens')).map(idOf),
+  ]);
+  const audited = new Set((await readAll(owner, '/organization/audit', 'entries')).map(({ target }) => target));
   t.diagnostic(`${promised.size} acknowledged, ${kept.size} there after ${kills} kills`);
   assert.deepEqual(
     [...promised].filter((id) => !kept.has(id)),
