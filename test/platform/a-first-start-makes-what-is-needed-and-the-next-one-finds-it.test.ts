@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { postgresOf, scratch, serverProcess } from '../harness/process.ts';
+import { startHere } from './start-here.ts';
 
 test('a first start makes what is needed, and the next one finds it', async (t) => {
   const { dir, dataDir } = await scratch(t);
@@ -46,10 +47,10 @@ test('a first start makes what is needed, and the next one finds it', async (t) 
   const [{ id }] = (await again.get('/tokens')).body.tokens;
   assert.equal((await again.delete(`/tokens/${id}`)).status, 204);
   assert.equal(await second.stopped(), 0);
-  const third = serverProcess(t, { dir });
+  const third = await startHere(t, { dir });
   const renewed = await third.owner();
   assert.notEqual(renewed.key, again.key);
   assert.equal((await renewed.get('/me')).body.id, me.body.id);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
-  assert.equal(await third.stopped(), 0);
+  await third.stop();
 });

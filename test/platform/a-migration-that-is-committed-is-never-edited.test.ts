@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { inspectMigrations, noteMigrations } from '../../scripts/migrations-ledger.ts';
 import { areas } from '../../src/areas/index.ts';
@@ -14,10 +14,8 @@ const hasGit = spawnSync('git', ['--version']).status === 0;
 const first = 'src/areas/shop/migrations/0001_shop.sql';
 const second = 'src/areas/shop/migrations/0002_items.sql';
 
-/** A clone with one area, whose migrations are noted and, where there is git, committed. */
-async function clone(t: TestContext) {
-  const root = mkdtempSync(join(tmpdir(), 'qdl-'));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+/** What can be done to a clone with one area. */
+function shopIn(root: string) {
   const env = { PATH: process.env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' };
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.example', ...args], { cwd: root, env });
@@ -27,7 +25,7 @@ async function clone(t: TestContext) {
   };
   let folder = 'src/areas/shop/migrations/';
   const sources = () => [{ schema: 'shop', folder: pathToFileURL(join(root, folder)) }];
-  const its = {
+  return {
     root,
     git,
     write,
@@ -43,13 +41,30 @@ async function clone(t: TestContext) {
       git('commit', '-qm', 'a change');
     },
   };
+}
+
+const all = mkdtempSync(join(tmpdir(), 'qdl-'));
+after(() => rmSync(all, { recursive: true, force: true }));
+const origin = join(all, 'origin');
+
+before(async () => {
+  mkdirSync(origin);
+  const { write, git, note, commit, inspect } = shopIn(origin);
   write(first, 'create table shop (id text);');
   write(second, 'create table item (id text);');
-  if (hasGit) git('init', '-q', '-b', 'main');
-  assert.deepEqual(await its.note(), []);
-  if (hasGit) its.commit();
-  assert.deepEqual(await its.inspect(), { problems: [], unnoted: [], isOrdered: true });
-  return its;
+  if (hasGit) git('init', '-q', '--template=', '-b', 'main');
+  assert.deepEqual(await note(), []);
+  if (hasGit) commit();
+  assert.deepEqual(await inspect(), { problems: [], unnoted: [], isOrdered: true });
+});
+
+let clones = 0;
+
+/** One of the origin, whose migrations are noted and, where there is git, committed. */
+function clone() {
+  const root = join(all, `clone-${++clones}`);
+  cpSync(origin, root, { recursive: true });
+  return shopIn(root);
 }
 
 const found = async (inspecting: Promise<{ problems: string[] }>, ...sentences: RegExp[]) => {
@@ -67,8 +82,8 @@ test('the ledger of this clone has what databases keep of each migration', async
   assert.deepEqual(lines, kept.sort());
 });
 
-test('an edited migration is found, and not noted anew', async (t) => {
-  const { write, inspect, note, read } = await clone(t);
+test('an edited migration is found, and not noted anew', async () => {
+  const { write, inspect, note, read } = clone();
   const before = read();
   write(first, 'create table shop (id bigint);');
   await found(inspect(), /^shop\/0001_shop was edited after it was noted: put its text back and write another migration/);
@@ -76,8 +91,8 @@ test('an edited migration is found, and not noted anew', async (t) => {
   assert.equal(read(), before);
 });
 
-test('a new migration that is not noted is found, and noting it adds one line in its place', async (t) => {
-  const { write, inspect, note, read } = await clone(t);
+test('a new migration that is not noted is found, and noting it adds one line in its place', async () => {
+  const { write, inspect, note, read } = clone();
   const before = read();
   write('src/areas/shop/migrations/0003_price.sql', 'alter table item add price int;');
   const { problems, unnoted } = await inspect();
@@ -88,8 +103,8 @@ test('a new migration that is not noted is found, and noting it adds one line in
   assert.deepEqual(await inspect(), { problems: [], unnoted: [], isOrdered: true });
 });
 
-test('a migration whose file is gone is found, and so is one that would never be applied', async (t) => {
-  const { root, write, inspect } = await clone(t);
+test('a migration whose file is gone is found, and so is one that would never be applied', async () => {
+  const { root, write, inspect } = clone();
   rmSync(join(root, second));
   write('src/areas/shop/migrations/3_short.sql', 'select 1;');
   write('src/areas/till/migrations/0001_till.sql', 'select 1;');
@@ -101,14 +116,14 @@ test('a migration whose file is gone is found, and so is one that would never be
   );
 });
 
-test('a folder may move: its migrations keep their ids', async (t) => {
-  const { move, inspect } = await clone(t);
+test('a folder may move: its migrations keep their ids', async () => {
+  const { move, inspect } = clone();
   move('src/areas/shop/migrations-of-old/');
   assert.deepEqual(await inspect(), { problems: [], unnoted: [], isOrdered: true });
 });
 
-test('lines out of order, twice or torn by a merge are told apart', async (t) => {
-  const { write, read, note, inspect } = await clone(t);
+test('lines out of order, twice or torn by a merge are told apart', async () => {
+  const { write, read, note, inspect } = clone();
   const ordered = read();
   const [one, two] = ordered.trim().split('\n');
   write('migrations.lock', `${two}\n${one}\n${one}\n`);
@@ -121,8 +136,8 @@ test('lines out of order, twice or torn by a merge are told apart', async (t) =>
   await found(inspect(), /has shop\/0001_shop twice/);
 });
 
-test('what a commit had is held against, also when migration and ledger are changed together', { skip: !hasGit }, async (t) => {
-  const { root, write, read, note, inspect, commit } = await clone(t);
+test('what a commit had is held against, also when migration and ledger are changed together', { skip: !hasGit }, async () => {
+  const { root, write, read, note, inspect, commit } = clone();
   const [one, two] = read().trim().split('\n') as [string, string];
 
   write('migrations.lock', `${one}\n`);
@@ -147,8 +162,8 @@ test('what a commit had is held against, also when migration and ledger are chan
   await found(inspect());
 });
 
-test('nor does a merge that takes one side lose what the other had', { skip: !hasGit }, async (t) => {
-  const { root, git, write, note, inspect, commit } = await clone(t);
+test('nor does a merge that takes one side lose what the other had', { skip: !hasGit }, async () => {
+  const { root, git, write, note, inspect, commit } = clone();
   const third = 'src/areas/shop/migrations/0003_price.sql';
   git('checkout', '-qb', 'aside');
   write(third, 'alter table item add price int;');

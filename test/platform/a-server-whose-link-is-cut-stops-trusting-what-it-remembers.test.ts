@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { cutLink } from '../fakes/cut-link.ts';
 import { caller, quarterdeck } from '../harness/index.ts';
 import { urlOf } from '../harness/postgres.ts';
-import { eventually, scratch, serverProcess } from '../harness/process.ts';
+import { eventually, scratch } from '../harness/process.ts';
+import { startHere } from './start-here.ts';
 
 const promisedMs = 3_000;
 /** What a busy machine may add before a timer or an answer arrives; the promise itself is the figure that is printed. */
@@ -18,12 +19,12 @@ test('a server whose link is cut without notice stops trusting what it remembers
   // Its statements go another way, as past a pooler: only the ear is cut off.
   const url = new URL(`postgresql://${rest.user}@127.0.0.1:${link.port}/${rest.database}`);
   url.password = encodeURIComponent(String(rest.password));
-  const b = serverProcess(t, {
+  const b = await startHere(t, {
     dir,
     dataDir: a.dataDir,
     env: { QUARTERDECK_DATABASE_URL: urlOf(a.connection), QUARTERDECK_DATABASE_DIRECT_URL: url.href, QUARTERDECK_METRICS_TOKEN: 'numbers' },
   });
-  const urlB = await b.ready;
+  const urlB = b.url;
   const hearing = async () => {
     const answer = await fetch(`${urlB}/metrics`, { headers: { authorization: 'Bearer numbers' } });
     return /^quarterdeck_listener_hearing (\d)$/m.exec(await answer.text())?.[1] === '1';
@@ -61,5 +62,5 @@ test('a server whose link is cut without notice stops trusting what it remembers
   assert.equal((await caller(urlB, next.key).get('/me')).status, 200);
   assert.equal((await a.owner.delete(`/tokens/${next.id}`)).status, 204);
   await eventually(async () => (await caller(urlB, next.key).get('/me')).status === 401, { withinMs: 1_000 });
-  assert.equal(await b.stopped(), 0);
+  await b.stop();
 });

@@ -5,6 +5,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import pg from 'pg';
+import { areas } from '../../src/areas/index.ts';
+import { readConfig } from '../../src/kernel/config.ts';
+import { Stop } from '../../src/kernel/errors.ts';
+import { makeLog } from '../../src/kernel/log.ts';
+import { serve } from '../../src/serve.ts';
+import { ownPorts } from '../harness/own-ports.ts';
 import { freshDatabase, stopOwnServer, urlOf } from '../harness/postgres.ts';
 import { postgresOf, type ServerProcess, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
 
@@ -20,7 +26,7 @@ async function refused(server: ServerProcess, code: number, sentence: RegExp) {
 }
 
 test('a taken port: 4, and the database it had started is stopped again', async (t) => {
-  const { dir, dataDir } = await scratch(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   t.after(() => other.close());
@@ -56,42 +62,49 @@ test('a database that cannot be reached: 6, and the password in its URL is not s
   assert.doesNotMatch(server.stderr(), /hunter2/);
 });
 
+/** In this process, since what becomes of a refusal is shown above: the same words, the same exit code. */
+const refusedHere = (start: () => Promise<unknown>, code: number, sentence: RegExp) =>
+  assert.rejects(start, (error) => {
+    assert.ok(error instanceof Stop, String(error));
+    assert.match(error.message, /^[^\n]+$/);
+    assert.match(error.message, sentence);
+    assert.equal(error.exitCode, code);
+    return true;
+  });
+
 test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
   const { dir, dataDir } = await scratch(t);
   const { connection, drop } = await freshDatabase();
   t.after(drop);
-  const start = () => serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: urlOf(connection) } });
-  const first = start();
-  await first.ready;
-  assert.equal(await first.stopped(), 0);
+  const env = { ...ownPorts, QUARTERDECK_DATABASE_URL: urlOf(connection), QUARTERDECK_DATA: dataDir, QUARTERDECK_ROLES: 'api' };
+  const { config } = readConfig(env, dir);
+  const start = () => serve({ config, log: makeLog('silent'), areas });
+  await (await start()).stop();
 
   const key = join(dataDir, 'secret.key');
   await rename(key, `${key}.away`);
-  await refused(
-    start(),
+  await refusedHere(
+    start,
     8,
     /secret\.key is missing, and the database holds secrets sealed with it: restore the file from a backup; .* would be lost/,
   );
   await writeFile(key, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
-  await refused(start(), 8, /secret\.key is not the key of this database: put the right file back/);
+  await refusedHere(start, 8, /secret\.key is not the key of this database: put the right file back/);
   await rename(`${key}.away`, key);
 
   const client = new pg.Client(connection);
   await client.connect();
   await client.query(`insert into kernel.migration (id, checksum) values ('kernel/9999_from_the_future', 'x')`).finally(() => client.end());
-  await refused(start(), 7, /changed by a newer release \(migration kernel\/9999_from_the_future\); run that release or newer here/);
+  await refusedHere(start, 7, /changed by a newer release \(migration kernel\/9999_from_the_future\); run that release or newer here/);
 });
 
 test('a wrong setting: 9, before anything is started or bound', async (t) => {
   const { dir, dataDir } = await scratch(t);
+  const misread = async () => readConfig({ QUARTERDECK_LISTEN: 'localhost' }, dir);
+  await refusedHere(misread, 9, /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/);
   // Port 0 on every interface: a refusal that came after listening would still have bound one.
   const open = serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: '0.0.0.0:0' } });
   await refused(open, 9, /listening on 0\.0\.0\.0 without TLS would send tokens in the clear: set QUARTERDECK_TLS_CERT/);
-  await refused(
-    serverProcess(t, { dir, env: { QUARTERDECK_LISTEN: 'localhost' } }),
-    9,
-    /QUARTERDECK_LISTEN is wrong: expected host:port, found "localhost"/,
-  );
   await writeFile(join(dir, 'quarterdeck.toml'), 'lisen = "127.0.0.1:8080"\n');
   await refused(serverProcess(t, { dir }), 9, /quarterdeck\.toml has an unknown setting "lisen"; `quarterdeck config` lists them all/);
   assert.equal(await postgresOf(dataDir), undefined);

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { eventually, postgresOf, type ServerProcess, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
+import { eventually, postgresOf, scratch, serverProcess, withoutSlowness } from '../harness/process.ts';
+import { startHere } from './start-here.ts';
 
 /** A POST whose headers the server has taken (it says 100) and whose body is still with us. */
-async function underWay(server: ServerProcess, name: string) {
-  const { key } = await server.owner();
+async function underWay(url: string, key: string, name: string) {
   const body = JSON.stringify({ name });
-  const request = http.request(`${await server.ready}/api/v1/tokens`, {
+  const request = http.request(`${url}/api/v1/tokens`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length, expect: '100-continue' },
   });
@@ -42,7 +42,7 @@ test('a stop lets requests finish and takes the database along', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const server = serverProcess(t, { dir });
     const url = await server.ready;
-    const slow = await underWay(server, signal);
+    const slow = await underWay(url, (await server.owner()).key, signal);
     slow.abandoned.catch(() => {});
     server.signal(signal);
     server.signal(signal); // a terminal and npm each pass on the same Ctrl-C
@@ -54,15 +54,6 @@ test('a stop lets requests finish and takes the database along', async (t) => {
     assert.match(withoutSlowness(server.stderr()), new RegExp(`^[^\n]*"signal":"${signal}","msg":"stopping"}\n$`));
   }
 
-  const last = serverProcess(t, { dir });
-  const names = (await (await last.owner()).get('/tokens')).body.tokens.map((x: { name: string }) => x.name);
-  assert.deepEqual(names, ['SIGINT', 'SIGTERM', 'this machine']);
-
-  // Whoever takes for ever is cut off in the end.
-  const stuck = await underWay(last, 'never');
-  assert.equal(await last.stopped(), 0);
-  assert.equal(await stuck.abandoned, 'ECONNRESET');
-
   // A signal that comes while it starts stops what has started.
   const early = serverProcess(t, { dir });
   await eventually(() => postgresOf(dataDir));
@@ -70,4 +61,19 @@ test('a stop lets requests finish and takes the database along', async (t) => {
   assert.deepEqual(await early.exited, { code: 0, signal: null });
   assert.equal(await postgresOf(dataDir), undefined);
   assert.equal(early.stdout(), '');
+
+  const last = await startHere(t, { dir });
+  const owner = await last.owner();
+  const names = (await owner.get('/tokens')).body.tokens.map((x: { name: string }) => x.name);
+  assert.deepEqual(names, ['SIGINT', 'SIGTERM', 'this machine']);
+
+  // Whoever takes for ever is cut off in the end; its ten seconds are over soon.
+  const stuck = await underWay(last.url, owner.key, 'never');
+  const { setTimeout } = globalThis;
+  const inATenth = (act: () => void, ms: number, ...more: []) => setTimeout(act, ms === 10_000 ? 1_000 : ms, ...more);
+  const hurried = t.mock.method(globalThis, 'setTimeout', inATenth as typeof setTimeout);
+  const stopping = last.stop();
+  assert.equal(await stuck.abandoned, 'ECONNRESET');
+  await stopping;
+  hurried.mock.restore();
 });

@@ -3,10 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { readConfig } from '../../src/kernel/config.ts';
+import { Stop } from '../../src/kernel/errors.ts';
 import { fakeSmtp } from '../fakes/smtp.ts';
 import { caller, quarterdeck } from '../harness/index.ts';
 import { urlOf } from '../harness/postgres.ts';
 import { eventually, type ServerProcess, scratch, serverProcess } from '../harness/process.ts';
+import { startHere } from './start-here.ts';
 
 // The control API in this process, everything else in processes of their own, on one database.
 
@@ -27,7 +30,9 @@ async function house(t: TestContext, env: Record<string, string>) {
   };
   const beside = (roles: string): ServerProcess =>
     serverProcess(t, { dir, dataDir: api.dataDir, env: { ...shared, QUARTERDECK_ROLES: roles } });
-  return { api, beside };
+  /** In this process: one of whom nothing is asked but what it does. */
+  const here = (roles: string) => startHere(t, { dir, dataDir: api.dataDir, env: { ...shared, QUARTERDECK_ROLES: roles } });
+  return { api, beside, here };
 }
 
 test('processes of different roles on one database are one product', async (t) => {
@@ -36,7 +41,7 @@ test('processes of different roles on one database are one product', async (t) =
   t.after(() => target.close());
   await once(target, 'listening');
   const { port } = target.address() as AddressInfo;
-  const { api, beside } = await house(t, {
+  const { api, beside, here } = await house(t, {
     QUARTERDECK_SMTP_RELAY: smtp.url,
     QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8',
     QUARTERDECK_UPTIME_INTERVALS: '5,60',
@@ -103,22 +108,27 @@ test('processes of different roles on one database are one product', async (t) =
   assert.equal(await processes.worker.stopped(), 0);
   assert.equal((await api.owner.post('/oncall/incidents', { serviceId: id, title: 'second' })).status, 201);
   const sent = smtp.received.length;
-  const next = beside('worker');
-  await next.ready;
+  const next = await here('worker');
   await eventually(async () => smtp.received.some((mail) => mail.data.includes('second')));
   assert.ok(smtp.received.length > sent);
+  await next.stop(); // before its database goes
 });
 
 test('a set of roles that is empty or unknown is refused', async (t) => {
   const { dir } = await scratch(t);
-  const refused = async (args: string[], env: Record<string, string>, sentence: RegExp) => {
-    const server = serverProcess(t, { dir, args: ['serve', ...args], env });
-    assert.equal((await server.exited).code, 9);
-    assert.match(server.stderr(), sentence);
-    assert.equal(server.stdout(), '');
-  };
-  await refused([], { QUARTERDECK_ROLES: '' }, /QUARTERDECK_ROLES is wrong: expected at least one of api, registry/);
-  await refused(['--roles', ''], {}, /expected at least one of api/);
-  await refused(['--roles', ' , '], {}, /expected at least one of api/);
-  await refused(['--roles', 'api,wrker'], {}, /"wrker" is none of api, registry/);
+  const sentences: [roles: string, sentence: RegExp][] = [
+    ['', /QUARTERDECK_ROLES is wrong: expected at least one of api, registry/],
+    [' , ', /expected at least one of api/],
+    ['api,wrker', /"wrker" is none of api, registry/],
+  ];
+  for (const [roles, sentence] of sentences)
+    assert.throws(
+      () => readConfig({ QUARTERDECK_ROLES: roles }, dir),
+      (error) => error instanceof Stop && error.exitCode === 9 && sentence.test(error.message),
+    );
+  // What is given to the command counts, also when it is nothing.
+  const server = serverProcess(t, { dir, args: ['serve', '--roles', ''], env: { QUARTERDECK_ROLES: 'api' } });
+  assert.equal((await server.exited).code, 9);
+  assert.match(server.stderr(), /expected at least one of api/);
+  assert.equal(server.stdout(), '');
 });

@@ -13,7 +13,7 @@ type Door = (qd: PhoneWard) => Promise<{ requests: Sent[]; status: number }>;
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
-const bodyBytes = 16_000;
+const bodyBytes = 10_000;
 /** JSON may end with blanks. */
 const padded = (value: unknown) => JSON.stringify(value).padEnd(bodyBytes);
 const four = <T>(make: (n: number) => T): T[] => [1, 2, 3, 4].map(make);

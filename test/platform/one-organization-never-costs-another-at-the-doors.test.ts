@@ -4,24 +4,41 @@ import { test } from 'node:test';
 import { onBehalf } from '../../src/kernel/shares/index.ts';
 import { quarterdeck } from '../harness/index.ts';
 
-test('an organization that holds every connection of its share is told to wait, and the others are served', async (t) => {
+test('those that wait, side by side', { concurrency: true }, async (t) => {
   const qd = await quarterdeck(t);
-  const other = await qd.organization('other');
-  const done = Promise.withResolvers<void>();
-  t.after(() => done.resolve());
-  // Its share of twelve, as the requests of one organization that wait for a lock would.
-  const hung = Array.from({ length: 8 }, () => onBehalf({ org: qd.owner.orgId, act: 'test' }, () => qd.app.db.write(() => done.promise)));
-  const waiting = qd.owner.get('/tokens');
-  for (let i = 0; i < 20; i++) assert.equal((await other.get('/tokens')).status, 200);
-  const { status, headers, body } = await waiting;
-  assert.equal(status, 503);
-  assert.match(body.error, /your organization has more requests under way than its share/);
-  assert.equal(headers.get('retry-after'), '2');
-  const numbers = qd.app.db.turns.figures().find(({ org }) => org === qd.owner.orgId);
-  assert.deepEqual(numbers, { org: qd.owner.orgId, inside: 8, waiting: 0 });
-  done.resolve();
-  await Promise.all(hung);
-  assert.equal((await qd.owner.get('/tokens')).status, 200);
+  await Promise.all([
+    t.test('an organization that holds every connection of its share is told to wait, and the others are served', async (t) => {
+      const other = await qd.organization('other');
+      const done = Promise.withResolvers<void>();
+      t.after(() => done.resolve());
+      // Its share of twelve, as the requests of one organization that wait for a lock would.
+      const hung = Array.from({ length: 8 }, () =>
+        onBehalf({ org: qd.owner.orgId, act: 'test' }, () => qd.app.db.write(() => done.promise)),
+      );
+      const waiting = qd.owner.get('/tokens');
+      for (let i = 0; i < 20; i++) assert.equal((await other.get('/tokens')).status, 200);
+      const { status, headers, body } = await waiting;
+      assert.equal(status, 503);
+      assert.match(body.error, /your organization has more requests under way than its share/);
+      assert.equal(headers.get('retry-after'), '2');
+      const numbers = qd.app.db.turns.figures().find(({ org }) => org === qd.owner.orgId);
+      assert.deepEqual(numbers, { org: qd.owner.orgId, inside: 8, waiting: 0 });
+      done.resolve();
+      await Promise.all(hung);
+      assert.equal((await qd.owner.get('/tokens')).status, 200);
+    }),
+    t.test('a body that drips on after its answer is cut off', async (t) => {
+      const socket = connect(Number(new URL(qd.url).port), '127.0.0.1');
+      t.after(() => socket.destroy());
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{');
+      const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+      assert.match(answer, /^HTTP\/1.1 200/);
+      const drip = setInterval(() => socket.write('x'), 200);
+      t.after(() => clearInterval(drip));
+      socket.on('error', () => {});
+      await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    }),
+  ]);
 });
 
 test('a body of very many short names is refused for their number, before anybody judges them', async (t) => {
@@ -60,19 +77,6 @@ test('bodies in memory have a share for each organization, and another’s still
   assert.equal((await qd.owner.post('/oncall/services', { name: 'shop' })).status, 201);
   more.end();
   assert.deepEqual(qd.app.bodies.figures(), { total: 0, orgs: [] }, 'nothing stays counted of bodies that were answered');
-});
-
-test('a body that drips on after its answer is cut off', async (t) => {
-  const qd = await quarterdeck(t);
-  const socket = connect(Number(new URL(qd.url).port), '127.0.0.1');
-  t.after(() => socket.destroy());
-  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{');
-  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
-  assert.match(answer, /^HTTP\/1.1 200/);
-  const drip = setInterval(() => socket.write('x'), 200);
-  t.after(() => clearInterval(drip));
-  socket.on('error', () => {});
-  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 });
 
 test('nobody rests for the sake of somebody without a login: the event loop’s time is counted for organizations alone', async (t) => {

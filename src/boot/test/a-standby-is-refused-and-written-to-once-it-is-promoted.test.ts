@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { appendFile, cp, mkdir, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { urlOf } from '../../../test/harness/postgres.ts';
-import { eventually, scratch, serverProcess } from '../../../test/harness/process.ts';
+import { eventually, scratch } from '../../../test/harness/process.ts';
 import { caller } from '../../../test/harness/request.ts';
+import { startHere } from '../../../test/platform/start-here.ts';
 import { insertToken } from '../../identity/store/tokens.ts';
 import { mintKey } from '../../identity/token-format.ts';
 import { openDb } from '../../kernel/db/index.ts';
+import { Stop } from '../../kernel/errors.ts';
 import { type EmbeddedConnection, keepPostgres } from '../../kernel/postgres/index.ts';
 import { placeIn } from '../../kernel/postgres/place.ts';
 import { sql } from '../../kernel/sql.ts';
@@ -18,12 +22,12 @@ const settings = { fsync: 'off', wal_level: 'replica', max_wal_senders: '4', wal
 
 /** A primary whose commits wait for the standby, and the standby: PostgreSQL's own streaming from one to the other. */
 async function replicatedPair(t: TestContext) {
-  const [first, second] = [await scratch(t), await scratch(t)];
-  await (await keepPostgres({ dataDir: first.dataDir, settings })).stop();
+  const [first, second] = [await scratch(t, { isMigrated: true }), await scratch(t)];
+  await (await keepPostgres({ dataDir: first.dataDir, settings })).stop(); // from here on its WAL is good for others
   await mkdir(join(second.dataDir, 'postgres'), { recursive: true });
   const [ahead, behind] = [(await placeIn(first.dataDir)).cluster, (await placeIn(second.dataDir)).cluster];
   await appendFile(join(ahead, 'pg_hba.conf'), 'local replication all scram-sha-256\n');
-  await cp(ahead, behind, { recursive: true });
+  await promisify(execFile)('cp', ['-a', ahead, behind]);
   await writeFile(join(behind, 'standby.signal'), '');
 
   const waiting = { ...settings, synchronous_standby_names: '*', synchronous_commit: 'remote_apply' };
@@ -63,17 +67,20 @@ async function ownerKey(connection: EmbeddedConnection): Promise<string> {
 test('a standby is refused with its one sentence, and written to once the primary is gone and it was promoted', async (t) => {
   const { primary, standby } = await replicatedPair(t);
   const { dir } = await scratch(t);
+  const start = (url: string) => startHere(t, { dir, env: { QUARTERDECK_DATABASE_URL: url } });
 
-  const alone = serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: urlOf(standby.connection) } });
-  assert.equal((await alone.exited).code, 6);
-  assert.equal(
-    alone.stderr(),
-    'quarterdeck: the database at QUARTERDECK_DATABASE_URL only reads: it is a standby, or set to read only; give the address of the primary, or of all servers as host,host\n',
-  );
+  await assert.rejects(start(urlOf(standby.connection)), (error) => {
+    assert.ok(error instanceof Stop, String(error));
+    assert.equal(error.exitCode, 6);
+    assert.equal(
+      error.message,
+      'the database at QUARTERDECK_DATABASE_URL only reads: it is a standby, or set to read only; give the address of the primary, or of all servers as host,host',
+    );
+    return true;
+  });
 
-  const both = urlOfAll([standby.connection, primary.connection]);
-  const server = serverProcess(t, { dir, env: { QUARTERDECK_DATABASE_URL: both } });
-  const owner = caller(await server.ready, await ownerKey(primary.connection));
+  const server = await start(urlOfAll([standby.connection, primary.connection]));
+  const owner = caller(server.url, await ownerKey(primary.connection));
   const add = async (name: string) => (await owner.post('/oncall/services', { name })).status;
   assert.equal(await add('before'), 201);
 
@@ -83,5 +90,5 @@ test('a standby is refused with its one sentence, and written to once the primar
   await eventually(async () => (await add('after')) === 201);
   const { body } = await owner.get('/oncall/services');
   assert.deepEqual(body.services.map(({ name }: { name: string }) => name).sort(), ['after', 'before']);
-  assert.equal(await server.stopped(), 0);
+  await server.stop();
 });

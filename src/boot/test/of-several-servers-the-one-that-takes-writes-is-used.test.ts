@@ -14,7 +14,7 @@ import { openExternal } from '../external.ts';
 const settings = { fsync: 'off', max_connections: '20' };
 
 async function server(t: TestContext) {
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isMigrated: true });
   const { connection, stop } = await keepPostgres({ dataDir, settings });
   let isOver = false;
   const end = async () => {

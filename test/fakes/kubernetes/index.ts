@@ -1,45 +1,29 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { quickFlags } from '../../harness/quick-start.ts';
+import type { ProgramName } from './misbehaviour.ts';
 
 // Programs that stand in for Kubernetes' own: they take the real flags, read the real files, keep their objects in PostgreSQL below a fake kine,
 // and misbehave on demand. Their layout is that of the folder of binaries.
 
-export type ProgramName = 'kine' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+export { type Misbehaviour, misbehave, type ProgramName } from './misbehaviour.ts';
 
-export interface Misbehaviour {
-  /** Waits so long before it listens. */
-  slowStartMs?: number;
-  /** Ends with status 2 before it has done anything. */
-  crashAtStart?: boolean;
-  /** Ends with status 2 after so long. */
-  crashAfterMs?: number;
-  /** Does not hear SIGTERM. */
-  deaf?: boolean;
-  /** Says that its port is taken, as if another program were faster. */
-  portTaken?: boolean;
-  /** /readyz never answers 200: it says that a check fails. */
-  neverReady?: boolean;
-  /** /readyz answers 500 from the moment this is said. */
-  readyz500?: boolean;
-  /** Only the program of this version. */
-  version?: string;
-}
-
-const entry = (name: ProgramName) => new URL(`./${name}.ts`, import.meta.url).pathname;
+const programs: ProgramName[] = ['kine', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const source = (name: ProgramName) => join(import.meta.dirname, `${name}.ts`);
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-let compiled: string | undefined;
+let stripped: string | undefined;
 
-/** What was compiled of the programs, for all that this process installs: half of what a start takes. As root each cluster's run as another user. */
-function compiledDir(): string {
-  if (compiled) return compiled;
+/** The programs as plain JavaScript, for all that this process installs. Others may read it: as root each cluster's programs run as another user. */
+function strippedDir(): string {
+  if (stripped) return stripped;
   const dir = mkdtempSync(join(tmpdir(), 'qdf-'));
-  if (process.getuid?.() === 0) chmodSync(dir, 0o1777);
+  chmodSync(dir, 0o755);
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
-  compiled = dir;
+  execFileSync(process.execPath, ['--no-warnings', join(import.meta.dirname, 'strip.ts'), dir, ...programs.map(source)]);
+  stripped = dir;
   return dir;
 }
 
@@ -47,9 +31,10 @@ function compiledDir(): string {
 export async function installFakes(dir: string, versions: readonly string[]): Promise<void> {
   const put = async (name: ProgramName, version: string) => {
     const path = join(dir, name === 'kine' ? '' : version, name);
-    const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)} NODE_COMPILE_CACHE=${quoted(compiledDir())}`;
+    const told = `FAKE_VERSION=${quoted(version)} FAKE_BINARIES=${quoted(dir)}`;
+    const program = join(strippedDir(), 'test/fakes/kubernetes', `${name}.mjs`);
     // One process from the start, so that whoever started it knows its id.
-    const text = `#!/bin/sh\n${told} exec ${quoted(process.execPath)} --no-warnings ${quickFlags.map(quoted).join(' ')} ${quoted(entry(name))} "$@"\n`;
+    const text = `#!/bin/sh\n${told} exec ${quoted(process.execPath)} --no-warnings ${quoted(program)} "$@"\n`;
     await writeFile(`${path}.new`, text);
     await chmod(`${path}.new`, 0o755);
     await rename(`${path}.new`, path);
@@ -60,17 +45,4 @@ export async function installFakes(dir: string, versions: readonly string[]): Pr
     await mkdir(join(dir, version), { recursive: true });
     for (const name of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const) await put(name, version);
   }
-}
-
-/** What the programs in this folder do from now on: at their next start, and what says so at once. */
-export async function misbehave(dir: string, how: Partial<Record<ProgramName, Misbehaviour>>): Promise<void> {
-  const path = join(dir, 'misbehave.json');
-  await writeFile(`${path}.new`, JSON.stringify(how));
-  await rename(`${path}.new`, path);
-}
-
-export async function readMisbehaviour(dir: string, name: ProgramName, version: string): Promise<Misbehaviour> {
-  const text = await readFile(join(dir, 'misbehave.json'), 'utf8').catch(() => '{}');
-  const found = (JSON.parse(text) as Partial<Record<ProgramName, Misbehaviour>>)[name] ?? {};
-  return found.version === undefined || found.version === version ? found : {};
 }

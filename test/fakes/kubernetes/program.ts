@@ -1,6 +1,5 @@
-import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Misbehaviour, type ProgramName, readMisbehaviour } from './index.ts';
+import { type Misbehaviour, type ProgramName, readMisbehaviour } from './misbehaviour.ts';
 
 // What every fake program does when it starts and when it is asked to end.
 
@@ -18,7 +17,6 @@ export async function beginProgram(name: ProgramName, end: () => Promise<void> |
     process.stdout.write(name === 'kine' ? `kine version ${version} (fake)\n` : `Kubernetes ${version}\n`);
     process.exit(0);
   }
-  flushCompileCache(); // now: most of them end by a kill
   const misbehaviour = () => readMisbehaviour(process.env.FAKE_BINARIES ?? '', name, version);
   const { slowStartMs, crashAtStart, crashAfterMs, deaf } = await misbehaviour();
   process.on('SIGTERM', () => {
@@ -30,6 +28,7 @@ export async function beginProgram(name: ProgramName, end: () => Promise<void> |
   if (crashAtStart) crash();
   if (crashAfterMs !== undefined) setTimeout(crash, crashAfterMs);
   if (slowStartMs) await sleep(slowStartMs);
+  while ((await misbehaviour()).heldStart) await sleep(50);
   return { name, version, misbehaviour };
 }
 

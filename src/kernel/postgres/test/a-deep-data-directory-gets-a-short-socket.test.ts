@@ -18,7 +18,7 @@ const shortDirFor = (dataDir: string) =>
   );
 
 test('a deep data directory gets a short socket directory, private, its own and gone with the server', async (t) => {
-  const { dir, dataDir } = await scratch(t, deep);
+  const { dir, dataDir } = await scratch(t, { below: deep, isMade: true });
   const first = await keep(t, dataDir);
   assert.equal(first.connection.host, shortDirFor(dataDir));
   assert.equal((await stat(first.connection.host)).mode & 0o777, 0o700);

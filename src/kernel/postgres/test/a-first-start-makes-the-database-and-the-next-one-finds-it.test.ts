@@ -3,11 +3,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectRunning } from '../index.ts';
-import { keep, query, scratch } from './support.ts';
+import { isRoot, keep, query, scratch, uidOf } from './support.ts';
 
 test('a first start makes the database and the next one finds it', async (t) => {
   // PostgreSQL reads the socket's directory as a list: a comma and quotes in a path must stay characters.
-  const { dataDir } = await scratch(t, 'a, "b" \'c\'');
+  const { dataDir } = await scratch(t, { below: 'a, "b" \'c\'' });
   assert.equal(await connectRunning(dataDir), undefined, 'nothing is there yet');
 
   const first = await keep(t, dataDir);
@@ -41,6 +41,11 @@ test('a first start makes the database and the next one finds it', async (t) => 
   assert.equal((await stat(join(dataDir, 'postgres'))).mode & 0o777, 0o700);
   assert.equal((await readFile(join(cluster, 'pg_hba.conf'), 'utf8')).trim(), 'local all all scram-sha-256');
 
+  if (isRoot) {
+    assert.equal(await uidOf(first.pid), 65534);
+    assert.equal((await stat(cluster)).uid, 65534);
+    assert.notEqual((await stat(dataDir)).uid, 65534, 'only what is PostgreSQL’s is given away');
+  }
   if (process.platform === 'linux') {
     const [, , group, session] = (await readFile(`/proc/${first.pid}/stat`, 'utf8'))
       .replace(/^.*\) /, '')

@@ -5,7 +5,7 @@ import { keepPostgres, type PostgresEvent } from '../index.ts';
 import { keeperProcess, query, scratch } from './support.ts';
 
 test('a second keeper is refused and told the pid of the first, also after a backend has crashed', async (t) => {
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isMade: true });
   const regained = Promise.withResolvers<PostgresEvent>();
   const first = await keepPostgres({ dataDir, log: (event) => event.event === 'postgres.lock-regained' && regained.resolve(event) });
   t.after(() => first.stop());

@@ -11,7 +11,7 @@ import { isRoot, keep, keeperProcess, query, scratch } from './support.ts';
 
 test('a start recovers from whatever was killed before it', async (t) => {
   // One life of one data directory: every part starts from what the one before has left.
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isMade: true });
   const cluster = join(dataDir, 'postgres', '18');
 
   await t.test('the keeper was killed: its orphan is adopted, and stopped by its new keeper', async (t) => {

@@ -12,7 +12,7 @@ const skip = isRoot ? false : 'only root must make PostgreSQL somebody else';
 const namespaces = spawnSync('unshare', ['--user', '--map-user=65534', '--map-group=65534', 'true']).status === 0;
 
 test('root starts postgres as nobody, and as the owner of data that another user made', { skip }, async (t) => {
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isMade: true });
   const first = await keep(t, dataDir);
   assert.equal(await uidOf(first.pid), 65534);
   assert.equal((await stat(join(dataDir, 'postgres', '18'))).uid, 65534);
@@ -57,7 +57,7 @@ test('where nobody cannot go, postgres runs in a user namespace, and back', {
 });
 
 test('programs in a clone that nobody cannot enter are run from a copy', { skip }, async (t) => {
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isForPrograms: true });
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
   const place = await placeIn(dataDir);
   const nobody = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
+import { settleMigrated } from '../../../../test/harness/postgres.ts';
 import { quickFlags } from '../../../../test/harness/quick-start.ts';
 import { type EmbeddedConnection, type EmbeddedPostgres, keepPostgres } from '../index.ts';
 import { placeIn } from '../place.ts';
@@ -13,15 +14,35 @@ import { findPostmaster, shutDown } from '../postmaster.ts';
 
 export const isRoot = process.getuid?.() === 0;
 
+interface Scratch {
+  /** The data directory below it. */
+  below?: string;
+  /** With a database that an earlier start has made: for those who ask nothing about a first one. */
+  isMade?: boolean;
+  /** Programs are run from it. */
+  isForPrograms?: boolean;
+}
+
+/** What is forced to the disk costs its time there, and nothing of it survives the test. But nothing may be run from there. */
+async function memoryDir(): Promise<string> {
+  const found = await statfs('/dev/shm').catch(() => undefined);
+  return found && found.bavail * found.bsize >= 2 ** 30 ? '/dev/shm' : tmpdir();
+}
+
 /** A directory that everyone may enter; whatever server is left in `data` below it ends with the test. */
-export async function scratch(t: TestContext, below = 'data'): Promise<{ dir: string; dataDir: string }> {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), 'qd-keeper-')));
+export async function scratch(t: TestContext, options: Scratch = {}): Promise<{ dir: string; dataDir: string }> {
+  const { below = 'data', isMade = false, isForPrograms = false } = options;
+  const dir = await realpath(await mkdtemp(join(isForPrograms ? tmpdir() : await memoryDir(), 'qd-keeper-')));
   await chmod(dir, 0o755);
   const dataDir = join(dir, below);
   t.after(async () => {
     await endServer(dataDir);
     await rm(dir, { recursive: true, force: true, maxRetries: 10 });
   });
+  if (isMade) {
+    await mkdir(dirname(dataDir), { recursive: true });
+    await settleMigrated(dataDir);
+  }
   return { dir, dataDir };
 }
 

@@ -6,7 +6,7 @@ import { boundLog, lastWord } from '../../programs/log-file.ts';
 import { keep, query, scratch } from './support.ts';
 
 test('the log of postgres stays small and holds no statement', async (t) => {
-  const { dataDir } = await scratch(t);
+  const { dataDir } = await scratch(t, { isMade: true });
   const kept = await keep(t, dataDir);
   await query(kept.connection, `create table kept (id int primary key); insert into kept values (1)`);
   await assert.rejects(query(kept.connection, `insert into kept values (1) -- secret-of-a-tenant`), /duplicate key/);

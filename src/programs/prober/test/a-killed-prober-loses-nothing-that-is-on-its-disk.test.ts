@@ -3,13 +3,15 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
+import { Stop } from '../../../kernel/errors.ts';
 import { tcpServer } from '../../../kernel/guard/test/servers.ts';
-import { bufferDir, fakeServer, proberProcess } from './server.ts';
+import { holdDirectory } from '../delivery/instance.ts';
+import { agentHere, bufferDir, fakeServer, proberProcess } from './server.ts';
 import { httpMonitor, tcpTarget } from './support.ts';
 
 const monitors = (port: number, count: number) =>
   Array.from({ length: count }, (_, at) => ({
-    ...httpMonitor(`mon_${at}`, { intervalSeconds: 5, timeoutMs: 500 }),
+    ...httpMonitor(`mon_${at}`, { intervalSeconds: 1, timeoutMs: 500 }),
     kind: 'tcp' as const,
     target: tcpTarget(port),
   }));
@@ -57,18 +59,20 @@ test('server away, prober killed, both back: what was on the disk arrives once, 
     'in order',
   );
   assert.deepEqual([...new Set(server.sessions.map(({ instance }) => instance))].length, 1, 'under one name');
-  for (const { monitor, outcome } of server.stored) assert.equal(outcome, 'pass', monitor);
+  // A busy machine misses checks of its own, which says nothing of what is checked.
+  const outcomes = new Set(server.stored.map(({ outcome }) => outcome));
+  outcomes.delete('missed');
+  assert.deepEqual([...outcomes], ['pass']);
 
   second.child.kill('SIGTERM');
   assert.equal(await second.exited, 0);
 });
 
 test('a batch whose answer was lost is not stored twice', async (t) => {
-  const dir = await bufferDir(t);
   const server = await fakeServer(t);
   server.assignments = monitors(await tcpServer(t, () => {}), 2);
   server.mood = 'well';
-  const prober = proberProcess(t, { server: server.url, token: 't', bufferDir: dir });
+  const { stop } = await agentHere(t, server, { dir: await bufferDir(t) });
   await eventually(async () => server.sessions.length === 1);
   server.mood = 'deaf';
   await eventually(async () => server.seqs.filter((seq) => seq === 1).length >= 2);
@@ -76,8 +80,7 @@ test('a batch whose answer was lost is not stored twice', async (t) => {
   await eventually(async () => server.seq >= 2);
   const firsts = server.stored.filter(({ seq }) => seq === 1).map(({ monitor }) => monitor);
   assert.equal(firsts.length, new Set(firsts).size);
-  prober.child.kill('SIGTERM');
-  assert.equal(await prober.exited, 0);
+  await stop();
 });
 
 test('asked to end while the server is away, it keeps what it has and ends with 0', async (t) => {
@@ -97,10 +100,9 @@ test('asked to end while the server is away, it keeps what it has and ends with 
   server.mood = 'well';
   const before = server.stored.length;
   server.assignments = [];
-  const again = proberProcess(t, { server: server.url, token: 't', bufferDir: dir });
+  const { stop } = await agentHere(t, server, { dir, token: 't' });
   await eventually(async () => server.stored.length > before);
-  again.child.kill('SIGTERM');
-  assert.equal(await again.exited, 0);
+  await stop();
 });
 
 test('one directory, one prober; another one waits for nobody and says who is there', async (t) => {
@@ -109,9 +111,11 @@ test('one directory, one prober; another one waits for nobody and says who is th
   const settings = { socketPath: server.url, bufferDir: join(dir, 'buffer') };
   const first = proberProcess(t, { ...settings, endWithStdin: true });
   await eventually(async () => server.sessions.length === 1);
-  const second = proberProcess(t, settings);
-  assert.equal(await second.exited, 3);
-  assert.match(second.log(), new RegExp(`already \\(pid ${first.child.pid}\\)`));
+  await assert.rejects(holdDirectory(settings.bufferDir), (error) => {
+    assert.ok(error instanceof Stop && error.exitCode === 3, String(error));
+    assert.match(error.message, new RegExp(`already \\(pid ${first.child.pid}\\)`));
+    return true;
+  });
   // Whoever started it is gone: it ends too.
   first.child.stdin!.end();
   assert.equal(await first.exited, 0);

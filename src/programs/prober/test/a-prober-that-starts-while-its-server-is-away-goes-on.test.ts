@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
 import { httpServer } from '../../../kernel/guard/test/servers.ts';
 import { keepKnown } from '../delivery/known.ts';
-import { bufferDir, fakeServer, proberProcess } from './server.ts';
+import { agentHere, bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
 import { heard, httpMonitor, httpTarget } from './support.ts';
 
 const secret = 'a-credential-of-the-check';
 
-async function watchedPlace(t: Parameters<typeof httpServer>[0]) {
+async function watchedPlace(t: TestContext) {
   const its = { port: 0, asked: 0, agents: new Set<string>() };
   its.port = await httpServer(t, (request, response) => {
     if (request.headers['x-key'] === secret) its.asked++;
@@ -18,13 +18,16 @@ async function watchedPlace(t: Parameters<typeof httpServer>[0]) {
     response.end();
   });
   const target = { ...httpTarget(`http://127.0.0.1:${its.port}/`), headers: { 'x-key': secret } };
-  return Object.assign(its, { monitors: [httpMonitor('mon_a', { intervalSeconds: 5, timeoutMs: 500, target })] });
+  return Object.assign(its, { monitors: [httpMonitor('mon_a', { intervalSeconds: 1, timeoutMs: 500, target })] });
 }
 
-const end = async ({ child, exited }: ReturnType<typeof proberProcess>) => {
-  child.kill('SIGKILL');
-  await exited;
-};
+/** A prober in this process that writes down what it knows, and what it says. */
+async function knowing(t: TestContext, server: FakeServer, dir: string, token = 'qd_agent_test') {
+  const { log, lines } = heard();
+  const keeper = keepKnown({ dir, token, log });
+  const { stop } = await agentHere(t, server, { dir, token, log, keeper });
+  return { stop: () => stop(0), hasSaid: (what: RegExp) => lines.some(({ msg }) => what.test(String(msg))) };
+}
 
 test('killed and started again while its server is away, a prober checks on, and tells all of it once the server is back', async (t) => {
   const dir = await bufferDir(t);
@@ -41,23 +44,27 @@ test('killed and started again while its server is away, a prober checks on, and
     const content = await readFile(join(dir, name));
     assert.ok(!content.includes(secret) && !content.includes('127.0.0.1'), `${name} holds nothing of what is checked in the clear`);
   }
-  await end(first);
+  first.child.kill('SIGKILL');
+  await first.exited;
 
   server.mood = 'away';
   // Numbers that the server has and this prober has not written down: it must not give them out again.
   server.seq += 500;
   const before = { asked: place.asked, stored: server.stored.length };
-  const second = proberProcess(t, settings);
+  const second = await knowing(t, server, dir);
   await eventually(async () => place.asked > before.asked + 1);
-  assert.match(second.log(), /checks go on with what was known/);
+  assert.ok(second.hasSaid(/checks go on with what was known/));
   assert.deepEqual([...place.agents], ['Quarterdeck-uptime/1 (test)'], 'by the name that the server gave it');
   await eventually(async () => (await readdir(dir)).some((name) => name.endsWith('.batches')));
 
   const backAt = performance.now();
   server.mood = 'well';
   await eventually(async () => server.stored.slice(before.stored).some(({ at }) => at < backAt));
-  assert.ok(server.stored.every(({ outcome }) => outcome === 'pass'));
-  await end(second);
+  // A busy machine misses checks of its own, which says nothing of what is checked.
+  const outcomes = new Set(server.stored.map(({ outcome }) => outcome));
+  outcomes.delete('missed');
+  assert.deepEqual([...outcomes], ['pass']);
+  await second.stop();
 });
 
 test('what it knew goes when its token is refused, and is no use with another token', async (t) => {
@@ -66,29 +73,28 @@ test('what it knew goes when its token is refused, and is no use with another to
   const place = await watchedPlace(t);
   server.assignments = place.monitors;
   const known = join(dir, 'known.sealed');
-  const settings = { server: server.url, token: 'qd_agent_test', bufferDir: dir };
-  const first = proberProcess(t, settings);
+  const first = await knowing(t, server, dir);
   await eventually(async () => server.stored.length > 0 && (await stat(known)).size > 0);
-  await end(first);
+  await first.stop();
 
   server.mood = 'away';
-  const other = proberProcess(t, { ...settings, token: 'qd_agent_other' });
-  await eventually(async () => /server is away/.test(other.log()));
-  assert.match(other.log(), /what this prober knew cannot be read/);
-  await end(other);
+  const other = await knowing(t, server, dir, 'qd_agent_other');
+  await eventually(async () => other.hasSaid(/server is away/));
+  assert.ok(other.hasSaid(/what this prober knew cannot be read/));
+  await other.stop();
 
   server.mood = 401;
-  const revoked = proberProcess(t, settings);
+  const revoked = await knowing(t, server, dir);
   await eventually(async () => !(await readdir(dir)).includes('known.sealed'));
   const asked = place.asked;
-  assert.match(revoked.log(), /refuses this prober’s token/);
-  await end(revoked);
+  await eventually(async () => revoked.hasSaid(/refuses this prober’s token/));
+  await revoked.stop();
   server.mood = 'away';
-  const empty = proberProcess(t, settings);
-  await eventually(async () => /server is away/.test(empty.log()));
-  assert.doesNotMatch(empty.log(), /checks go on with what was known/);
+  const empty = await knowing(t, server, dir);
+  await eventually(async () => empty.hasSaid(/server is away/));
+  assert.ok(!empty.hasSaid(/checks go on with what was known/));
   assert.ok(place.asked <= asked + 1);
-  await end(empty);
+  await empty.stop();
 });
 
 test('what is a day old, of another time, or damaged is not gone on with', async (t) => {

@@ -3,31 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/harness/process.ts';
-import { makeGuard, parseAllow } from '../../../kernel/guard/index.ts';
 import { authority } from '../../../kernel/guard/test/certificates.ts';
 import { httpServer, tcpServer } from '../../../kernel/guard/test/servers.ts';
-import { type AgentOptions, startAgent } from '../agent.ts';
-import { systemClock } from '../clock.ts';
-import { keepNothing } from '../delivery/known.ts';
-import { openLink } from '../delivery/link.ts';
-import { bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
-import { httpMonitor, httpTarget, quiet } from './support.ts';
+import type { AgentOptions } from '../agent.ts';
+import { agentHere, bufferDir, type FakeServer, fakeServer, proberProcess } from './server.ts';
+import { httpMonitor, httpTarget } from './support.ts';
 
 async function agent(t: TestContext, server: FakeServer, more: Partial<AgentOptions> = {}) {
   const dir = await bufferDir(t);
-  const started = await startAgent({
-    link: openLink({ server: server.url, token: 'qd_agent_test' }),
-    guard: makeGuard({ allow: parseAllow('127.0.0.0/8') }),
-    clock: systemClock,
-    log: quiet,
-    bufferDir: dir,
-    canaries: [],
-    version: '1',
-    keeper: keepNothing,
-    ...more,
-  });
-  t.after(() => started.stop(0));
-  return { dir, stop: () => started.stop(1_000) };
+  return { dir, ...(await agentHere(t, server, { dir, ...more })) };
 }
 
 test('what changes there is checked here a moment later, and named as the server wants', async (t) => {

@@ -9,9 +9,15 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { compileCache, quickFlags } from '../../../../test/harness/quick-start.ts';
+import { makeGuard, parseAllow } from '../../../kernel/guard/index.ts';
 import type { Certificate } from '../../../kernel/guard/test/certificates.ts';
+import { makeLog } from '../../../kernel/log.ts';
 import { type Assignment, type Batch, paths, type Result } from '../../../protocols/agent.ts';
 import { environmentOf, type ProberSettings, proberProgram } from '../../../protocols/prober-settings.ts';
+import { type AgentOptions, startAgent } from '../agent.ts';
+import { systemClock } from '../clock.ts';
+import { keepNothing } from '../delivery/known.ts';
+import { openLink } from '../delivery/link.ts';
 
 /** The server's half of the conversation with one prober: enough to see what a prober does, and to misbehave. */
 export interface FakeServer {
@@ -107,6 +113,28 @@ export async function bufferDir(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'qd-prober-'));
   t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   return dir;
+}
+
+interface AgentHere extends Partial<AgentOptions> {
+  dir: string;
+  token?: string;
+}
+
+/** A prober at work in this process, where nobody kills it and what its program itself does is not asked. */
+export async function agentHere(t: TestContext, server: FakeServer, { dir, token = 'qd_agent_test', ...more }: AgentHere) {
+  const started = await startAgent({
+    link: openLink({ server: server.url, token }),
+    guard: makeGuard({ allow: parseAllow('127.0.0.0/8') }),
+    clock: systemClock,
+    log: makeLog('silent'),
+    bufferDir: dir,
+    canaries: [],
+    version: '1',
+    keeper: keepNothing,
+    ...more,
+  });
+  t.after(() => started.stop(0));
+  return { stop: (patienceMs = 1_000) => started.stop(patienceMs) };
 }
 
 export interface ProberProcess {

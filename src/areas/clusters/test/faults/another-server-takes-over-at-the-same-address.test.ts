@@ -4,6 +4,7 @@ import { freePort } from '../../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { startHere } from '../../../../../test/platform/start-here.ts';
 import { run } from '../../../../kernel/db/index.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 
@@ -14,8 +15,9 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   const { owner } = api;
   const { dir } = await scratch(t);
   const shared = { ...env, QUARTERDECK_DATABASE_URL: urlOf(api.connection), QUARTERDECK_PUBLIC_URL: api.url, QUARTERDECK_ROLES: 'shard' };
-  const start = () => serverProcess(t, { dir, dataDir: api.dataDir, env: shared });
-  const first = start();
+  const first = serverProcess(t, { dir, dataDir: api.dataDir, env: shared });
+  /** Those that nobody kills are in this process. */
+  const start = () => startHere(t, { dir, dataDir: api.dataDir, env: shared });
   await first.ready;
   assert.equal(await (await fetch(`${await first.ready}/readyz`)).text(), 'ready: shard\n');
 
@@ -37,8 +39,7 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   const other = '00000000-0000-4000-8000-000000000001';
   await api.app.db.write((tx) => run(tx)`insert into clusters.shard (id, seen_at) values (${other}, kernel.now())`);
   assert.deepEqual((await owner.get('/clusters')).body.clusters, [{ ...made, phase: 'degraded' }]);
-  const second = start();
-  await second.ready;
+  const second = await start();
   const back = await untilReady(owner, 'prod');
   assert.equal(back.endpoint, made.endpoint);
   await eventually(async () =>
@@ -50,9 +51,8 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   assert.equal((await kube(admin, 'GET', '/api/v1/nodes')).body.items.length, 1, 'the token and what is kept are as they were');
 
   // Stopped in good order, it gives its clusters back: a third one has them at once.
-  const third = start();
-  await third.ready;
-  assert.equal(await second.stopped(), 0);
+  const third = await start();
+  await second.stop();
   await eventually(async () =>
     kube(node, 'GET', '/api/v1/nodes/worker-1').then(
       ({ status }) => status === 200,
@@ -61,4 +61,5 @@ test('of two shard servers one is killed: its clusters are away, then answer at 
   );
   assert.equal((await owner.delete('/clusters/prod')).status, 202);
   await eventually(async () => (await owner.get('/clusters/prod')).status === 404);
+  await third.stop(); // before its database goes
 });

@@ -82,7 +82,7 @@ test('watches tell every change in order, whatever cuts them', async (t) => {
           Object.fromEntries((await list()).map(({ metadata }) => [metadata.name, metadata.resourceVersion])),
         );
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   }
 });

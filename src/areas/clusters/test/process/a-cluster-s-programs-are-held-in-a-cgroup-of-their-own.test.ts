@@ -6,7 +6,7 @@ import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { freePort } from '../../../../../test/harness/free-port.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { readyCluster, untilReady } from '../support.ts';
-import { fakeBinaries, killProgram, pidsOf, recordsIn } from './support.ts';
+import { clustersAlone, fakeBinaries, killProgram, pidsOf, recordsIn } from './support.ts';
 
 const fakeCgroups = import.meta.resolve('./fake-cgroups.ts');
 const mebibyte = 2 ** 20;
@@ -16,7 +16,7 @@ test('where the server may, a cluster’s programs are in a cgroup with its tier
   const { dir, dataDir } = await scratch(t, { isMigrated: true });
   const root = join(dir, 'cgroups');
   const env = {
-    ...{ QUARTERDECK_CLUSTER_BINARIES: binaries, QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}` },
+    ...(await clustersAlone(binaries)),
     ...{ QUARTERDECK_METRICS_LISTEN: `127.0.0.1:${await freePort()}`, QD_CGROUPS: root },
   };
   const start = async () => {

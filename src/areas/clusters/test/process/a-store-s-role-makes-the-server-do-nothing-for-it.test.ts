@@ -22,11 +22,12 @@ async function withThief(t: TestContext) {
   const pki = (await qd.app.db.read((tx) => findPki(tx, qd.app, cluster.id)))!;
   const name = schemaOf(cluster.id);
   const login = loginOf(name, pki.inner!.storeKey);
-  const open = async (as = login) => {
-    const client = new pg.Client({ ...qd.connection, ...as });
+  /** For as long as a part of the test takes. */
+  const open = async (part: TestContext) => {
+    const client = new pg.Client({ ...qd.connection, ...login });
     client.on('error', () => {}); // its session is ended by the server
     await client.connect();
-    t.after(() => client.end().catch(() => {}));
+    part.after(() => client.end().catch(() => {}));
     return client;
   };
   const weigh = (after?: number) => weighStore(qd.app, { cluster: () => cluster, pki }, after);
@@ -36,7 +37,7 @@ async function withThief(t: TestContext) {
         (tx) => row(tx, Type.Object({ yes: Type.Boolean() }))`select rolsuper as yes from pg_roles where rolname = ${name}`,
       )
     )?.yes;
-  return { ...qd, cluster, name, login, open, weigh, isSuper };
+  return { ...qd, name, open, weigh, isSuper };
 }
 
 /** Takes whatever rights the one who asks has, or can have again. */
@@ -48,69 +49,70 @@ const grab = (name: string) => `
     return true;
   end $f$;`;
 
-test('whatever stands in the place of a cluster’s table runs with the rights of its role alone', async (t) => {
-  const { name, open, weigh, isSuper } = await withThief(t);
-  const thief = await open();
-  await thief.query(`${grab(name)}
-    alter table ${name}.kine rename to kept;
-    create view ${name}.kine as select * from ${name}.kept where ${name}.grab()`);
-  for (const after of [undefined, 0, 1]) {
-    await weigh(after).catch(() => {}); // a lie is not believed, and may be refused
-    assert.equal(await isSuper(), false, 'the role has not become what the server is');
-  }
-  // An index whose condition is worked out by whoever plans a statement on the table.
-  await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine;
-    create function ${name}.sly(int) returns boolean immutable language plpgsql as $f$ begin return ${name}.grab(); end $f$;
-    create index sly on ${name}.kine (id) where ${name}.sly(1)`);
-  for (const after of [undefined, 1]) {
-    await weigh(after);
-    assert.equal(await isSuper(), false);
-  }
-});
+test('a store’s role makes the server do nothing for it', async (t) => {
+  const { owner, app, name, open, weigh, isSuper } = await withThief(t);
 
-test('what a role keeps beside its table counts, and so does a table that something else hides', async (t) => {
-  const { name, open, weigh } = await withThief(t);
-  const before = await weigh();
-  const thief = await open();
-  await thief.query(`create table ${name}.more as select repeat(md5(i::text), 30) as t from generate_series(1, 4000) i`);
-  const more = await weigh();
-  assert.ok(more.bytes > before.bytes + 2_000_000, `${more.bytes} after ${before.bytes}`);
-  await thief.query(`select lo_from_bytea(0, decode(repeat('ab', 1000000), 'hex'))`);
-  assert.ok((await weigh()).bytes >= more.bytes + 900_000);
-  await thief.query(
-    `drop table ${name}.more; alter table ${name}.kine rename to kept; create view ${name}.kine as select * from ${name}.kept limit 0`,
-  );
-  assert.ok((await weigh()).bytes > 8_192, 'the table itself still counts');
-});
+  await t.test('what a role keeps beside its table counts, and so does a table that something else hides', async (part) => {
+    const before = await weigh();
+    const thief = await open(part);
+    await thief.query(`create table ${name}.more as select repeat(md5(i::text), 30) as t from generate_series(1, 4000) i`);
+    const more = await weigh();
+    assert.ok(more.bytes > before.bytes + 2_000_000, `${more.bytes} after ${before.bytes}`);
+    await thief.query(`select lo_from_bytea(0, decode(repeat('ab', 1000000), 'hex'))`);
+    assert.ok((await weigh()).bytes >= more.bytes + 900_000);
+    await thief.query(
+      `drop table ${name}.more; alter table ${name}.kine rename to kept; create view ${name}.kine as select * from ${name}.kept limit 0`,
+    );
+    assert.ok((await weigh()).bytes > 8_192, 'the table itself still counts');
+    await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine`);
+  });
 
-test('a role has so many connections and so much room for sorting, and cannot give itself more', async (t) => {
-  const { open } = await withThief(t);
-  const first = await open();
-  const { rows } = await first.query(
-    `select rolconnlimit as most, current_setting('temp_file_limit') as room from pg_roles where rolname = current_user`,
-  );
-  assert.deepEqual(rows, [{ most: 8, room: '256MB' }]);
-  for (const more of [
-    'alter role current_user connection limit -1',
-    'set temp_file_limit = -1',
-    'alter role current_user reset temp_file_limit',
-  ])
-    await assert.rejects(first.query(more), /permission denied/, more);
-  await assert.rejects(async () => {
-    for (let n = 0; n < 8; n++) await open();
-  }, /too many connections for role/);
-});
+  await t.test('whatever stands in the place of a cluster’s table runs with the rights of its role alone', async (part) => {
+    const thief = await open(part);
+    await thief.query(`${grab(name)}
+      alter table ${name}.kine rename to kept;
+      create view ${name}.kine as select * from ${name}.kept where ${name}.grab()`);
+    for (const after of [undefined, 0, 1]) {
+      await weigh(after).catch(() => {}); // a lie is not believed, and may be refused
+      assert.equal(await isSuper(), false, 'the role has not become what the server is');
+    }
+    // An index whose condition is worked out by whoever plans a statement on the table.
+    await thief.query(`drop view ${name}.kine; alter table ${name}.kept rename to kine;
+      create function ${name}.sly(int) returns boolean immutable language plpgsql as $f$ begin return ${name}.grab(); end $f$;
+      create index sly on ${name}.kine (id) where ${name}.sly(1)`);
+    for (const after of [undefined, 1]) {
+      await weigh(after);
+      assert.equal(await isSuper(), false);
+    }
+  });
 
-test('a role goes with its cluster, with all that it owns, and whoever is in with it is out', async (t) => {
-  const { owner, name, open, app, isSuper } = await withThief(t);
-  const thief = await open();
-  const ended = new Promise((resolve) => thief.once('end', resolve));
-  await thief.query(`select lo_create(0); grant usage on schema ${name} to public`);
-  await owner.delete('/clusters/prod');
-  await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
-  await ended;
-  assert.equal(await isSuper(), undefined, 'there is no such role');
-  assert.deepEqual(await app.db.read(findLeftStores), []);
+  await t.test('a role has so many connections and so much room for sorting, and cannot give itself more', async (part) => {
+    const first = await open(part);
+    const { rows } = await first.query(
+      `select rolconnlimit as most, current_setting('temp_file_limit') as room from pg_roles where rolname = current_user`,
+    );
+    assert.deepEqual(rows, [{ most: 8, room: '256MB' }]);
+    for (const more of [
+      'alter role current_user connection limit -1',
+      'set temp_file_limit = -1',
+      'alter role current_user reset temp_file_limit',
+    ])
+      await assert.rejects(first.query(more), /permission denied/, more);
+    await assert.rejects(async () => {
+      for (let n = 0; n < 8; n++) await open(part);
+    }, /too many connections for role/);
+  });
+
+  await t.test('a role goes with its cluster, with all that it owns, and whoever is in with it is out', async (part) => {
+    const thief = await eventually(() => open(part)); // those of before may not be gone yet
+    const ended = new Promise((resolve) => thief.once('end', resolve));
+    await thief.query(`select lo_create(0); grant usage on schema ${name} to public`);
+    await owner.delete('/clusters/prod');
+    await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
+    await ended;
+    assert.equal(await isSuper(), undefined, 'there is no such role');
+    assert.deepEqual(await app.db.read(findLeftStores), []);
+  });
 });
 
 test('a role that owns more than can go at once goes in portions, and nobody comes in with it meanwhile', async (t) => {

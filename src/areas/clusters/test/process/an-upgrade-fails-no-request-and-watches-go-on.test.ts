@@ -24,7 +24,7 @@ test('an upgrade, a resize and another replica fail no request; watches end clea
         }));
         if (said.status !== (isWrite ? 201 : 200)) asked.failed.push(`${isWrite ? 'write' : 'read'}: ${said.status}`);
         asked[isWrite ? 'writes' : 'reads']++;
-        await sleep(20);
+        await sleep(50);
       }
     }),
   );

@@ -6,6 +6,7 @@ import { freePort } from '../../../../../test/harness/free-port.ts';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { startHere } from '../../../../../test/platform/start-here.ts';
 import { adminOf, answered, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
 import { fakeBinaries, pidsOf, programsIn, recordsIn } from './support.ts';
 
@@ -30,8 +31,7 @@ test('a server that dies is replaced by another at the same address; when it com
     await mkdir(data, { mode: 0o711 });
     await copyFile(join(api.dataDir, 'secret.key'), join(data, 'secret.key'));
   }
-  const start = (dataDir: string) => serverProcess(t, { dir, dataDir, env: shared });
-  const first = start(here);
+  const first = serverProcess(t, { dir, dataDir: here, env: shared });
   await first.ready;
   const made = await readyCluster(owner, { name: 'prod' });
   // The process of the API serves no cluster, and asks all the same.
@@ -45,25 +45,24 @@ test('a server that dies is replaced by another at the same address; when it com
   const left = await programsIn(here);
   assert.deepEqual(left.sort(), steady, `its programs run on: ${left} of ${JSON.stringify(await recordsIn(here))}`);
   await api.clock.advance('30s');
-  const second = start(there);
-  await second.ready;
+  const second = await startHere(t, { dir, dataDir: there, env: shared });
   assert.equal((await untilReady(owner, 'prod')).endpoint, made.endpoint);
   await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
     withinMs: 60_000,
   });
   assert.equal((await pidsOf(there, 'kube-apiserver')).length, 1);
 
-  const again = start(here);
-  await again.ready;
+  const again = await startHere(t, { dir, dataDir: here, env: shared });
   await eventually(async () => (await programsIn(here)).length === 0, { withinMs: 60_000 });
   assert.ok((await programsIn(there)).length >= 3, 'those of the other go on');
   assert.equal((await kube(node, 'GET', '/api/v1/nodes/worker-1')).status, 200);
 
-  assert.equal(await second.stopped(), 0);
+  await second.stop();
   await eventually(async () => (await kube(node, 'GET', '/api/v1/nodes/worker-1').catch(() => ({ status: 0 }))).status === 200, {
     withinMs: 60_000,
   });
   assert.equal((await owner.delete('/clusters/prod')).status, 202);
   await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
   assert.deepEqual([...(await programsIn(here)), ...(await programsIn(there))], []);
+  await again.stop(); // before its database goes
 });

@@ -1,11 +1,36 @@
 import { test } from 'node:test';
-import { postgresOf } from '../../../../../test/harness/process.ts';
-import { killInEveryPhase } from './kill-in-every-phase.ts';
+import { postgresOf, scratch, serverProcess } from '../../../../../test/harness/process.ts';
+import { killWhileAllAreBusy, phases, stageClusters } from './kill-in-every-phase.ts';
+import { clustersAlone, fakeBinaries, programsIn } from './support.ts';
 
-test('PostgreSQL is killed while clusters are made, changed and deleted', (t) =>
-  killInEveryPhase(t, async ({ dataDir }) => {
-    process.kill((await postgresOf(dataDir))!, 'SIGKILL');
-    return undefined;
-  }));
+/** Twice what a test has otherwise: two kills, one after the other. */
+const timeout = 360_000;
 
-test('the server is killed while clusters are made, changed and deleted', (t) => killInEveryPhase(t, ({ restart }) => restart()));
+test('PostgreSQL, then the server, is killed while clusters are made, changed and deleted', { timeout }, async (t) => {
+  const binaries = await fakeBinaries(t);
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
+  const env = await clustersAlone(binaries);
+  const start = () => serverProcess(t, { dir, dataDir, env });
+  let server = start();
+  try {
+    const owner = await server.owner();
+    const stage = await stageClusters(owner, dataDir, binaries);
+    await t.test('PostgreSQL', () =>
+      killWhileAllAreBusy(stage, phases[0], async () => {
+        process.kill((await postgresOf(dataDir))!, 'SIGKILL');
+        return owner;
+      }),
+    );
+    await t.test('the server', () =>
+      killWhileAllAreBusy(stage, phases[1], async () => {
+        await server.killed();
+        server = start();
+        return server.owner();
+      }),
+    );
+  } finally {
+    // The server, then what it left running.
+    await server.killed();
+    for (const pid of await programsIn(dataDir)) process.kill(pid, 'SIGKILL');
+  }
+});

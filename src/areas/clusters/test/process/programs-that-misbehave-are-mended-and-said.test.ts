@@ -1,32 +1,48 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
-import { adminOf, kube, untilReady } from '../support.ts';
-import { killProgram, pidsOf, programsIn, withPrograms } from './support.ts';
+import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
+import { programsIn, recordsBelow, runOf, withPrograms } from './support.ts';
 
 test('programs that crash, hang, do not end or find their port taken are mended, and said where people look', async (t) => {
   const { owner, dataDir, binaries } = await withPrograms(t);
+  const run = await runOf(dataDir);
 
   // An apiserver that does not start: the cluster says so, and is made once it does.
   await misbehave(binaries, { 'kube-apiserver': { crashAtStart: true } });
-  assert.equal((await owner.post('/clusters', { name: 'prod', tier: 'small' })).status, 201);
-  const limits = async () => (await owner.get('/clusters/prod/usage')).body.limitations ?? [];
+  assert.equal((await owner.post('/clusters', { name: 'deaf', tier: 'small' })).status, 201);
+  const limits = async () => (await owner.get('/clusters/deaf/usage')).body.limitations ?? [];
   await eventually(async () => /kube-apiserver ended/.test((await limits()).join()), { withinMs: 60_000 });
-  assert.notEqual((await owner.get('/clusters/prod')).body.phase, 'ready');
+  assert.notEqual((await owner.get('/clusters/deaf')).body.phase, 'ready');
   // One that says that its port is taken gets another.
-  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 500 } });
-  await owner.patch('/clusters/prod', {});
-  await untilReady(owner, 'prod');
+  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 500, deaf: true }, 'kube-controller-manager': { deaf: true } });
+  await owner.patch('/clusters/deaf', {});
+  await untilReady(owner, 'deaf');
+  // Deaf to SIGTERM: killed after a while, which the rest does not wait for. It is another cluster, whose programs have not ended before:
+  // those that ended several times in a row are made to wait longer and longer.
+  const [deaf] = await readdir(run);
+  await misbehave(binaries, {});
+  await owner.delete('/clusters/deaf');
+  await readyCluster(owner, { name: 'prod' });
+  const prod = (await readdir(run)).find((id) => id !== deaf)!;
+  const pidOf = async (kind: string) => (await recordsBelow(join(run, prod))).find((record) => record.kind === kind)?.pid;
+  const kill = async (kind: string) => {
+    const pid = await eventually(() => pidOf(kind));
+    process.kill(pid, 'SIGKILL');
+    return pid;
+  };
   const admin = await adminOf(owner, 'prod');
   const alive = async () => (await kube(admin, 'GET', '/version').catch(() => ({ status: 0 }))).status === 200;
 
   // Killed, one after the other: each comes back, and what was written is there.
-  for (const kind of ['kube-apiserver', 'kine', 'kube-controller-manager']) {
-    const before = await killProgram(dataDir, kind);
+  for (const kind of ['kine', 'kube-controller-manager', 'kube-apiserver']) {
+    const before = await kill(kind);
     await eventually(
       async () => {
-        const [now] = await pidsOf(dataDir, kind);
+        const now = await pidOf(kind);
         return now !== undefined && now !== before && (await alive());
       },
       { withinMs: 60_000 },
@@ -36,7 +52,7 @@ test('programs that crash, hang, do not end or find their port taken are mended,
 
   // Away for longer: degraded with the reason, 503 in Kubernetes' words.
   await misbehave(binaries, { 'kube-apiserver': { crashAtStart: true } });
-  await killProgram(dataDir, 'kube-apiserver');
+  await kill('kube-apiserver');
   await eventually(async () => (await owner.get('/clusters/prod')).body.phase === 'degraded', { withinMs: 60_000 });
   const said = await kube(admin, 'GET', '/version');
   assert.deepEqual([said.status, said.body.kind, said.body.reason], [503, 'Status', 'ServiceUnavailable']);
@@ -44,12 +60,8 @@ test('programs that crash, hang, do not end or find their port taken are mended,
   await misbehave(binaries, {});
   await untilReady(owner, 'prod');
 
-  // Deaf to SIGTERM: killed after a while.
-  await misbehave(binaries, { 'kube-apiserver': { deaf: true }, 'kube-controller-manager': { deaf: true } });
-  for (const kind of ['kube-apiserver', 'kube-controller-manager']) await killProgram(dataDir, kind);
-  await eventually(alive, { withinMs: 60_000 });
-  await untilReady(owner, 'prod');
   await owner.delete('/clusters/prod');
-  await eventually(async () => (await owner.get('/clusters/prod')).status === 404, { withinMs: 60_000 });
+  for (const name of ['prod', 'deaf'])
+    await eventually(async () => (await owner.get(`/clusters/${name}`)).status === 404, { withinMs: 60_000 });
   assert.deepEqual(await programsIn(dataDir), []);
 });

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Type from 'typebox';
 import { installFakes } from '../../../../../test/fakes/kubernetes/index.ts';
+import { freePort } from '../../../../../test/harness/free-port.ts';
 import { type Options, type Quarterdeck, quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { rows } from '../../../../kernel/db/index.ts';
+import { keepPostgres } from '../../../../kernel/postgres/index.ts';
 import { type Capacity, makeCapacity } from '../../engine/process/capacity.ts';
 import type { Way } from '../support.ts';
 
@@ -32,6 +34,25 @@ export async function withPrograms(t: TestContext, options: Options = {}): Promi
   const binaries = await fakeBinaries(t);
   const qd = await quarterdeck(t, { ...options, env: { QUARTERDECK_CLUSTER_BINARIES: binaries, ...options.env } });
   return { ...qd, binaries };
+}
+
+/** For a server that has clusters of these programs and nothing else to do, at an address where the next one can be too. */
+export const clustersAlone = async (binaries: string) => ({
+  QUARTERDECK_ROLES: 'api,shard',
+  QUARTERDECK_CLUSTER_BINARIES: binaries,
+  QUARTERDECK_CLUSTER_LISTEN: `127.0.0.1:${await freePort()}`,
+});
+
+/** A server in this process on a PostgreSQL of its own in `dataDir`, as one has it that is started there by itself. */
+export async function withOwnPostgres(t: TestContext, dataDir: string, env: Record<string, string>): Promise<Quarterdeck> {
+  const { connection, stop: stopPostgres } = await keepPostgres({ dataDir });
+  t.after(stopPostgres);
+  const qd = await quarterdeck(t, { connection, dataDir, env });
+  const stop = async () => {
+    await qd.stop();
+    await stopPostgres();
+  };
+  return { ...qd, stop };
 }
 
 export const runOf = async (dataDir: string): Promise<string> => join(await realpath(dataDir), 'clusters', 'run');

@@ -1,27 +1,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { run } from '../../../../kernel/db/index.ts';
+import { Sql } from '../../../../kernel/sql.ts';
 import { checkCapacity, makeCapacity } from '../../engine/process/capacity.ts';
 import { clusterByName } from '../../store/clusters.ts';
-import { weighKine } from '../../store/kine.ts';
-import { adminOf, kube, readyCluster } from '../support.ts';
-import { withPrograms } from './support.ts';
+import { schemaOf, weighKine } from '../../store/kine.ts';
+import { adminOf, kube, untilReady } from '../support.ts';
+import { type WithPrograms, withPrograms } from './support.ts';
 
 const MiB = 2 ** 20;
 const maps = '/api/v1/namespaces/default/configmaps';
 
+/** As if so many MiB had been written to the store of a new cluster by the time that its apiserver can be asked. */
+async function fill({ app, binaries, owner }: WithPrograms, name: string, mebibytes: number): Promise<string> {
+  await misbehave(binaries, { 'kube-apiserver': { heldStart: true } });
+  assert.equal((await owner.post('/clusters', { name, tier: 'small' })).status, 201);
+  const { id } = (await app.db.read((tx) => clusterByName(tx, owner.orgId, name)))!;
+  const rows = `insert into ${schemaOf(id)}.kine (name, created, deleted, value)
+    select '/filled/' || n, 1, 0, convert_to(repeat('x', ${MiB}), 'utf8') from generate_series(1, ${mebibytes}) n`;
+  await eventually(() => app.db.write((tx) => run(tx)`${new Sql([rows], [])}`).then(() => true), { withinMs: 60_000 });
+  await misbehave(binaries, {});
+  await untilReady(owner, name);
+  return id;
+}
+
 test('what is written between two looks finds the store full', async (t) => {
-  const { owner, app } = await withPrograms(t);
-  await readyCluster(owner, { name: 'prod' });
-  const { id } = (await app.db.read((tx) => clusterByName(tx, owner.orgId, 'prod')))!;
+  const qd = await withPrograms(t);
+  const { owner, app } = qd;
+  const id = await fill(qd, 'prod', 48);
   const admin = await adminOf(owner, 'prod');
   const data = { text: 'x'.repeat(MiB - 1_000) };
   const make = async (n: number) =>
     (await kube(admin, 'POST', maps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `m-${n}` }, data })).status;
   // Eight at once, then one after the other: all of it is over long before the store is weighed again.
-  const answers: number[] = [];
-  for (let n = 0; n < 56; n += 8) answers.push(...(await Promise.all(Array.from({ length: 8 }, (_, i) => make(n + i)))));
-  for (let n = 56; n < 140 && answers.at(-1) !== 403; n++) answers.push(await make(n));
+  const answers: number[] = await Promise.all(Array.from({ length: 8 }, (_, n) => make(n)));
+  for (let n = 8; n < 90 && answers.at(-1) !== 403; n++) answers.push(await make(n));
   assert.equal(answers.at(-1), 403);
   assert.deepEqual(
     answers.filter((status) => ![201, 403, 429].includes(status)),

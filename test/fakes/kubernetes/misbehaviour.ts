@@ -1,0 +1,38 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export type ProgramName = 'kine' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+
+export interface Misbehaviour {
+  /** Waits so long before it listens. */
+  slowStartMs?: number;
+  /** Waits before it listens until this is no longer said. */
+  heldStart?: boolean;
+  /** Ends with status 2 before it has done anything. */
+  crashAtStart?: boolean;
+  /** Ends with status 2 after so long. */
+  crashAfterMs?: number;
+  /** Does not hear SIGTERM. */
+  deaf?: boolean;
+  /** Says that its port is taken, as if another program were faster. */
+  portTaken?: boolean;
+  /** /readyz never answers 200: it says that a check fails. */
+  neverReady?: boolean;
+  /** /readyz answers 500 from the moment this is said. */
+  readyz500?: boolean;
+  /** Only the program of this version. */
+  version?: string;
+}
+
+/** What the programs in this folder do from now on: at their next start, and what says so at once. */
+export async function misbehave(dir: string, how: Partial<Record<ProgramName, Misbehaviour>>): Promise<void> {
+  const path = join(dir, 'misbehave.json');
+  await writeFile(`${path}.new`, JSON.stringify(how));
+  await rename(`${path}.new`, path);
+}
+
+export async function readMisbehaviour(dir: string, name: ProgramName, version: string): Promise<Misbehaviour> {
+  const text = await readFile(join(dir, 'misbehave.json'), 'utf8').catch(() => '{}');
+  const found = (JSON.parse(text) as Partial<Record<ProgramName, Misbehaviour>>)[name] ?? {};
+  return found.version === undefined || found.version === version ? found : {};
+}
