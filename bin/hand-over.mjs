@@ -33,12 +33,14 @@ export const memoryFlags = ['--max-semi-space-size=8', '--expose-gc'];
 /** Imports that ask the disk less. */
 export const importsFlags = (root) => ['--import', pathToFileURL(join(root, 'bin', 'quick-start.mjs')).href];
 
+/** Stripped and compiled once: without it every start pays a second, and 25 MiB for the program that strips the types. */
+export const compileCache = (root) => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'quarterdeck') });
+
 /** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. */
 export function handOver({ root, entry, args, nodeFlags = [] }) {
   const node = findNode(root);
   const argv = [...memoryFlags, ...importsFlags(root), ...nodeFlags, join(root, entry), ...args];
-  // Stripped and compiled once: without it every start pays a second, and 25 MiB for the program that strips the types.
-  const env = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'quarterdeck'), ...process.env };
+  const env = { ...compileCache(root), ...process.env };
   if (typeof process.execve === 'function') {
     try {
       process.execve(node, [node, ...argv], env);

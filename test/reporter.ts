@@ -1,3 +1,4 @@
+import { makeIdleShare } from './runner/idle.ts';
 import type { Told } from './runner/told.ts';
 
 /** Failures whole, successes counted, and the closing line that says so. */
@@ -7,6 +8,7 @@ export function makeReporter() {
   let failures = 0;
   let dots = 0;
   const began = performance.now();
+  const idleShare = makeIdleShare();
   const slow: [string, number][] = [];
   const failed = new Set<string>();
   const files: (Told & { type: 'ended' })[] = [];
@@ -47,7 +49,7 @@ export function makeReporter() {
           console.log(`${seconds(ms).padStart(6)} s, ${seconds(cpuMs).padStart(5)} s of CPU: ${file}`);
       for (const each of skipped) console.log(`skipped: ${each}`);
       console.log(
-        `took ${((performance.now() - began) / 1000).toFixed(0)} s\n${passed} passed, ${failures} failed, ${skipped.length} skipped`,
+        `took ${((performance.now() - began) / 1000).toFixed(0)} s; the processors rested in ${(idleShare() * 100).toFixed(0)} % of it\n${passed} passed, ${failures} failed, ${skipped.length} skipped`,
       );
     },
   };

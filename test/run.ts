@@ -36,10 +36,10 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
 /** Runs files and says which of them failed. */
-async function run(some: string[], lanes: number, isEachAlone: boolean): Promise<string[]> {
+async function run(some: string[], lanes: { lanes: number; lanesAtMost?: number }, isEachAlone: boolean): Promise<string[]> {
   const { tell, failed, missing, times, close } = makeReporter();
   const timeoutMs = args.includes('--faults') ? 3_600_000 : 180_000; // campaigns of kills name their own, longer limits
-  await runFiles({ files: longestFirst(some), lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
+  await runFiles({ files: longestFirst(some), ...lanes, isEachAlone, timeoutMs, env: handDown(server), stop: stop.signal, tell });
   // Nothing passes because nothing was heard of it. Of a run that was ended nobody asks.
   const unheard = stop.signal.aborted ? [] : missing(some);
   for (const file of unheard) tell({ type: 'failed', file, name: file, at: file, error: 'it was not run to its end' });
@@ -58,11 +58,11 @@ void houseRules?.passed.then((passed) => passed || stop.abort());
 const server = await startTestServer();
 let failed = files;
 try {
-  failed = await run(files, again ? 2 : 3, isLongSet); // side by side with nobody to wait for it, it need not press the machine
+  failed = await run(files, { lanes: 2, lanesAtMost: isLongSet ? 3 : 4 }, isLongSet);
   if (again && !stop.signal.aborted && failed.length && failed.length <= unsteadyAtMost) {
     console.log('\nonce more, alone:');
     const first = failed;
-    failed = await run(first, 1, true);
+    failed = await run(first, { lanes: 1 }, true);
     if (!failed.length) console.log(`UNSTEADY, to be mended: ${first.join(' ')} failed above and passed alone`);
   }
 } finally {

@@ -48,6 +48,7 @@ export async function startTestServer(): Promise<TestServer> {
   await first.stop();
   await copyAll(dataDir, migrated);
   const server = await keep();
+  await tidyCatalogs(server.connection);
   await prepareTemplate(server.connection);
   return {
     connection: server.connection,
@@ -57,6 +58,29 @@ export async function startTestServer(): Promise<TestServer> {
       for (const dir of [dataDir, migrated]) await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Migrations leave much behind in the catalogs that nobody has cleared away yet, and every connection to every copy would step over it.
+ * Of our own tables nothing is said: the planner is to know as little about them as after a first start.
+ */
+async function tidyCatalogs(connection: Connection): Promise<void> {
+  await withClient(connection, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select oid::regclass::text as name from pg_class where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and not relisshared`,
+    );
+    await client.query(`vacuum (full, freeze) ${rows.map(({ name }) => name).join(', ')}`);
+  });
+}
+
+async function withClient(connection: Connection, act: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    await act(client);
+  } finally {
+    await client.end();
+  }
 }
 
 /** With owners and modes, which PostgreSQL insists on. */
@@ -87,9 +111,7 @@ const restTasks = `
 
 /** As a server leaves it that ran here a moment ago; and open to whoever can reach its socket, which is in a directory of ours alone. */
 async function prepareTemplate(connection: Connection): Promise<void> {
-  const client = new pg.Client(connection);
-  await client.connect();
-  try {
+  await withClient(connection, async (client) => {
     await client.query(
       `insert into kernel.task (name, started_at, last_ok, next_at)
        select name, kernel.now(), kernel.now(), kernel.now() + make_interval(secs => every) from unnest($1::text[], $2::float8[]) t(name, every)`,
@@ -100,9 +122,7 @@ async function prepareTemplate(connection: Connection): Promise<void> {
     const { rows } = await client.query<{ hba_file: string }>('show hba_file');
     await writeFile(rows[0]!.hba_file, 'local all all trust\n');
     await client.query('select pg_reload_conf()');
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 export const handDown = ({ connection, migrated }: TestServer) => ({

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { quickFlags } from '../harness/quick-start.ts';
+import { makeIdleShare } from './idle.ts';
 import type { Told } from './told.ts';
 
 // Test files share processes: to load the product costs a second of CPU each time, and its first start in a process another. A file
@@ -14,6 +15,11 @@ export interface Pool {
   files: string[];
   /** So many processes side by side. */
   lanes: number;
+  /** And further ones up to so many, each time the processors have had little to do: a file that waits leaves them to others. */
+  lanesAtMost?: number;
+  /** In which share of the time since the last call the processors had nothing to do. */
+  idleShare?: () => number;
+  lookEveryMs?: number;
   /** No file shares its process, whatever it says. */
   isEachAlone: boolean;
   env: Record<string, string>;
@@ -29,12 +35,18 @@ export interface Pool {
 /** A process that has run so many files is replaced by a new one, so that nothing grows without bound. */
 const filesAProcess = 100;
 
-export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Promise<void> {
+/** The processors have had little to do when they rested in so much of the time. */
+const leastIdle = 0.25;
+
+export async function runFiles({ files, lanes, lanesAtMost = lanes, isEachAlone, idleShare, lookEveryMs, ...rest }: Pool): Promise<void> {
   const queue = [...files];
   const next = () => (rest.stop.aborted ? undefined : queue.shift());
-  const lane = async () => {
+  const lane = async (turn?: () => Promise<void>) => {
     let shared: Runner | undefined;
-    for (let file = next(); file; file = next()) {
+    for (;;) {
+      await turn?.();
+      const file = next();
+      if (!file) break;
       if (isEachAlone || isAlone(file)) {
         const own = startRunner(rest);
         await own.run(file);
@@ -50,7 +62,26 @@ export async function runFiles({ files, lanes, isEachAlone, ...rest }: Pool): Pr
     }
     await shared?.end();
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  const turns = makeTurns({ idleShare, lookEveryMs });
+  const further = Array.from({ length: lanesAtMost - lanes }, () => lane(turns.take));
+  await Promise.all(Array.from({ length: lanes }, () => lane()));
+  turns.end();
+  await Promise.all(further);
+}
+
+/** Turns that are given one at a time, whenever the processors have had little to do; once they end, to whoever asks. */
+function makeTurns({ idleShare = makeIdleShare(), lookEveryMs = 500 }: Partial<Pick<Pool, 'idleShare' | 'lookEveryMs'>>) {
+  const waiting: (() => void)[] = [];
+  let isOver = false;
+  const timer = setInterval(() => idleShare() > leastIdle && waiting.shift()?.(), lookEveryMs);
+  return {
+    take: () => new Promise<void>((go) => (isOver ? go() : waiting.push(go))),
+    end: () => {
+      isOver = true;
+      clearInterval(timer);
+      for (const go of waiting.splice(0)) go();
+    },
+  };
 }
 
 const isAlone = (file: string) => /^\/\/ alone: \S/.test(readFileSync(file, 'utf8'));
@@ -61,7 +92,13 @@ interface Runner {
   end(): Promise<void>;
 }
 
-function startRunner({ env, timeoutMs, goneWithinMs = 10_000, stop, tell }: Omit<Pool, 'files' | 'lanes' | 'isEachAlone'>): Runner {
+function startRunner({
+  env,
+  timeoutMs,
+  goneWithinMs = 10_000,
+  stop,
+  tell,
+}: Pick<Pool, 'env' | 'timeoutMs' | 'goneWithinMs' | 'stop' | 'tell'>): Runner {
   const reporter = ['--test-reporter', join(import.meta.dirname, 'tell.ts'), '--test-reporter-destination', 'stdout'];
   const program = ['--import', join(import.meta.dirname, 'following.ts'), join(import.meta.dirname, 'process.ts'), String(goneWithinMs)];
   const child = spawn(process.execPath, [...quickFlags, `--test-timeout=${timeoutMs}`, ...reporter, ...program], {

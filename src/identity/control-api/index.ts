@@ -1,11 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { bodySizeOf } from '../../../contract/body-size.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { type BodySize, bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
 import { type Binding, isOpen, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
-import { askOperation, checksOf, sendAnswer } from './ask.ts';
+import { askOperation, type Checks, checksOf, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
@@ -40,12 +40,12 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
 
   for (const operation of operations) {
     const { spec } = operation;
-    const checks = checksOf(spec);
+    const { url, method, checks, bodySize, responses } = prepare(spec);
     const ask = (request: FastifyRequest) => askOperation(asking, operation, checks, request);
     server.route({
-      method: spec.method,
-      url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
-      config: { away: spec.area.away, spec, bodySize: bodySizeOf(spec) },
+      method,
+      url,
+      config: { away: spec.area.away, spec, bodySize },
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
       onError: [
@@ -55,7 +55,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       handler: operation.remember
         ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
         : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),
-      schema: { response: responseSchemas(spec) },
+      schema: { response: responses },
     });
   }
 }
@@ -76,16 +76,37 @@ declare module 'fastify' {
   }
 }
 
-/** Copied once, so that a second server in the process finds them compiled. */
-function responseSchemas(spec: Op): Record<string, object> {
-  const copies =
-    copied.get(spec) ??
-    Object.fromEntries(
-      Object.entries(spec.responses).flatMap(([status, schema]) =>
-        schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
-      ),
-    );
-  copied.set(spec, copies);
-  return copies;
+/** What follows from an operation's contract alone. */
+interface Prepared {
+  url: string;
+  method: HTTPMethods | HTTPMethods[];
+  checks: Checks;
+  bodySize: BodySize;
+  responses: Record<string, object>;
 }
-const copied = new WeakMap<Op, Record<string, object>>();
+
+/** Once for all servers of the process: a second one finds its serializers and validators compiled. */
+const prepared = new WeakMap<Op, Prepared>();
+
+function prepare(spec: Op): Prepared {
+  const known = prepared.get(spec);
+  if (known) return known;
+  const made: Prepared = {
+    url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+    // One route for both. Fastify would make a second one for HEAD, of equal cost; Node leaves the body away by itself.
+    method: spec.method === 'GET' ? ['GET', 'HEAD'] : spec.method,
+    checks: checksOf(spec),
+    bodySize: bodySizeOf(spec),
+    responses: responseSchemas(spec),
+  };
+  prepared.set(spec, made);
+  return made;
+}
+
+/** Copies: Fastify writes into what it is given. */
+const responseSchemas = (spec: Op): Record<string, object> =>
+  Object.fromEntries(
+    Object.entries(spec.responses).flatMap(([status, schema]) =>
+      schema && !spec.produces ? [[status, JSON.parse(JSON.stringify(schema))]] : [],
+    ),
+  );
