@@ -210,10 +210,10 @@ const shareBesides = (connections: number) => Math.min(shareOf(connections), Mat
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
 const heavyShares = { slots: Number.POSITIVE_INFINITY, perOrg: 1, waitMs: 10_000 };
 
-/** Of the memory for bodies, an organization may fill half as long as it leaves as much, and one of its credentials three quarters of that. */
+/** Of the memory for bodies, an organization may fill half as long as it leaves as much, and one of its credentials three quarters of that. (Three fifths of what is left then are three quarters of what the organization may have.) */
 function bodyShares(mebibytes: number) {
   const total = mebibytes * 2 ** 20;
-  return { total, most: { org: total / 2, credential: (total * 3) / 8, address: total / 16 }, leaving: { org: 1 } };
+  return { total, most: { org: total / 2, credential: (total * 3) / 8, address: total / 16 }, leaving: { org: 1, credential: 3 / 5 } };
 }
 
 /** Whoever holds the event loop longer than this is named in the log. */

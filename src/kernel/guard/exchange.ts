@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { joinChunks } from '../http/joined-chunks.ts';
 import { after } from './deadline.ts';
@@ -63,15 +63,17 @@ export function exchange(
       fail(new GuardFailure('timeout', 'firstByte', `${target.host.name} did not answer in time`)),
     );
     const abort = () => fail(signal.reason);
-    let isAnswered = false;
+    let answer: IncomingMessage | undefined;
     const fail = (error: unknown) => {
       clearTimeout(late);
+      answer?.destroy(error as Error); // else who reads it would take what was thrown away for its end
       request.destroy();
       reject(failureOf(error, target.host.name, 'firstByte'));
     };
     request.on('response', (response) => {
       clearTimeout(late);
-      isAnswered = true;
+      answer = response.on('error', () => {});
+      if (keep) closeOnStray(socket, request, response);
       joinChunks(response);
       resolve(response);
     });
@@ -84,15 +86,24 @@ export function exchange(
       clearTimeout(late);
       signal.removeEventListener('abort', abort);
       // Node closes a request before its connection only if the answer was read to its end and both sides want to go on.
-      if (keep && isAnswered && !socket.destroyed) keep();
+      if (keep && answer && !socket.destroyed) keep();
       else socket.destroy();
-      if (isAnswered) return;
+      if (answer) return;
       reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
     });
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
     request.end(body ?? undefined);
   });
+}
+
+/** What comes after the end of an answer and before its reader is done belongs to nothing, and what follows it to nobody knows what. */
+function closeOnStray(socket: Socket, request: ClientRequest, response: IncomingMessage): void {
+  const stray = () => {
+    if (response.complete) socket.destroy();
+  };
+  socket.prependListener('data', stray); // before the parser, which makes it complete
+  request.once('close', () => socket.off('data', stray));
 }
 
 /** RFC 9110 8.6: a method that usually has a body says so when there is none. */

@@ -2,7 +2,7 @@ import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import { acceptEncoding } from './body.ts';
 import { deadline } from './deadline.ts';
 import { type Connection, type Dialer, dial } from './dial.ts';
-import { GuardFailure, type Phase } from './errors.ts';
+import { type FailureKind, GuardFailure, GuardRefusal, type Phase } from './errors.ts';
 import { checkedHeaders, checkedMethod, exchange } from './exchange.ts';
 import { parseTarget } from './host.ts';
 import { checkUnasked } from './pin.ts';
@@ -43,7 +43,8 @@ export interface FetchOptions {
   readonly tls?: TlsOptions;
   /**
    * Leave the connection open, for the next request with the same words here to the same origin; and take one that was left so. For whoever
-   * asks the same server again and again and may be heard twice: a peer that closes just then is asked once more, on a new connection.
+   * asks the same server again and again and may be heard twice: a peer that closes just then is asked once more, on a new connection. Not
+   * together with `tls`.
    */
   readonly keptFor?: string;
   /** Each handshake, for those who look at certificates. */
@@ -59,6 +60,7 @@ const outOfTime = (phase: Phase, totalMs: number) => {
 };
 
 export async function guardedFetch(dialer: Dialer, use: string, input: string | URL, options: FetchOptions = {}): Promise<GuardResponse> {
+  if (options.keptFor !== undefined && options.tls) throw new GuardRefusal('request', 'a connection is not kept under terms of its own');
   let message = firstMessage(input, options);
   const maxRedirects = options.maxRedirects ?? 0;
   const totalMs = options.timeouts?.totalMs ?? 60_000;
@@ -108,6 +110,9 @@ function firstMessage(input: string | URL, options: FetchOptions): Message {
   };
 }
 
+/** Before there was an answer, on a connection that was left open: it may well be what is wrong. */
+const ofConnection: ReadonlySet<FailureKind> = new Set(['connection_reset', 'protocol', 'tls_handshake']);
+
 async function oneHop(
   dialer: Dialer,
   use: string,
@@ -142,11 +147,15 @@ async function oneHop(
   if (kept) {
     progress.phase = 'firstByte';
     try {
-      return await ask({ ...kept, phases: {} });
+      const asked = await ask({ ...kept, phases: {} });
+      // RFC 9110 15.5.9: it says so of a connection on which it heard nothing for a while, and did not hear us yet.
+      if (asked.hop.status !== 408) return asked;
+      asked.response.destroy();
     } catch (error) {
-      if (!(error instanceof GuardFailure && error.kind === 'connection_reset')) throw error;
-      progress.phase = 'resolve';
+      kept.socket.destroy();
+      if (!(error instanceof GuardFailure && ofConnection.has(error.kind))) throw error;
     }
+    progress.phase = 'resolve';
   }
   const connection = await dial(dialer, use, host, port, dialing, tls);
   try {

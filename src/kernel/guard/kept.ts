@@ -16,6 +16,9 @@ const idleMs = 4_000;
 const oldestMs = 60_000;
 const most = { ofOne: 16, inAll: 256 };
 
+/** Whatever happens on a connection that waits is its end. */
+const ended = ['data', 'end', 'error', 'close'] as const;
+
 interface Waiting {
   connection: Connection;
   /** Takes off again what listens to it here. */
@@ -58,8 +61,13 @@ export function makeKeptConnections(now = () => performance.now()): KeptConnecti
         drop(oldest, first!);
       }
       const end = () => drop(key, one);
-      socket.on('data', end).on('end', end).on('close', end).setTimeout(idleMs, end);
-      const leave = () => void socket.off('data', end).off('end', end).off('close', end).setTimeout(0, end);
+      // A TLS connection that hears nonsense tells of it by `error` alone.
+      for (const event of ended) socket.on(event, end);
+      socket.setTimeout(idleMs, end);
+      const leave = () => {
+        for (const event of ended) socket.off(event, end);
+        socket.setTimeout(0, end);
+      };
       const one: Waiting = { connection, leave };
       waiting.delete(key); // the last in line for whoever has to go
       waiting.set(key, [...of, one]);

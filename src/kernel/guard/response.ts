@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import { type BodyLimits, bounded, hasNoBody } from './body.ts';
 import type { Deadline } from './deadline.ts';
@@ -46,7 +46,9 @@ export function respond(
   const started = performance.now();
   // Readers forget bodies they do not need. The deadline then closes the connection, and ends with it, but holds nothing up.
   whole.relax();
-  response.once('close', whole.stop);
+  // A peer may answer and not read what it was sent: as long as that is under way, the deadline stays.
+  const { req: request } = response as IncomingMessage & { req: ClientRequest };
+  response.once('close', () => (request.writableFinished ? whole.stop() : request.once('close', whole.stop)));
   if (hasNoBody(response, method)) response.resume();
   const onEnd = (isWhole: boolean) => {
     if (!isWhole) return;

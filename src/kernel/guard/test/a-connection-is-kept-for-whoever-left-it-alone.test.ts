@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import test, { type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tcpConnector } from '../connector.ts';
 import { type FetchOptions, makeGuard, parseAllow } from '../index.ts';
 import { httpServer, tcpServer } from './servers.ts';
 
@@ -122,4 +123,65 @@ test('an answer that nobody reads gives its connection back if it is short, and 
   await tell('/long');
   await tell('/short');
   assert.deepEqual(heard.slice(2), ['/long on 1, keep-alive', '/short on 2, keep-alive']);
+});
+
+/** A peer that speaks bytes of its own: what it says to each request on a connection, by turns; and how many connections it had. */
+async function speaking(t: TestContext, ...turns: ((socket: Socket) => void)[]) {
+  let connections = 0;
+  const port = await tcpServer(t, (socket) => {
+    connections++;
+    let turn = 0;
+    socket.on('data', () => turns[Math.min(turn++, turns.length - 1)]!(socket));
+  });
+  const guard = makeGuard({ allow });
+  const ask = async () => {
+    const text = await (await guard.fetch('webhook', `http://127.0.0.1:${port}/`, { keptFor: 'a' })).text();
+    await sleep(1);
+    return text;
+  };
+  return { ask, count: () => connections };
+}
+
+const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+test('what is wrong with a connection that was left open is not held against the next request', async (t) => {
+  const wrong = {
+    nonsense: (socket: Socket) => void socket.write('0\r\n\r\n'),
+    'that it waited too long': (socket: Socket) => void socket.end('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n'),
+  };
+  for (const [name, say] of Object.entries(wrong)) {
+    const { ask, count } = await speaking(t, (socket) => void socket.write(ok), say);
+    assert.deepEqual([await ask(), await ask(), count()], ['ok', 'ok', 2], name);
+  }
+});
+
+test('what follows the end of an answer in its packet is never a part of it, nor makes it empty', async (t) => {
+  const { ask } = await speaking(t, (socket) => void socket.write(`${ok}junk`));
+  assert.equal(await ask().catch(({ kind }) => kind), 'protocol');
+});
+
+test('a peer that answers and reads nothing is left when the time for the whole is over', async (t) => {
+  const port = await tcpServer(t, (socket) => void socket.pause().write(ok));
+  const closed = Promise.withResolvers<void>();
+  const guard = makeGuard({
+    allow,
+    connector: async (...where) => {
+      const socket = await tcpConnector(...where);
+      socket.once('close', () => closed.resolve());
+      return socket;
+    },
+  });
+  const body = Buffer.alloc(16 * 2 ** 20);
+  const given = { method: 'POST', body, keptFor: 'a', timeouts: { totalMs: 1_000 } };
+  const asked = await guard.fetch('webhook', `http://127.0.0.1:${port}/`, given);
+  asked.cancel();
+  const waiting = setTimeout(() => {}, 60_000); // the deadline itself keeps no process
+  await closed.promise;
+  clearTimeout(waiting);
+});
+
+test('terms of TLS that are somebody’s own are not for kept connections', async () => {
+  const guard = makeGuard({ allow });
+  const asking = guard.fetch('webhook', 'https://127.0.0.1:1/', { keptFor: 'a', tls: { rejectUnauthorized: false } });
+  await assert.rejects(asking, { kind: 'request' });
 });
