@@ -120,7 +120,11 @@ const settings = {
   database_url: setting('', text, 'an existing PostgreSQL; without it, the embedded one runs', { secret: true }),
   database_direct_url: setting('', text, 'the same database past a pooler, for LISTEN', { secret: true }),
   database_pool: setting(12, integer(2, 200), 'connections kept for requests and background work'),
-  body_memory: setting(128, integer(32, 65_536), 'MiB of request bodies in memory at once; an organization may fill half of it'),
+  body_memory: setting(
+    128,
+    integer(32, 65_536),
+    'MiB of request bodies in memory at once; an organization may fill half of it, if it leaves as much',
+  ),
   dns_servers: setting<string[]>([], list, 'host:port list used for every lookup the product makes; none: the system’s'),
   allow_private_cidrs: setting(
     '',

@@ -66,9 +66,9 @@ test('bodies in memory have a share for each organization, and another’s still
   const qd = await quarterdeck(t, { env: { QUARTERDECK_BODY_MEMORY: '32' } });
   const other = await qd.organization('other');
   const held = qd.app.bodies.open({ org: qd.owner.orgId, credential: 'another token of theirs' });
-  assert.equal(held.take(12 * 2 ** 20), true);
+  assert.equal(held.take(8 * 2 ** 20), true);
   const more = qd.app.bodies.open({ org: qd.owner.orgId, credential: 'a third one' });
-  assert.equal(more.take(4 * 2 ** 20), true);
+  assert.equal(more.take(6 * 2 ** 20), true);
   const refused = await qd.owner.post('/oncall/services', { name: 'shop' });
   assert.equal(refused.status, 503);
   assert.match(refused.body.error, /too many bytes of yours/);

@@ -70,7 +70,7 @@ test('a message that takes too long ends its thread, is told with what is known,
 }, async () => {
   // Conversions of HTML to text that go over it again and again.
   const slow = `${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n${`${'<'.repeat(76)}\r\n`.repeat(330_000)}--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n`;
-  const reader = makeReader({ resolve, threads: 1, stuckMs: 700 });
+  const reader = makeReader({ resolve, threads: 1, stuckMs: 600 });
   const reading = (raw: string) => ({ kind: 'mail' as const, raw: Buffer.from(raw), from, mailHost: 'mx.host.example' });
   const [bad, good] = await Promise.all([
     reader.read('org_a', reading(slow)),
@@ -134,7 +134,7 @@ test('who shared a thread with hostile mail is read before the rest of it, with 
     signal.throwIfAborted();
     return { code: 'ENOTFOUND' };
   };
-  const reader = makeReader({ resolve: later, threads: 1, stuckMs: 1_200, dnsMs: 1_000 });
+  const reader = makeReader({ resolve: later, threads: 1, stuckMs: 600, dnsMs: 500 });
   const order: string[] = [];
   const read = async (org: string, raw: string, sender = from.sender) => {
     const result = await reader.read(org, { kind: 'mail', raw: Buffer.from(raw), from: { ...from, sender }, mailHost: 'mx.host.example' });

@@ -46,7 +46,10 @@ test('so many changes are read and no more, what was before counts as unwatched,
   const { countedFrom, days, months } = await made(owner.get(`/uptime/services/${shop.id}/availability`));
   const told = (Date.now() - Date.parse(countedFrom)) / 86_400_000;
   assert.ok(Math.abs(told - mostChanges / 144) < 2, `counted from ${countedFrom}`);
-  assert.ok(days.every((d: { uptimePct: number }) => d.uptimePct > 40 && d.uptimePct < 60));
+  // Of the first day and of today there may be a few minutes only.
+  const today = new Date().toISOString().slice(0, 10);
+  const whole = days.filter(({ date }: { date: string }) => date > countedFrom.slice(0, 10) && date < today);
+  assert.ok(whole.length > 30 && whole.every((d: { uptimePct: number }) => d.uptimePct > 40 && d.uptimePct < 60));
   assert.ok(months.length <= 6 && months[0].month >= countedFrom.slice(0, 7));
   const quiet = await made(owner.get(`/uptime/services/${calm.id}/availability`));
   assert.equal(quiet.countedFrom, undefined);
