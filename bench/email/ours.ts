@@ -99,7 +99,7 @@ export async function startOurs(
     logins,
     async stop() {
       await end();
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 10 }); // its PostgreSQL ends a moment later
     },
   };
 }

@@ -152,6 +152,8 @@ export const stopOwnServer = async () => {
 type Admin = pg.Client & { ref(): void; unref(): void };
 let admin: Promise<Admin> | undefined;
 let asking = 0;
+/** Tests that run side by side ask one after the other. */
+let before: Promise<unknown> = Promise.resolve();
 
 async function connectAdmin(server: Connection): Promise<Admin> {
   const client = new pg.Client({ ...server, database: 'postgres' }) as Admin;
@@ -171,8 +173,10 @@ async function askAdmin(server: Connection, text: string): Promise<void> {
   const client = await admin;
   asking++;
   client.ref();
+  const answered = before.then(() => client.query(text));
+  before = answered.catch(() => {});
   try {
-    await client.query(text);
+    await answered;
   } finally {
     if (--asking === 0) client.unref();
   }
