@@ -6,7 +6,7 @@ export type HeldArrival = Omit<ArrivalRow, 'received_at' | 'late_ms' | 'place'> 
   raw?: Buffer;
 };
 
-/** What this process reads: a bounded number, of one organization half of it. */
+/** What this process reads: a bounded number. As in the queue of what is sent, an organization has as much of it as it leaves to the others. */
 export interface Holdings {
   readonly items: ReadonlyMap<number, HeldArrival>;
   /** Of each organization, what is only reserved included. */
@@ -31,11 +31,11 @@ const most = { held: 512, bytes: 8 * 2 ** 20, each: 65_536 };
 export function makeHoldings(): Holdings {
   const items = new Map<number, HeldArrival>();
   const byOrg = new Map<string, number>();
-  const perOrg = most.held / 2;
   let count = 0;
   let bytes = 0;
   let isClosed = false;
 
+  const shareOf = () => Math.max(1, Math.min(most.held / 2, most.held - count));
   const take = (org: string) => {
     count++;
     byOrg.set(org, (byOrg.get(org) ?? 0) + 1);
@@ -50,12 +50,14 @@ export function makeHoldings(): Holdings {
   return {
     items,
     byOrg,
-    perOrg,
+    get perOrg() {
+      return shareOf();
+    },
     get room() {
       return isClosed ? 0 : Math.max(0, most.held - count);
     },
     reserve(org) {
-      if (isClosed || count >= most.held || (byOrg.get(org) ?? 0) >= perOrg) return false;
+      if (isClosed || count >= most.held || (byOrg.get(org) ?? 0) >= shareOf()) return false;
       take(org);
       return true;
     },

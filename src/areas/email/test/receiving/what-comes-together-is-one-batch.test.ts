@@ -52,3 +52,10 @@ test('one organization has half of the places, and bytes are kept as far as ther
   held.close();
   assert.equal(held.reserve('org_b'), false);
 });
+
+test('organizations that take all they can of the reading leave room for the next one', () => {
+  const held = makeHoldings();
+  for (const org of ['org_a', 'org_b', 'org_c']) while (held.reserve(org));
+  assert.ok(held.room > 0);
+  assert.ok(held.reserve('org_d'));
+});
