@@ -10,7 +10,7 @@ import { settleReceived } from '../../store/arrivals.ts';
 import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
 import { disableForFailing } from './disable.ts';
-import { gatherCalls } from './gather.ts';
+import { gatherPaced } from '../receiving/gather.ts';
 import { longestSeconds, makePace, type Pace, type Place, type SentOff } from './pace.ts';
 
 /** What deliveries share in this process. */
@@ -37,11 +37,11 @@ export function makeDeliverer({ db }: Pick<App, 'db'>, counted: Deliverer['count
 }
 
 const makeAttempts = (db: App['db']): Pick<Deliverer, 'begin' | 'settle'> => ({
-  begin: gatherCalls(async (asked) => {
+  begin: gatherPaced(10, async (asked: { id: number; run: string }[]) => {
     const begun = new Map((await db.write((tx) => beginAttempts(tx, asked))).map((b) => [b.run, b]));
     return asked.map(({ run }) => begun.get(run));
   }),
-  settle: gatherCalls(async (heard: Heard[]) => {
+  settle: gatherPaced(25, async (heard: Heard[]) => {
     const settled = new Map((await db.write((tx) => settleAttempts(tx, heard))).map((s) => [s.id, s]));
     return heard.map(({ id }) => settled.get(id));
   }),
@@ -117,35 +117,35 @@ export const deliverWebhook = job(
       if (place.hangs) await deliverer.sendOffOthers({ org, endpointId, ...place });
       throw new RetryIn(place.inSeconds, isSlow);
     }
-    try {
-      await attemptDelivery(app, deliverer, place, { id, signal });
-    } finally {
-      place.end();
-    }
+    const heard = await askOnce(app, deliverer, place, { id, signal }).finally(place.end);
+    if (heard) await noteHeard(deliverer, heard);
   },
 );
 
-async function attemptDelivery(
+/** What the endpoint said; nothing, if there is nothing to tell it any more. */
+async function askOnce(
   app: App,
   deliverer: Deliverer,
   place: Place,
   { id, signal }: { id: number; signal: AbortSignal },
-): Promise<void> {
+): Promise<(Heard & { wait: number | undefined }) | undefined> {
   const begun = await deliverer.begin({ id, run: randomUUID() });
   if (!begun) return;
-  if (begun.why_not !== null) return deliverer.counted('failed');
+  if (begun.why_not !== null) return void deliverer.counted('failed');
   const secret = app.secrets.unseal(begun.secret!, `email.webhook.secret.${begun.endpoint_id}`);
   const told = { url: begun.url!, endpointId: begun.endpoint_id, secret, eventId: begun.event_id, at: begun.now, payload: begun.payload! };
   const reply = await place.ask(() => postEvent(app.guard, told, signal));
   const wait = waitAfter(reply, begun);
   const { status = null, error = null } = reply;
-  const settled = await deliverer.settle({
-    ...{ id, run: begun.run, endpointId: begun.endpoint_id, status, error },
-    is_last: wait === undefined,
-  });
+  return { ...{ id, run: begun.run, endpointId: begun.endpoint_id, status, error }, is_last: wait === undefined, wait };
+}
+
+/** The place at the endpoint is free by then: what we write down is not its time. */
+async function noteHeard(deliverer: Deliverer, { wait, ...heard }: Heard & { wait: number | undefined }): Promise<void> {
+  const settled = await deliverer.settle(heard);
   if (settled?.state !== 'pending') return settled && deliverer.counted(settled.state);
   deliverer.counted('retried');
-  throw new RetryIn(wait!, error!);
+  throw new RetryIn(wait!, heard.error!);
 }
 
 /** Undefined: not again. */
