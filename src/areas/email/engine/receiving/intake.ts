@@ -35,10 +35,9 @@ export function openReception(options: ReceptionOptions): Reception {
   };
   const isFull = (org: string) => (full.get(org) ?? 0) > performance.now();
   const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
-  const take = gatherCalls(
-    (all: Arriving[]) => onBehalf({ ...house, act: 'email.reception' }, () => takeBatch(batch, all), app.watch),
-    { paceMs },
-  );
+  const take = gatherCalls((all: Arriving[]) => onBehalf({ ...house, act: 'email.reception' }, () => takeBatch(batch, all), app.watch), {
+    paceMs,
+  });
   return {
     async take(arriving) {
       const taken = await take(arriving);
@@ -62,7 +61,8 @@ async function takeBatch(options: Batch, all: readonly Arriving[]): Promise<Take
     return await retrySealed(options.spool, () => writeBatch(options, all));
   } catch (error) {
     const isLast = all.length === 1 || !isAboutData(error);
-    if (isLast && !(error instanceof Refusal)) options.app.log.warn({ err: error, messages: all.length }, 'mail that arrived was not taken');
+    if (isLast && !(error instanceof Refusal))
+      options.app.log.warn({ err: error, messages: all.length }, 'mail that arrived was not taken');
     throw error;
   }
 }

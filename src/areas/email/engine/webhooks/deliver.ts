@@ -9,8 +9,8 @@ import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/
 import { settleReceived } from '../../store/arrivals.ts';
 import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
-import { disableForFailing } from './disable.ts';
 import { gatherCalls } from '../gather.ts';
+import { disableForFailing } from './disable.ts';
 import { longestSeconds, makePace, type Pace, type Place, type SentOff } from './pace.ts';
 
 /** What deliveries share in this process. */
