@@ -41,8 +41,9 @@ export interface LaneLoop {
 
 const lookEveryMs = 1_000;
 const gatherMs = 15;
-// So long after a claim, those who wake the lane share the next one. The first wake after a pause is answered at once.
-const shareWakesMs = 10;
+// So long after a claim, those who wake the lane share the next one; so does what falls due, if there was something to take. The first one after a
+// pause is answered at once.
+const shareMs = 10;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
 // Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
@@ -71,6 +72,8 @@ interface LaneState extends LaneOptions {
   woken: boolean;
   lookedAt: number;
   sharing: NodeJS.Timeout | undefined;
+  /** The last claim took something: more falls due in a moment, as likely as not. */
+  tookSome: boolean;
   /** The last claim took all it might, so there may be more: until it does not, organizations are served in turn. */
   behind: boolean;
   /** How many slots the claim under way may fill: until it has, they are not for what is born meanwhile. */
@@ -113,6 +116,7 @@ export function startLane(options: LaneOptions): LaneLoop {
     woken: false,
     lookedAt: -Infinity,
     sharing: undefined,
+    tookSome: false,
     behind: false,
     asked: 0,
     crowded: true,
@@ -167,7 +171,7 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
     lane.lookedAt = performance.now();
     if (lane.woken) hearWake(lane);
     lane.woken = false;
-    if (ms > 0) await lane.rest.sleep(ms);
+    if (ms > 0) await lane.rest.sleep(lane.tookSome ? Math.max(ms, shareMs) : ms);
     else await nextTurn(); // what is brief has ended by then, and its slots are filled by the same claim
   }
 }
@@ -179,7 +183,7 @@ function hearWake(lane: LaneState): void {
     lane.woken = true; // what it tells of may have been committed after this claim looked
     return;
   }
-  const ms = lane.lookedAt + shareWakesMs - performance.now();
+  const ms = lane.lookedAt + shareMs - performance.now();
   if (ms <= 0) lane.rest.nudge();
   else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
 }
@@ -201,6 +205,7 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   const limit = { oldest: Math.min(free, Math.ceil(room / 2)), alone: Math.min(free, room), turns: free }[order];
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, order);
+  lane.tookSome = claimed.length > 0;
   lane.behind = isBehind(lane, order, claimed, claimed.length === limit, orgs);
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 
 const DeliveryRow = Type.Object({
@@ -65,9 +65,12 @@ const lockDeliveries = (ids: readonly number[]): Sql => sql`
   select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.state, d.attempts, d.run, d.done_at
     from email.delivery d where d.id = any(${ids}::bigint[]) order by d.id for update`;
 
+/** What became of such a delivery is what became of the message. */
+export const received = 'email.received';
+
 /**
  * Attempts that begin, with all that they need; those that are done already are not among them. One whose endpoint is disabled or gone
- * fails here. One that is found `delivering` belongs to a process that vanished: that attempt is made again, not another one counted.
+ * is among them with the reason, and does not begin. One that is found `delivering` belongs to a process that vanished: that attempt is made again, not another one counted.
  */
 export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: string }[]): Promise<BegunRow[]> => rows(tx, BegunRow)`
   with clock as materialized (select kernel.now() as now),
@@ -83,11 +86,17 @@ export const beginDeliveries = (tx: Tx, asked: readonly { id: number; run: strin
            left join email.webhook_event e on e.id = d.event_id),
        begun as (
          update email.delivery d
-            set state = case when f.why_not is null then 'delivering' else 'failed' end, run = f.run,
-                attempts = case when f.why_not is null then f.attempts else d.attempts end,
-                last_error = coalesce(f.why_not, d.last_error), done_at = case when f.why_not is not null then clock.now end
-           from found f, clock where d.id = f.id)
+            set state = 'delivering', run = f.run, attempts = f.attempts
+           from found f where d.id = f.id and f.why_not is null)
   select f.*, extract(epoch from clock.now)::int as now from found f, clock`;
+
+/** They will never be made. */
+export const failDeliveries = (tx: Tx, over: readonly { id: number; why: string }[]): Promise<number> => run(tx)`
+  with locked as materialized (${lockDeliveries(over.map(({ id }) => id))})
+  update email.delivery d set state = 'failed', run = null, last_error = o.why, done_at = c.now
+    from locked l, unnest(${over.map(({ id }) => id)}::bigint[], ${over.map(({ why }) => why)}::text[]) as o(id, why),
+         (select kernel.now() as now offset 0) c
+   where d.id = l.id and o.id = l.id and l.done_at is null`;
 
 /** What came of one attempt. */
 export interface Heard {
@@ -112,7 +121,13 @@ const SettledRow = Type.Object({
 export type SettledDelivery = Static<typeof SettledRow>;
 
 /** Writes down what came of these attempts, as far as they are still the ones under way. */
-export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
+export const settleDeliveries = (tx: Tx, heard: readonly Heard[]) => settle(tx, heard, sql`true`);
+
+/** Of these, those that were delivered, and from which nothing else follows: neither for a message nor for an endpoint. */
+export const settlePlainly = (tx: Tx, heard: readonly Heard[]) =>
+  settle(tx, heard, sql`t.error is null and d.event_type <> ${received} and w.failing_since is null`);
+
+const settle = (tx: Tx, heard: readonly Heard[], which: Sql): Promise<SettledDelivery[]> => rows(tx, SettledRow)`
   with clock as materialized (select kernel.now() as now),
        locked as materialized (${lockDeliveries(heard.map((h) => h.id))}),
        mine as materialized (
@@ -123,7 +138,8 @@ export const settleDeliveries = (tx: Tx, heard: readonly Heard[]): Promise<Settl
            from json_to_recordset(${JSON.stringify(heard)}::json) as t(id bigint, run uuid, status int, error text, is_last boolean)
            join locked d on d.id = t.id and d.run = t.run and d.done_at is null
            left join email.webhook w on w.id = d.endpoint_id
-          cross join clock),
+          cross join clock
+          where ${which}),
        settled as (
          update email.delivery d
             set state = m.state, run = null, last_status = coalesce(m.status, d.last_status), last_error = m.error,

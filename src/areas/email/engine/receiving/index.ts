@@ -8,11 +8,11 @@ import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/arrivals.ts';
 import type { Following } from '../feedback/index.ts';
+import { gatherCalls } from '../gather.ts';
 import { makeClaims } from '../queue/claim.ts';
 import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
 import { arrivalsChannel, type GoingOn } from './arriving.ts';
 import { freezeArrivals, type ReadArrival } from './freeze.ts';
-import { gatherPaced } from './gather.ts';
 import { type HeldArrival, type Holdings, makeHoldings } from './holdings.ts';
 import { makeResolve } from './resolve.ts';
 
@@ -60,8 +60,9 @@ export function startReadings(options: ReadingOptions): Readings {
     turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: 600_000 }),
   }));
   // A batch is nobody's: everybody's mail is in it.
-  const freeze = gatherPaced(paceMs, (read: ReadArrival[]) =>
-    onBehalf({ ...house, act: 'email.freeze' }, () => freezeEach(options, read), app.watch),
+  const freeze = gatherCalls(
+    (read: ReadArrival[]) => onBehalf({ ...house, act: 'email.freeze' }, () => freezeEach(options, read), app.watch),
+    { paceMs },
   );
   const freezing = new Set<Promise<unknown>>();
   const turn = { afterOrg: '', isBehind: false };

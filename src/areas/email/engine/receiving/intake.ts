@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { gatherCalls } from '../gather.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
 import type { Arriving, ReceptionOptions } from './arriving.ts';
 import { type Batch, type Taken, writeBatch } from './batch.ts';
-import { gatherPaced } from './gather.ts';
 
 export interface Reception {
   /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
@@ -35,9 +35,9 @@ export function openReception(options: ReceptionOptions): Reception {
   };
   const isFull = (org: string) => (full.get(org) ?? 0) > performance.now();
   const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
-  const take = gatherPaced(paceMs, (all: Arriving[]) =>
-    onBehalf({ ...house, act: 'email.reception' }, () => writeEach(batch, all), app.watch),
-  );
+  const take = gatherCalls((all: Arriving[]) => onBehalf({ ...house, act: 'email.reception' }, () => takeBatch(batch, all), app.watch), {
+    paceMs,
+  });
   return {
     async take(arriving) {
       const taken = await take(arriving);
@@ -56,16 +56,13 @@ export function openReception(options: ReceptionOptions): Reception {
   };
 }
 
-/** One that the database cannot take must not take the others along: they are then written in halves, down to it. */
-async function writeEach(options: Batch, all: readonly Arriving[]): Promise<Taken[]> {
+async function takeBatch(options: Batch, all: readonly Arriving[]): Promise<Taken[]> {
   try {
     return await retrySealed(options.spool, () => writeBatch(options, all));
   } catch (error) {
-    if (all.length > 1 && isAboutData(error)) {
-      const half = Math.ceil(all.length / 2);
-      return [...(await writeEach(options, all.slice(0, half))), ...(await writeEach(options, all.slice(half)))];
-    }
-    if (!(error instanceof Refusal)) options.app.log.warn({ err: error, messages: all.length }, 'mail that arrived was not taken');
-    return all.map(() => ({ error }));
+    const isLast = all.length === 1 || !isAboutData(error);
+    if (isLast && !(error instanceof Refusal))
+      options.app.log.warn({ err: error, messages: all.length }, 'mail that arrived was not taken');
+    throw error;
   }
 }

@@ -9,8 +9,8 @@ import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/
 import { settleReceived } from '../../store/arrivals.ts';
 import * as store from '../../store/deliveries.ts';
 import { noteFailing, noteWorking } from '../../store/webhooks.ts';
+import { gatherCalls } from '../gather.ts';
 import { disableForFailing } from './disable.ts';
-import { gatherPaced } from '../receiving/gather.ts';
 import { longestSeconds, makePace, type Pace, type Place, type SentOff } from './pace.ts';
 
 /** What deliveries share in this process. */
@@ -36,15 +36,24 @@ export function makeDeliverer({ db }: Pick<App, 'db'>, counted: Deliverer['count
   return { pace, ...makeAttempts(db), sendOffOthers: makeSendOff(db, pace, counted), counted };
 }
 
+/** Many that begin or end one by one share a statement: each costs the database and us more than all that it does for one. */
+const paceMs = { begin: 10, settle: 25 };
+
 const makeAttempts = (db: App['db']): Pick<Deliverer, 'begin' | 'settle'> => ({
-  begin: gatherPaced(10, async (asked: { id: number; run: string }[]) => {
-    const begun = new Map((await db.write((tx) => beginAttempts(tx, asked))).map((b) => [b.run, b]));
-    return asked.map(({ run }) => begun.get(run));
-  }),
-  settle: gatherPaced(25, async (heard: Heard[]) => {
-    const settled = new Map((await db.write((tx) => settleAttempts(tx, heard))).map((s) => [s.id, s]));
-    return heard.map(({ id }) => settled.get(id));
-  }),
+  begin: gatherCalls(
+    async (asked: { id: number; run: string }[]) => {
+      const begun = new Map((await beginAttempts(db, asked)).map((b) => [b.run, b]));
+      return asked.map(({ run }) => begun.get(run));
+    },
+    { paceMs: paceMs.begin },
+  ),
+  settle: gatherCalls(
+    async (heard: Heard[]) => {
+      const settled = new Map((await settleAttempts(db, heard)).map((s) => [s.id, s]));
+      return heard.map(({ id }) => settled.get(id));
+    },
+    { paceMs: paceMs.settle },
+  ),
 });
 
 /** Whoever asks while others of the endpoint are being sent off waits for that, and keeps its slot: so many claims in vain are spared. */
@@ -65,23 +74,36 @@ function makeSendOff(db: App['db'], pace: Pace, counted: Deliverer['counted']): 
   };
 }
 
-/** Those of endpoints that are gone fail here. */
-async function beginAttempts(tx: Tx, asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
-  const begun = await store.beginDeliveries(tx, asked);
-  const over = begun.filter((b) => b.why_not !== null && b.event_type === received);
-  if (over.length) await settleReceived(tx, over.map(({ id }) => id)); // biome-ignore format: one thought
+/** One statement, and a transaction for those that cannot be made any more: they fail here. */
+async function beginAttempts(db: App['db'], asked: readonly { id: number; run: string }[]): Promise<store.BegunRow[]> {
+  const begun = await db.read((tx) => store.beginDeliveries(tx, asked));
+  const over = begun.flatMap(({ id, why_not: why, event_type }) => (why === null ? [] : [{ id, why, event_type }]));
+  if (over.length === 0) return begun;
+  await db.write(async (tx) => {
+    await store.failDeliveries(tx, over);
+    const ours = over.filter(({ event_type }) => event_type === store.received);
+    if (ours.length) await settleReceived(tx, ours.map(({ id }) => id)); // biome-ignore format: one thought
+  });
   return begun;
 }
 
-/** What became of it is what became of the message. */
-const received = 'email.received';
+/** What came of attempts. Those from which nothing else follows are one statement, the rest a transaction. */
+async function settleAttempts(db: App['db'], heard: Heard[]): Promise<store.SettledDelivery[]> {
+  const hasPlain = heard.some(({ error }) => error === null);
+  const plain = hasPlain ? await db.read((tx) => store.settlePlainly(tx, heard)) : [];
+  const done = new Set(plain.map(({ id }) => id));
+  const rest = heard.filter(({ id }) => !done.has(id));
+  if (rest.length === 0) return plain;
+  const works = new Set(plain.map((s) => s.endpoint_id));
+  return [...plain, ...(await db.write((tx) => settleRest(tx, rest, works)))];
+}
 
-/** What came of attempts, and what follows for their endpoints: an ordinary batch is one statement. */
-async function settleAttempts(tx: Tx, heard: Heard[]): Promise<store.SettledDelivery[]> {
+/** With what follows for their messages and endpoints: one of whom something was just heard works. */
+async function settleRest(tx: Tx, heard: Heard[], working: ReadonlySet<string>): Promise<store.SettledDelivery[]> {
   const settled = await store.settleDeliveries(tx, heard);
-  const done = settled.filter((s) => s.state !== 'pending' && s.event_type === received);
+  const done = settled.filter((s) => s.state !== 'pending' && s.event_type === store.received);
   if (done.length) await settleReceived(tx, done.map(({ id }) => id)); // biome-ignore format: one thought
-  const works = new Set(settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id));
+  const works = new Set([...working, ...settled.filter((s) => s.state === 'delivered').map((s) => s.endpoint_id)]);
   const mended = settled.filter((s) => works.has(s.endpoint_id) && s.failing_days !== null);
   const failing = settled.filter((s) => !works.has(s.endpoint_id));
   const fresh = failing.filter((s) => s.failing_days === null);

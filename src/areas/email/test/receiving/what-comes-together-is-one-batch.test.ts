@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gatherPaced } from '../../engine/receiving/gather.ts';
+import { gatherCalls } from '../../engine/gather.ts';
 import { makeHoldings } from '../../engine/receiving/holdings.ts';
 
 test('what comes while a batch is on its way goes with the next one, and a batch that fails fails alone', async () => {
   const batches: number[][] = [];
   let goOn = () => {};
-  const gathered = gatherPaced(1, async (items: number[]) => {
+  const act = async (items: number[]) => {
     batches.push(items);
     await new Promise<void>((resolve) => {
       goOn = resolve;
     });
     if (items.includes(3)) throw new Error('three');
     return items.map((item) => 10 * item);
-  });
+  };
+  const gathered = gatherCalls(act, { paceMs: 1 });
   const first = [gathered(1), gathered(2)];
   while (batches.length < 1) await new Promise(setImmediate);
   const second = [gathered(3), gathered(4)].map((each) => each.catch((error: Error) => error.message));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
-import { gatherCalls } from '../../engine/webhooks/gather.ts';
+import { gatherCalls } from '../../engine/gather.ts';
 
 test('one outcome that the database cannot take holds up no other of its batch', async (t) => {
   const { app } = await quarterdeck(t);

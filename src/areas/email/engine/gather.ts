@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAboutData } from '../../../kernel/db/index.ts';
+
+interface Waiting<I, O> {
+  item: I;
+  resolve(result: O): void;
+  reject(error: unknown): void;
+}
+
+export interface GatherOptions {
+  /** A batch begins no sooner than so long after the one before began, unless it is full: many who come one by one do not cost a transaction each. */
+  paceMs?: number;
+}
+
+const mostAtOnce = 200;
+
+/**
+ * What is asked for in one turn, or while one batch is on its way, goes with the next: the busier it is, the less each costs. One batch at a time,
+ * and whoever comes alone waits for nobody. One that the database cannot take makes its batch fall apart by halves until it stands alone: it
+ * costs nobody else their turn.
+ */
+export function gatherCalls<I, O>(act: (items: I[]) => Promise<O[]>, { paceMs = 0 }: GatherOptions = {}): (item: I) => Promise<O> {
+  const waiting: Waiting<I, O>[] = [];
+  let isRunning = false;
+  let begunAt = Number.NEGATIVE_INFINITY;
+
+  const actOn = async (batch: Waiting<I, O>[]): Promise<void> => {
+    try {
+      const results = await act(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, n) => {
+        resolve(results[n]!);
+      });
+    } catch (error) {
+      if (batch.length === 1 || !isAboutData(error)) {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      const half = Math.ceil(batch.length / 2);
+      await actOn(batch.slice(0, half));
+      await actOn(batch.slice(half));
+    }
+  };
+  const run = async () => {
+    while (waiting.length > 0) {
+      const ms = waiting.length >= mostAtOnce ? 0 : begunAt + paceMs - performance.now();
+      if (ms >= 1) await sleep(ms);
+      begunAt = performance.now();
+      await actOn(waiting.splice(0, mostAtOnce));
+    }
+    isRunning = false;
+  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (isRunning) return;
+      isRunning = true;
+      setImmediate(run);
+    });
+}
