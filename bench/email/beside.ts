@@ -45,16 +45,15 @@ export async function measureBesideInbound(ours: Ours, messages: number, rounds:
     rates.alone.push(alone);
     rates.beside.push(beside);
   }
-  const middle = (of: number[]) => of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)]!;
   const kept = middle(rates.beside) / middle(rates.alone);
   const told = `${Math.round(middle(rates.beside))} of ${Math.round(middle(rates.alone))}/s, ${kept.toFixed(2)} of it, asked 0.8`;
   figure('submission beside 100/s that arrive', told, kept >= 0.8);
 }
 
 const webhooksPerSecond = 500;
-const webhookSeconds = 60;
+const middle = (of: number[]) => of.toSorted((a, b) => a - b)[Math.floor(of.length / 2)]!;
 
-/** Mail that is sent by itself, and while an endpoint hears of 500 events a second. */
+/** Mail that is sent by itself, and while an endpoint hears of 500 events a second, in turns. */
 export async function measureBesideWebhooks(
   { context, ends, load: hand, messages, sessions }: WholeOptions,
   figure: Figure,
@@ -68,34 +67,44 @@ export async function measureBesideWebhooks(
   ends.push(() => ours.stop());
   const whole = makeWhole(sink, hand);
   const count = Math.ceil(messages / 2);
+  const endpointId = await addEndpoint(await ours.owner(), `${endpoint.url}/quick`, 'email.failed');
+  const rates = { alone: [] as number[], beside: [] as number[], webhooks: [] as number[] };
   await whole(ours.port, ours.logins, count);
-  const alone = [await whole(ours.port, ours.logins, count), await whole(ours.port, ours.logins, count)];
-  await addDeliveries(ours, await addEndpoint(await ours.owner(), `${endpoint.url}/quick`, 'email.failed'));
-  await sleep(1_000);
-  const [heardBefore, began] = [endpoint.count(), performance.now()];
-  const beside = [await whole(ours.port, ours.logins, count), await whole(ours.port, ours.logins, count)];
-  const heard = (endpoint.count() - heardBefore) / ((performance.now() - began) / 1_000);
-  const kept = Math.max(...beside) / Math.max(...alone);
-  const told = `${Math.round(Math.max(...beside))} of ${Math.round(Math.max(...alone))}/s, ${kept.toFixed(2)} of it, asked 0.7; ${Math.round(heard)} webhooks/s`;
+  for (let round = 0; round < 3; round++) {
+    const alone = await whole(ours.port, ours.logins, count);
+    // For as long as it takes if half of the rate is kept: whatever is left then is waited for before the next round.
+    const due = Math.ceil(webhooksPerSecond * ((2 * count) / alone + 1));
+    const before = endpoint.count();
+    await addDeliveries(ours, endpointId, due, round);
+    await sleep(1_000);
+    const [heardBefore, began] = [endpoint.count(), performance.now()];
+    rates.beside.push(await whole(ours.port, ours.logins, count));
+    rates.webhooks.push((endpoint.count() - heardBefore) / ((performance.now() - began) / 1_000));
+    rates.alone.push(alone);
+    while (endpoint.count() < before + due) await sleep(100);
+  }
+  const kept = middle(rates.beside.map((rate, n) => rate / rates.alone[n]!));
+  const heard = middle(rates.webhooks);
+  const told = `${Math.round(middle(rates.beside))} of ${Math.round(middle(rates.alone))}/s, ${kept.toFixed(2)} of it, asked 0.7; ${Math.round(heard)} webhooks/s`;
   figure(`sent beside ${webhooksPerSecond} webhooks/s`, told, kept >= 0.7 && heard >= 0.9 * webhooksPerSecond);
 }
 
 /** Due one after the other, written where they stand. */
-async function addDeliveries({ dataDir }: Ours, endpointId: string): Promise<void> {
+async function addDeliveries({ dataDir }: Ours, endpointId: string, count: number, round: number): Promise<void> {
   const client = new pg.Client(await connectRunning(dataDir));
   await client.connect();
   await client.query(
     `with endpoint as (select org_id, id from email.webhook where id = $1),
      event as (insert into email.webhook_event (org_id, id, type, payload, created_at)
-       select org_id, 'evt_bench', 'email.failed', '{"type":"email.failed","timestamp":"2026-11-16T00:00:00.000Z","data":{}}', kernel.now() from endpoint returning id),
+       select org_id, 'evt_bench' || $2::int, 'email.failed', '{"type":"email.failed","timestamp":"2026-11-16T00:00:00.000Z","data":{}}', kernel.now() from endpoint returning id),
      delivery as (insert into email.delivery (org_id, endpoint_id, event_id, event_type, state, created_at)
        select endpoint.org_id, endpoint.id, event.id, 'email.failed', 'pending', kernel.now()
-         from endpoint, event, generate_series(1, ${webhooksPerSecond * webhookSeconds}) returning id, org_id)
+         from endpoint, event, generate_series(1, $3::int) returning id, org_id)
      insert into kernel.job (lane, kind, key, payload, org_id, run_at, created_at)
      select 'webhook', 'email.deliver-webhook', id::text, jsonb_build_object('id', id, 'endpointId', $1::text), org_id,
             kernel.now() + make_interval(secs => row_number() over (order by id) / ${webhooksPerSecond}::float8), kernel.now()
        from delivery`,
-    [endpointId],
+    [endpointId, round, count],
   );
   await client.end();
 }

@@ -12,6 +12,11 @@ export interface LaneOptions {
   slots: number;
   /** How many of them one organization may have. The rest is there for the others, whatever its jobs wait for. */
   perOrg: number;
+  /**
+   * So long after a claim, those who wake the lane share the next one; so does what falls due, if there was something to take. The first one after
+   * a pause is answered at once.
+   */
+  shareMs: number;
   db: Db;
   log: Logger;
   /** Kinds this worker knows, with their leases in seconds. */
@@ -41,9 +46,6 @@ export interface LaneLoop {
 
 const lookEveryMs = 1_000;
 const gatherMs = 15;
-// So long after a claim, those who wake the lane share the next one; so does what falls due, if there was something to take. The first one after a
-// pause is answered at once.
-const shareMs = 10;
 // Longer than a statement given up on can still take effect in a server that freezes and comes back, or than a lease lasts.
 const forgetUnansweredMs = 120_000;
 // Only far behind does a claim go on where the last one ended. Near the present, jobs that were due a moment earlier are still
@@ -171,7 +173,7 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
     lane.lookedAt = performance.now();
     if (lane.woken) hearWake(lane);
     lane.woken = false;
-    if (ms > 0) await lane.rest.sleep(lane.tookSome ? Math.max(ms, shareMs) : ms);
+    if (ms > 0) await lane.rest.sleep(lane.tookSome ? Math.max(ms, lane.shareMs) : ms);
     else await nextTurn(); // what is brief has ended by then, and its slots are filled by the same claim
   }
 }
@@ -183,7 +185,7 @@ function hearWake(lane: LaneState): void {
     lane.woken = true; // what it tells of may have been committed after this claim looked
     return;
   }
-  const ms = lane.lookedAt + shareMs - performance.now();
+  const ms = lane.lookedAt + lane.shareMs - performance.now();
   if (ms <= 0) lane.rest.nudge();
   else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
 }

@@ -104,6 +104,7 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
     lane,
     slots: worker.slots[lane],
     perOrg: shareOfSlots(worker.slots[lane]),
+    shareMs: lane === 'page' ? 10 : 25,
     db: worker.connections.claims,
     log: worker.app.log,
     kinds: worker.leaseSeconds,

@@ -16,6 +16,7 @@ test('wakes that come together share a claim, and none of them is lost', async (
     lane: 'page',
     slots: 8,
     perOrg: 6,
+    shareMs: 10,
     db: { read: claim } as unknown as Db,
     log: {} as Logger,
     kinds: new Map(),

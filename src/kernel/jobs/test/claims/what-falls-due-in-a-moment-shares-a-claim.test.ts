@@ -15,7 +15,7 @@ test('jobs that fall due one right after the other share a claim, and one that i
   };
   const began = performance.now();
   const lane = startLane({
-    ...{ lane: 'webhook', slots: 8, perOrg: 6, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
+    ...{ lane: 'webhook', slots: 8, perOrg: 6, shareMs: 10, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
     ...{ leasedHere: () => [], begin: async () => {}, giveBack: () => {} },
   });
   await sleep(100);
