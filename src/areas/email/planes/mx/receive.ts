@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { App } from '../../../../kernel/app.ts';
+import { isAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { Crowd, Turnstile } from '../../../../kernel/shares/index.ts';
 import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
@@ -31,7 +32,6 @@ export async function receiveMessage(
 ): Promise<string> {
   const { reception, mailHost, large, largeOf } = receiving;
   let object: string | undefined;
-  let isTaken = false;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
     let content: Arriving['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
@@ -49,13 +49,11 @@ export async function receiveMessage(
       object = stored.key;
       content = stored;
     }
-    const id = await reception.take({ envelope, to, content });
-    isTaken = true;
-    return id;
+    return await reception.take({ envelope, to, content });
   } catch (error) {
+    // Where the database did not answer it may be taken. If not, nobody names the object, and it is removed after a day.
+    if (object !== undefined && !isAway(error)) reception.discard(object);
     throw asReply(error);
-  } finally {
-    if (object !== undefined && !isTaken) reception.discard(object);
   }
 }
 
