@@ -22,7 +22,7 @@ export interface Batch extends ReceptionOptions {
 export type Taken = { id: string } | { error: unknown };
 
 /** What a row costs beside its bytes: a flood of tiny messages is one too. */
-const overheadBytes = 1_024;
+export const overheadBytes = 1_024;
 /** Whoever has no room left for mail still hears what became of theirs. */
 const reportShare = 1.25;
 
@@ -113,14 +113,16 @@ function judge(
   const quota = app.config.email_inbound_quota_bytes;
   return all.map((arriving) => {
     const bytes = sizeOf(arriving) + overheadBytes;
-    const mine = arriving.to.map(({ destination }) => destination.org);
+    const mine = new Map<string, number>();
+    for (const { destination } of arriving.to) mine.set(destination.org, (mine.get(destination.org) ?? 0) + bytes);
     const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
-    const over = mine.find((org) => stored.get(org)! + bytes > (isReport ? reportShare * quota : quota));
-    if (over !== undefined) {
-      if (!isReport) noteFull(over);
+    const most = isReport ? reportShare * quota : quota;
+    const over = [...mine].flatMap(([org, wanted]) => (stored.get(org)! + wanted > most ? [org] : []));
+    if (over.length > 0) {
+      if (!isReport) over.forEach(noteFull);
       return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
     }
-    for (const org of mine) stored.set(org, stored.get(org)! + bytes);
+    for (const [org, wanted] of mine) stored.set(org, stored.get(org)! + wanted);
     return undefined;
   });
 }
