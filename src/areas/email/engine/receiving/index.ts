@@ -201,11 +201,14 @@ async function tellWhenThere(tell: () => Promise<unknown>, isStopping: () => boo
       await tell();
       return;
     } catch (error) {
-      if (!isAway(error) || isStopping()) throw error;
+      if (!isAway(error) || isLate(error) || isStopping()) throw error;
       await sleep(tellAgainMs);
     }
   }
 }
+
+/** The database was there, but waited for a lock or worked for too long: soon it would do so again, and all who are told of together with it. */
+const isLate = (error: unknown) => ['55P03', '57014'].includes(String((error as { cause?: { code?: unknown } }).cause?.code));
 
 async function freezeBatch(options: ReadingOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
   const { app, counted, countedReport } = options;
