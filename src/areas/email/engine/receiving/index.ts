@@ -28,6 +28,8 @@ export interface ReadingOptions {
   /** Told of every report that was applied: what became of its recipient. */
   countedReport?(following: Following): void;
   reader?: Partial<ReaderOptions>;
+  /** For tests: how long a large one waits for its turn. */
+  turnMs?: number;
 }
 
 /** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
@@ -61,7 +63,7 @@ export function startReadings(options: ReadingOptions): Readings {
   const held = makeHoldings();
   const turnstiles = sizes.map(({ above, slots }) => ({
     above,
-    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: 600_000 }),
+    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: options.turnMs ?? 600_000 }),
   }));
   // A batch is nobody's: everybody's mail is in it.
   const freeze = gatherCalls(

@@ -7,11 +7,11 @@ import { sql } from '../../../../kernel/sql.ts';
 import { startReadings } from '../../engine/receiving/index.ts';
 
 /** So many that arrived for an organization, by a route that is not there. */
-const arrive = ({ app }: Quarterdeck, org: string, count: number) =>
+const arrive = ({ app }: Quarterdeck, org: string, count: number, bytes = 10) =>
   app.db.write((tx) =>
     tx.query(sql`
       insert into email.arrival (org_id, message_id, route_id, endpoint_id, envelope, body_key, body_offset, body_bytes, received_at, run_at)
-      select ${org}, 'msg_' || n, 'none', 'none', '{"mailFrom": "", "rcptTo": [], "remoteIp": "", "helo": "", "tls": null}', 'mail/none', 0, 10, kernel.now(), kernel.now()
+      select ${org}, 'msg_' || n, 'none', 'none', '{"mailFrom": "", "rcptTo": [], "remoteIp": "", "helo": "", "tls": null}', 'mail/none', 0, ${bytes}::int, kernel.now(), kernel.now()
         from generate_series(1, ${count}::int) n`),
   );
 
@@ -21,14 +21,20 @@ const leasedOf = async ({ app }: Quarterdeck): Promise<Record<string, number>> =
 };
 
 /** Readings on a server without any, whose bytes come when the test says so. */
-function readingsOf(t: TestContext, app: App) {
+function readingsOf(t: TestContext, app: App, turnMs?: number) {
   const asked = Promise.withResolvers<void>();
   const bytes = Promise.withResolvers<undefined>();
   const read = () => {
     asked.resolve();
     return bytes.promise;
   };
-  const readings = startReadings({ app, spool: { read } as never, node: 'here', mailHost: 'mx.host.example' });
+  const readings = startReadings({
+    app,
+    spool: { read } as never,
+    node: 'here',
+    mailHost: 'mx.host.example',
+    ...(turnMs ? { turnMs } : {}),
+  });
   t.after(() => readings.stop());
   return { readings, asked: asked.promise, giveUp: () => bytes.resolve(undefined) };
 }
@@ -79,4 +85,19 @@ test('what was read, or claimed, while the server stops is free for others at on
   gate = undefined;
   await stopping;
   assert.deepEqual(await leasedOf(qd), { org_a: 0, org_b: 0 });
+});
+
+test('who waited for a turn in vain has not been read in vain', async (t) => {
+  const qd = await quarterdeck(t, withoutReaders);
+  await arrive(qd, 'org_a', 3, 2 * 2 ** 20);
+  const { giveUp } = readingsOf(t, qd.app, 50);
+  const attempts = async () => {
+    const { rows } = await qd.app.db.read((tx) =>
+      tx.query(sql`select attempts from email.arrival where lease is null and run_at > kernel.now()`),
+    );
+    return rows.map((row) => row.attempts);
+  };
+  await eventually(async () => (await attempts()).length === 2);
+  assert.deepEqual(await attempts(), [0, 0], 'one has the turn, and the others are looked for again');
+  giveUp();
 });
