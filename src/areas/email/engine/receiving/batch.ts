@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DatabaseAway, isAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
@@ -25,6 +26,9 @@ export type Taken = { id: string } | { error: unknown };
 export const overheadBytes = 1_024;
 /** Whoever has no room left for mail still hears what became of theirs. */
 const reportShare = 1.25;
+
+/** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
+export class InDoubt extends DatabaseAway {}
 
 /** Somebody has no room for theirs: each must be judged. */
 class NoRoom extends Error {}
@@ -57,10 +61,12 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
     for (const org of reserved.splice(0)) readings.release(org);
   };
   let takeBack = async () => {};
+  let isWhole = false;
   let written: Written;
   try {
     written = await app.db.write(async (tx) => {
-      giveBack(); // a transaction that lost a race is run again
+      isWhole = false; // a transaction that lost a race is run again
+      giveBack();
       await takeBack();
       const refusals = isJudged ? judge(options, all, await store.lockReceived(tx, orgsOf(all))) : [];
       const taken = all.filter((_, n) => !refusals[n]);
@@ -83,12 +89,13 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
       if (!result.is_open) throw new SegmentSealed(segment!);
       if (!result.has_room) throw new NoRoom();
       await appended.written;
+      isWhole = true;
       return { refusals, rows, beginning: result.beginning, born: bornOf(rows, result), segment };
     });
   } catch (error) {
     giveBack();
     if (error instanceof NoRoom) await takeBack();
-    throw error;
+    throw isWhole && isAway(error) ? new InDoubt(error) : error;
   }
   const { refusals, rows, beginning, born, segment } = written;
   if (segment !== undefined && !knownSegments.has(segment)) {

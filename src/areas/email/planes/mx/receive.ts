@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { App } from '../../../../kernel/app.ts';
-import { isAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { Crowd, Turnstile } from '../../../../kernel/shares/index.ts';
 import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/smtp/index.ts';
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Arriving } from '../../engine/receiving/arriving.ts';
+import { InDoubt } from '../../engine/receiving/batch.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
@@ -51,8 +51,8 @@ export async function receiveMessage(
     }
     return await reception.take({ envelope, to, content });
   } catch (error) {
-    // Where the database did not answer it may be taken. If not, nobody names the object, and it is removed after a day.
-    if (object !== undefined && !isAway(error)) reception.discard(object);
+    // Where it may have been taken, its object stays. If it was not, no row names the object, which is removed after a day.
+    if (object !== undefined && !(error instanceof InDoubt)) reception.discard(object);
     throw asReply(error);
   }
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
+import { eventually } from '../../../../../test/harness/process.ts';
+import { takeDatabase } from '../../../oncall/test/support.ts';
+import { speakSmtp } from '../doors.ts';
 import { deliverTo, letterIn, mxScene } from '../receiving/mx-scene.ts';
 
 /** So large that it is an object of its own. */
@@ -31,4 +34,23 @@ test('a large message whose COMMIT was not heard of is told with its content, an
   const [{ id }] = (await qd.owner.get('/email/messages?direction=receive')).body.messages;
   const { body } = await qd.owner.get(`/email/messages/${id}/content`);
   assert.ok(body.endsWith(large));
+});
+
+test('of a large message that came while the database was away nothing is left', async (t) => {
+  const { qd, port } = await mxScene(t);
+  const { say } = await speakSmtp(t, port);
+  for (const line of ['EHLO far.example', 'MAIL FROM:<a@far.example>', 'RCPT TO:<support@in.example.com>', 'DATA']) await say(line);
+  const objects = () => Array.fromAsync(qd.app.storage.list('mail/large/'));
+  let stored = 0;
+  const put = qd.app.storage.put.bind(qd.app.storage);
+  t.mock.method(qd.app.storage, 'put', async (...args: Parameters<typeof put>) => {
+    const result = await put(...args);
+    stored = (await objects()).length;
+    return result;
+  });
+  const giveBack = await takeDatabase(qd);
+  assert.match(await say(`${large}.`), /^451 4\.3\.0/);
+  assert.equal(stored, 1, 'it came whole');
+  await eventually(async () => (await objects()).length === 0);
+  await giveBack();
 });
