@@ -55,14 +55,22 @@ const ask = (reading: number, name: string, rrtype: string) =>
     tell({ type: 'dns', id, reading, name, rrtype });
   });
 
+interface Asking {
+  answer: Promise<Records>;
+  isThere: boolean;
+  until: number;
+  /** For the other messages that wait for it, if there are any. */
+  forOthers?: Promise<Records | undefined>;
+}
+
 /** Messages that come together ask the same: an answer is good for a moment. What failed is asked again. */
 const moment = { ms: 10_000, most: 500 };
-const lately = new Map<string, { answer: Promise<Records>; isThere: boolean; until: number }>();
+const lately = new Map<string, Asking>();
 function askFor(reading: number, name: string, rrtype: string): Promise<Records> {
   const key = `${rrtype} ${name}`;
   if (lately.size >= moment.most) lately.clear();
   const answer = ask(reading, name, rrtype);
-  const asking = { answer, isThere: false, until: performance.now() + moment.ms };
+  const asking: Asking = { answer, isThere: false, until: performance.now() + moment.ms };
   lately.set(key, asking);
   answer.then(
     () => {
@@ -79,16 +87,14 @@ function askFor(reading: number, name: string, rrtype: string): Promise<Records>
 /** There is nothing of that name: an answer too. */
 const isAnswer = ({ code }: { code: string }) => code === 'ENOTFOUND' || code === 'ENODATA';
 
-/** So long a message waits for what another one has asked, which may have no time left for the DNS. */
+/** So long others wait for what one message has asked, which may have no time left for the DNS. */
 const patienceMs = 1_000;
-async function waitForOther(answer: Promise<Records>): Promise<Records | undefined> {
-  const { promise: enough, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), patienceMs);
-  const heard = answer.catch((error: { code: string }) => {
-    if (isAnswer(error)) throw error;
+const waitAWhile = (answer: Promise<Records>) =>
+  new Promise<Records | undefined>((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), patienceMs);
+    const failed = (error: { code: string }) => (isAnswer(error) ? reject(error) : resolve(undefined));
+    answer.then(resolve, failed).finally(() => clearTimeout(timer));
   });
-  return (await Promise.race([heard, enough]).finally(() => clearTimeout(timer))) || undefined;
-}
 
 function makeResolver(reading: number) {
   let lookups = 0;
@@ -98,9 +104,12 @@ function makeResolver(reading: number) {
     const known = lately.get(`${rrtype} ${name}`);
     if (!known || known.until <= performance.now()) return askFor(reading, name, rrtype);
     if (known.isThere) return known.answer;
-    const heard = isPatient ? await waitForOther(known.answer) : undefined;
-    if (heard) return heard;
-    isPatient = false;
+    if (isPatient) {
+      known.forOthers ??= waitAWhile(known.answer);
+      const heard = await known.forOthers;
+      if (heard) return heard;
+      isPatient = false;
+    }
     return askFor(reading, name, rrtype);
   };
 }
