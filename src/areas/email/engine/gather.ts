@@ -10,6 +10,8 @@ interface Waiting<I, O> {
 export interface GatherOptions {
   /** A batch begins no sooner than so long after the one before began, unless it is full: many who come one by one do not cost a transaction each. */
   paceMs?: number;
+  /** Whether an error may be about one of a batch alone. Default: the database cannot take a value. */
+  fallsApart?(error: unknown): boolean;
 }
 
 const mostAtOnce = 200;
@@ -19,7 +21,10 @@ const mostAtOnce = 200;
  * and whoever comes alone waits for nobody. One that the database cannot take makes its batch fall apart by halves until it stands alone: it
  * costs nobody else their turn.
  */
-export function gatherCalls<I, O>(act: (items: I[]) => Promise<O[]>, { paceMs = 0 }: GatherOptions = {}): (item: I) => Promise<O> {
+export function gatherCalls<I, O>(
+  act: (items: I[]) => Promise<O[]>,
+  { paceMs = 0, fallsApart = isAboutData }: GatherOptions = {},
+): (item: I) => Promise<O> {
   const waiting: Waiting<I, O>[] = [];
   let isRunning = false;
   let begunAt = Number.NEGATIVE_INFINITY;
@@ -31,7 +36,7 @@ export function gatherCalls<I, O>(act: (items: I[]) => Promise<O[]>, { paceMs = 
         resolve(results[n]!);
       });
     } catch (error) {
-      if (batch.length === 1 || !isAboutData(error)) {
+      if (batch.length === 1 || !fallsApart(error)) {
         for (const { reject } of batch) reject(error);
         return;
       }

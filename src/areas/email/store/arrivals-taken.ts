@@ -18,6 +18,12 @@ export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageR
                                          where u.org_id = l.org_id and u.day < t.day and u.day >= t.day - 30), 0))::bigint as stored
     from locked l`;
 
+/** The same of one organization, for whoever only asks. */
+export const readReceived = async (tx: Tx, org: string): Promise<number> =>
+  (await row(tx, UsageRow)`
+    select ${org}::text as org_id, coalesce(sum(bytes), 0)::bigint as stored
+      from email.received_usage where org_id = ${org} and day >= (kernel.now() at time zone 'UTC')::date - 30`)!.stored;
+
 /** A message for one route, or a report. */
 export interface NewArrival {
   org_id: string;

@@ -55,27 +55,62 @@ const ask = (reading: number, name: string, rrtype: string) =>
     tell({ type: 'dns', id, reading, name, rrtype });
   });
 
+interface Asking {
+  answer: Promise<Records>;
+  isThere: boolean;
+  until: number;
+  /** For the other messages that wait for it, if there are any. */
+  forOthers?: Promise<Records | undefined>;
+}
+
 /** Messages that come together ask the same: an answer is good for a moment. What failed is asked again. */
 const moment = { ms: 10_000, most: 500 };
-const lately = new Map<string, { answer: Promise<Records>; until: number }>();
-function askOnce(reading: number, name: string, rrtype: string): Promise<Records> {
+const lately = new Map<string, Asking>();
+function askFor(reading: number, name: string, rrtype: string): Promise<Records> {
   const key = `${rrtype} ${name}`;
-  const known = lately.get(key);
-  if (known && known.until > performance.now()) return known.answer;
   if (lately.size >= moment.most) lately.clear();
   const answer = ask(reading, name, rrtype);
-  lately.set(key, { answer, until: performance.now() + moment.ms });
-  answer.catch(({ code }: { code: string }) => {
-    if (code !== 'ENOTFOUND' && code !== 'ENODATA') lately.delete(key);
-  });
+  const asking: Asking = { answer, isThere: false, until: performance.now() + moment.ms };
+  lately.set(key, asking);
+  answer.then(
+    () => {
+      asking.isThere = true;
+    },
+    (error: { code: string }) => {
+      asking.isThere = isAnswer(error);
+      if (!asking.isThere && lately.get(key) === asking) lately.delete(key);
+    },
+  );
   return answer;
 }
 
+/** There is nothing of that name: an answer too. */
+const isAnswer = ({ code }: { code: string }) => code === 'ENOTFOUND' || code === 'ENODATA';
+
+/** So long others wait for what one message has asked, which may have no time left for the DNS. */
+const patienceMs = 1_000;
+const waitAWhile = (answer: Promise<Records>) =>
+  new Promise<Records | undefined>((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), patienceMs);
+    const failed = (error: { code: string }) => (isAnswer(error) ? reject(error) : resolve(undefined));
+    answer.then(resolve, failed).finally(() => clearTimeout(timer));
+  });
+
 function makeResolver(reading: number) {
   let lookups = 0;
+  let isPatient = true;
   return async (name: string, rrtype: string): Promise<Records> => {
     if (++lookups > limits.lookups) throw failure('ESERVFAIL');
-    return askOnce(reading, name, rrtype);
+    const known = lately.get(`${rrtype} ${name}`);
+    if (!known || known.until <= performance.now()) return askFor(reading, name, rrtype);
+    if (known.isThere) return known.answer;
+    if (isPatient) {
+      known.forOthers ??= waitAWhile(known.answer);
+      const heard = await known.forOthers;
+      if (heard) return heard;
+      isPatient = false;
+    }
+    return askFor(reading, name, rrtype);
   };
 }
 
@@ -89,7 +124,7 @@ port.on('message', (message: ToThread) => {
     return;
   }
   read(message.id, message.reading).catch((error: unknown) =>
-    tell({ type: 'failed', id: message.id, why: error instanceof Error ? error.message : String(error) }),
+    tell({ type: 'failed', id: message.id, why: showable(error instanceof Error ? error.message : String(error), 200) }),
   );
 });
 

@@ -129,7 +129,8 @@ export class Thread {
 
   async #answer({ id, reading, name, rrtype }: Extract<FromThread, { type: 'dns' }>): Promise<void> {
     const task = this.#tasks.get(reading)?.task;
-    if (!task) return;
+    // It was read without this answer, but somebody else may wait for it by now.
+    if (!task) return this.#worker.postMessage({ type: 'dns', id, answer: { code: 'ETIMEOUT' } } satisfies ToThread);
     task.dns ??= AbortSignal.timeout(this.#options.dnsMs);
     const { dns: signal, org } = task;
     // What a thread says comes in the name of whoever started it.

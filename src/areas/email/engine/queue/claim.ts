@@ -3,12 +3,12 @@ import { isAway } from '../../../../kernel/db/index.ts';
 import { mostOrgs } from '../../../../kernel/jobs/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import * as store from '../../store/queue.ts';
-import type { Holdings } from './holdings.ts';
+import type { Holdings } from '../holdings.ts';
 import type { Born, QueueOptions } from './index.ts';
 import { leaseSeconds } from './lease.ts';
 
 /** So many at a time, so that a claim stays short. */
-const mostAtOnce = 100;
+export const mostAtOnce = 100;
 /** By the clock, whatever nobody told us of. */
 const lookEveryMs = 1_000;
 /** After a recipient that was not worth a claim of its own was finished, wait for more of them. */
@@ -70,7 +70,11 @@ export interface Turn {
 }
 
 /** Takes what is due of organizations in turn; those whose sending is paused wait. */
-export async function claimMore({ app, node }: QueueOptions, held: Holdings, turn: Turn): Promise<{ found: Born[]; mayBeMore: boolean }> {
+export async function claimMore(
+  { app, node }: QueueOptions,
+  held: Holdings<Born>,
+  turn: Turn,
+): Promise<{ found: Born[]; mayBeMore: boolean }> {
   const limit = Math.min(held.room, mostAtOnce);
   const lease = randomUUID();
   const { claimed, messages } = await app.db.write(async (tx) => {

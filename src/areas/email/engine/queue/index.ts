@@ -4,6 +4,7 @@ import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { storyOf } from '../../rules/simulator.ts';
 import type { Fate } from '../../store/queue.ts';
+import type { Holdings } from '../holdings.ts';
 import type { Sender } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
@@ -11,7 +12,7 @@ import { claimMore, makeClaims, type Turn } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
 import { type Fated, fail, fateOf, putBack } from './fate.ts';
 import { makeHeir } from './heir.ts';
-import { type Holdings, makeHoldings } from './holdings.ts';
+import { makeHoldings } from './holdings.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { renewHeld } from './renew.ts';
 import { makeSettler } from './settle.ts';
@@ -47,7 +48,7 @@ export interface Queue {
   /** Whether it works on anything. */
   readonly isSending: boolean;
   /** What it works on. */
-  readonly held: Pick<Holdings, 'count' | 'byOrg'>;
+  readonly held: Pick<Holdings<Born>, 'count' | 'byOrg'>;
   /** Recipients of which the database took no outcome: their lease was somebody else's by then. */
   readonly lost: number;
   stop(): Promise<void>;
@@ -141,7 +142,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
 
   return {
     reserve: (org, domain) => sender.restOf(domain, org) === 0 && held.reserve(org),
-    release: (org) => held.giveBack(org),
+    release: (org) => held.release(org),
     begin,
     held,
     get isSending() {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DatabaseAway, isAway } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
@@ -22,9 +23,12 @@ export interface Batch extends ReceptionOptions {
 export type Taken = { id: string } | { error: unknown };
 
 /** What a row costs beside its bytes: a flood of tiny messages is one too. */
-const overheadBytes = 1_024;
+export const overheadBytes = 1_024;
 /** Whoever has no room left for mail still hears what became of theirs. */
 const reportShare = 1.25;
+
+/** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
+export class InDoubt extends DatabaseAway {}
 
 /** Somebody has no room for theirs: each must be judged. */
 class NoRoom extends Error {}
@@ -57,10 +61,12 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
     for (const org of reserved.splice(0)) readings.release(org);
   };
   let takeBack = async () => {};
+  let isWhole = false;
   let written: Written;
   try {
     written = await app.db.write(async (tx) => {
-      giveBack(); // a transaction that lost a race is run again
+      isWhole = false; // a transaction that lost a race is run again
+      giveBack();
       await takeBack();
       const refusals = isJudged ? judge(options, all, await store.lockReceived(tx, orgsOf(all))) : [];
       const taken = all.filter((_, n) => !refusals[n]);
@@ -83,12 +89,13 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
       if (!result.is_open) throw new SegmentSealed(segment!);
       if (!result.has_room) throw new NoRoom();
       await appended.written;
+      isWhole = true;
       return { refusals, rows, beginning: result.beginning, born: bornOf(rows, result), segment };
     });
   } catch (error) {
     giveBack();
     if (error instanceof NoRoom) await takeBack();
-    throw error;
+    throw isWhole && isAway(error) ? new InDoubt(error) : error;
   }
   const { refusals, rows, beginning, born, segment } = written;
   if (segment !== undefined && !knownSegments.has(segment)) {
@@ -113,14 +120,16 @@ function judge(
   const quota = app.config.email_inbound_quota_bytes;
   return all.map((arriving) => {
     const bytes = sizeOf(arriving) + overheadBytes;
-    const mine = arriving.to.map(({ destination }) => destination.org);
+    const mine = new Map<string, number>();
+    for (const { destination } of arriving.to) mine.set(destination.org, (mine.get(destination.org) ?? 0) + bytes);
     const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
-    const over = mine.find((org) => stored.get(org)! + bytes > (isReport ? reportShare * quota : quota));
-    if (over !== undefined) {
-      if (!isReport) noteFull(over);
+    const most = isReport ? reportShare * quota : quota;
+    const over = [...mine].flatMap(([org, wanted]) => (stored.get(org)! + wanted > most ? [org] : []));
+    if (over.length > 0) {
+      if (!isReport) over.forEach(noteFull);
       return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
     }
-    for (const org of mine) stored.set(org, stored.get(org)! + bytes);
+    for (const [org, wanted] of mine) stored.set(org, stored.get(org)! + wanted);
     return undefined;
   });
 }

@@ -13,13 +13,20 @@ export interface ReadArrival {
   result: ReadResult;
 }
 
+/** What became of a batch. */
+interface Frozen {
+  /** Arrivals that were still ours. */
+  told: ReadonlySet<number>;
+  followed: Following[];
+}
+
 const routeGone = 'its route was deleted before it was told';
 
 /**
  * In one transaction: what was read is in the log, the endpoint of its route is told (and a report applied), and the arrival is gone. So
  * whatever is killed, it is told of once, under one id; who lost the lease meanwhile changes nothing.
  */
-export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<{ told: number; followed: Following[] }> {
+export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArrival[]): Promise<Frozen> {
   const [, ours] = await Promise.all([store.findByIndex(tx), store.takeOut(tx, read.map(describe), routeGone)]);
   const isRouted = new Map(ours.map(({ id, is_routed }) => [id, is_routed]));
   await tellEndpoints(
@@ -34,7 +41,7 @@ export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArriva
     const about = { org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! };
     followed.push(await applyReport(tx, { ...about, parsed: result.report }));
   }
-  return { told: ours.length, followed };
+  return { told: new Set(isRouted.keys()), followed };
 }
 
 interface Told {

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
-import { house, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
+import { Crowded, house, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/arrivals.ts';
 import type { Following } from '../feedback/index.ts';
 import { gatherCalls } from '../gather.ts';
-import { makeClaims } from '../queue/claim.ts';
+import type { Holdings } from '../holdings.ts';
+import { makeClaims, mostAtOnce } from '../queue/claim.ts';
 import { leaseSeconds, renewEveryMs } from '../queue/lease.ts';
 import { arrivalsChannel, type GoingOn } from './arriving.ts';
 import { freezeArrivals, type ReadArrival } from './freeze.ts';
-import { type HeldArrival, type Holdings, makeHoldings } from './holdings.ts';
+import { type HeldArrival, makeHoldings } from './holdings.ts';
 import { makeResolve } from './resolve.ts';
 
 export interface ReadingOptions {
@@ -26,6 +28,8 @@ export interface ReadingOptions {
   /** Told of every report that was applied: what became of its recipient. */
   countedReport?(following: Following): void;
   reader?: Partial<ReaderOptions>;
+  /** For tests: how long a large one waits for its turn. */
+  turnMs?: number;
 }
 
 /** Reads what has arrived, and tells of it. What it works on is under its lease; the rest waits in rows. */
@@ -44,10 +48,12 @@ const sizes = [
 ];
 /** So often it is taken up; after that it is told with what is known without reading it: whatever reads it does not survive it. */
 const mostAttempts = 5;
-/** Until its bytes are looked for again. */
+/** Until its bytes are looked for again, or its turn. */
 const againSeconds = 60;
 /** What is read so soon after others were told of is told with the next: a batch costs the database some milliseconds, whatever is in it. */
 const paceMs = 100;
+/** Until what was read is told of again, when the database was away. */
+const tellAgainMs = 500;
 
 const unread: ReadResult = { kind: 'mail', mail: unreadMail('it could not be read; its content is as it came') };
 
@@ -57,19 +63,22 @@ export function startReadings(options: ReadingOptions): Readings {
   const held = makeHoldings();
   const turnstiles = sizes.map(({ above, slots }) => ({
     above,
-    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: 600_000 }),
+    turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: options.turnMs ?? 600_000 }),
   }));
   // A batch is nobody's: everybody's mail is in it.
   const freeze = gatherCalls(
-    (read: ReadArrival[]) => onBehalf({ ...house, act: 'email.freeze' }, () => freezeEach(options, read), app.watch),
-    { paceMs },
+    (read: ReadArrival[]) => onBehalf({ ...house, act: 'email.freeze' }, () => freezeBatch(options, read), app.watch),
+    { paceMs, fallsApart: (error) => !isAway(error) },
   );
   const freezing = new Set<Promise<unknown>>();
   const turn = { afterOrg: '', isBehind: false };
   let isStopping = false;
 
   const tell = async (arrival: HeldArrival, result: ReadResult) => {
-    const telling = freeze({ arrival, result });
+    const telling = tellWhenThere(
+      () => freeze({ arrival, result }),
+      () => isStopping,
+    );
     freezing.add(telling);
     await telling.finally(() => freezing.delete(telling));
   };
@@ -77,7 +86,7 @@ export function startReadings(options: ReadingOptions): Readings {
     try {
       const read = () => readArrival(options, reader, arrival);
       const crowded = turnstiles.find(({ above }) => arrival.body_bytes > above);
-      const result = crowded ? await crowded.turns.pass(arrival.org_id, read) : await read();
+      const result = crowded ? await crowded.turns.pass(arrival.org_id, read).catch(unlessCrowded) : await read();
       if (isStopping) return;
       if (result) await tell(arrival, result);
       else await app.db.write((tx) => store.putBack(tx, [arrival], againSeconds));
@@ -85,7 +94,8 @@ export function startReadings(options: ReadingOptions): Readings {
       // It is still a row: whoever claims it when the lease lapses goes on.
       if (!isAway(error)) app.log.warn({ err: error, message: arrival.message_id }, 'mail that arrived could not be told of yet');
     } finally {
-      held.remove(arrival);
+      // What is held when we stop is given back then, with what was read too late.
+      if (!isStopping) held.remove(arrival);
       // Room is no reason to look if nothing waited for it.
       if (turn.isBehind) claims.nudge();
     }
@@ -100,6 +110,10 @@ export function startReadings(options: ReadingOptions): Readings {
   const claims = makeClaims({ app }, async () => {
     const claimed = await claimMore(options, held, turn);
     if (claimed === 'full') return 'full';
+    if (isStopping) {
+      await giveBack(app, claimed.found);
+      return 'none';
+    }
     for (const { org_id } of claimed.found) held.take(org_id);
     begin(claimed.found);
     return claimed.mayBeMore ? 'more' : 'none';
@@ -134,10 +148,12 @@ interface Turn {
 /** Takes what waits, of organizations in turn. */
 async function claimMore(
   { app, node }: ReadingOptions,
-  held: Holdings,
+  held: Holdings<HeldArrival>,
   turn: Turn,
 ): Promise<'full' | { found: HeldArrival[]; mayBeMore: boolean }> {
-  const { room: limit, byOrg: running, perOrg } = held;
+  const { byOrg: running, perOrg } = held;
+  // What each organization may have depends on what the others have: so a claim is a part of the room, and the next one is judged anew.
+  const limit = Math.min(held.room, mostAtOnce);
   turn.isBehind = true;
   if (limit === 0) return 'full';
   const found = await app.db.write(async (tx) => {
@@ -175,30 +191,41 @@ async function readArrival(
   return reader.read(arrival.org_id, reading);
 }
 
-/** One that the database cannot take must not take the others along. */
-async function freezeEach(options: ReadingOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
-  const { app } = options;
-  const freezeSome = async (some: readonly ReadArrival[]) => {
-    const { told, followed } = await app.db.write((tx) => freezeArrivals(tx, app, some));
-    for (const following of followed) options.countedReport?.(following);
-    return told;
-  };
-  try {
-    const told = await freezeSome(read);
-    for (let lost = read.length - told; lost > 0; lost--) options.counted?.('lost');
-  } catch (error) {
-    if (isAway(error)) throw error;
-    for (const each of read)
-      await freezeSome([each]).catch((err) =>
-        app.log.warn({ err, message: each.arrival.message_id }, 'mail that arrived is not told of yet'),
-      );
+/** It waited for its turn in vain, and nobody has looked at it yet. */
+function unlessCrowded(error: unknown): undefined {
+  if (!(error instanceof Crowded)) throw error;
+}
+
+/** A database that is away is no reason to read it again: it is told of once it is back, unless another process has its lease by then. */
+async function tellWhenThere(tell: () => Promise<unknown>, isStopping: () => boolean): Promise<void> {
+  for (;;) {
+    try {
+      await tell();
+      return;
+    } catch (error) {
+      if (!isAway(error) || isLate(error) || isStopping()) throw error;
+      await sleep(tellAgainMs);
+    }
   }
-  for (const { result } of read)
-    options.counted?.(result.kind === 'report' ? 'report' : result.mail.problem === null ? 'told' : 'unreadable');
+}
+
+/** The database was there, but waited for a lock or worked for too long: soon it would do so again, and all who are told of together with it. */
+const isLate = (error: unknown) => ['55P03', '57014'].includes(String((error as { cause?: { code?: unknown } }).cause?.code));
+
+async function freezeBatch(options: ReadingOptions, read: readonly ReadArrival[]): Promise<undefined[]> {
+  const { app, counted, countedReport } = options;
+  const { told, followed } = await app.db.write((tx) => freezeArrivals(tx, app, read));
+  for (const following of followed) countedReport?.(following);
+  for (const { arrival, result } of read) counted?.(told.has(arrival.id) ? nameOutcome(result) : 'lost');
   return read.map(() => undefined);
 }
 
-async function renewHeld(app: App, held: Holdings): Promise<void> {
+function nameOutcome(result: ReadResult): 'told' | 'report' | 'unreadable' {
+  if (result.kind === 'report') return 'report';
+  return result.mail.problem === null ? 'told' : 'unreadable';
+}
+
+async function renewHeld(app: App, held: Holdings<HeldArrival>): Promise<void> {
   const leased = [...held.items.values()].map(({ id, lease }) => ({ id, lease, leaseSeconds }));
   if (leased.length === 0) return;
   await app.db

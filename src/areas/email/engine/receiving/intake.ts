@@ -3,11 +3,12 @@ import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { readReceived } from '../../store/arrivals-taken.ts';
 import { gatherCalls } from '../gather.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
 import type { Arriving, ReceptionOptions } from './arriving.ts';
-import { type Batch, type Taken, writeBatch } from './batch.ts';
+import { type Batch, overheadBytes, type Taken, writeBatch } from './batch.ts';
 
 export interface Reception {
   /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
@@ -16,12 +17,16 @@ export interface Reception {
   store(stream: Readable): Promise<{ key: string; bytes: number }>;
   /** Nobody was told that it was taken. */
   discard(key: string): void;
-  /** Whether an organization had no room left a moment ago. */
-  isFull(org: string): boolean;
+  /** Whether an organization had no room left a moment ago, or had none lately and has none for so many bytes now. */
+  isFull(org: string, bytes: number): Promise<boolean>;
 }
 
 /** So long an organization without room is not asked about again. */
 const fullMs = 30_000;
+/** So long it is asked about before a message comes: servers that heard of it come again within hours. */
+const rememberMs = 86_400_000;
+/** What is put before a message is no larger. */
+const traceBytes = 1_024;
 /** A batch costs the database about a millisecond of its own: what comes so soon after the one before is gathered. */
 const paceMs = 20;
 
@@ -31,9 +36,10 @@ export function openReception(options: ReceptionOptions): Reception {
   const full = new Map<string, number>();
   const noteFull = (org: string) => {
     if (full.size > 10_000) full.clear();
-    full.set(org, performance.now() + fullMs);
+    full.set(org, performance.now());
   };
-  const isFull = (org: string) => (full.get(org) ?? 0) > performance.now();
+  const wasFullWithin = (ms: number) => (org: string) => performance.now() - (full.get(org) ?? Number.NEGATIVE_INFINITY) < ms;
+  const isFull = wasFullWithin(fullMs);
   const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
   const take = gatherCalls((all: Arriving[]) => onBehalf({ ...house, act: 'email.reception' }, () => takeBatch(batch, all), app.watch), {
     paceMs,
@@ -52,7 +58,12 @@ export function openReception(options: ReceptionOptions): Reception {
     discard: (key) => {
       app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'content of mail that was not taken is not removed yet'));
     },
-    isFull,
+    async isFull(org, bytes) {
+      if (isFull(org)) return true;
+      if (!wasFullWithin(rememberMs)(org)) return false;
+      const stored = await app.db.read((tx) => readReceived(tx, org));
+      return stored + bytes + traceBytes + overheadBytes > app.config.email_inbound_quota_bytes;
+    },
   };
 }
 

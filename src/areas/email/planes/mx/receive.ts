@@ -6,6 +6,7 @@ import { chainPieces, type Message, Reply, unusable } from '../../../../kernel/s
 import { StorageFull } from '../../../../kernel/storage/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Arriving } from '../../engine/receiving/arriving.ts';
+import { InDoubt } from '../../engine/receiving/batch.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
 import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
@@ -31,7 +32,6 @@ export async function receiveMessage(
 ): Promise<string> {
   const { reception, mailHost, large, largeOf } = receiving;
   let object: string | undefined;
-  let isTaken = false;
   try {
     const trace = writeTrace({ ...envelope, rcptTo: [] }, { mailHost, id: session, at: wallClock() });
     let content: Arriving['content'] = Buffer.concat([trace, ...pieces.splice(0)]);
@@ -49,13 +49,11 @@ export async function receiveMessage(
       object = stored.key;
       content = stored;
     }
-    const id = await reception.take({ envelope, to, content });
-    isTaken = true;
-    return id;
+    return await reception.take({ envelope, to, content });
   } catch (error) {
+    // Where it may have been taken, its object stays. If it was not, no row names the object, which is removed after a day.
+    if (object !== undefined && !(error instanceof InDoubt)) reception.discard(object);
     throw asReply(error);
-  } finally {
-    if (object !== undefined && !isTaken) reception.discard(object);
   }
 }
 

@@ -41,6 +41,8 @@ interface State {
   /** Who has left may have left a message that is still being taken. */
   isOver: boolean;
   mailFrom: string;
+  /** How large the message will be, if that was said. */
+  bytes: number;
   /** By the folded address, what was decided at RCPT. */
   to: Map<string, { address: string; destination: Known }>;
 }
@@ -55,6 +57,7 @@ export const openVisit =
       timer: undefined,
       isOver: false,
       mailFrom: '',
+      bytes: 0,
       to: new Map(),
     };
 
@@ -68,6 +71,7 @@ export const openVisit =
         const { allowed } = visiting.pace.take(state.place);
         if (!allowed) throw new Reply(451, '4.7.1', 'you deliver more messages a second than we take from one address; slow down');
         state.mailFrom = showable(address, 320);
+        state.bytes = Number(parameters.get('SIZE') ?? 0) || 0;
         state.to = new Map();
       },
       addRecipient: (address) => addRecipient(visiting, state, address),
@@ -109,7 +113,7 @@ function expectMessage(visiting: Visiting, session: Session, { to, place }: Stat
 }
 
 /** Whether we take mail for this address, and where it goes: decided now, so that nobody must send a report back later. */
-async function addRecipient({ book, reception }: Visiting, { to }: State, written: string): Promise<void> {
+async function addRecipient({ book, reception }: Visiting, { to, bytes }: State, written: string): Promise<void> {
   const read = readAddress(written);
   if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
   const { address, domain } = read;
@@ -123,7 +127,8 @@ async function addRecipient({ book, reception }: Visiting, { to }: State, writte
   const others = [...to.values()];
   if (destination.kind === 'report' ? others.length > 0 : others.some((other) => other.destination.kind === 'report'))
     throw new Reply(452, '4.5.3', 'a report has one recipient; send it to the others apart');
-  if (destination.kind === 'route' && reception.isFull(destination.org))
+  // To the message there is one answer: who has no room must not keep it from the others whom it is for.
+  if (destination.kind === 'route' && (await reception.isFull(destination.org, bytes)))
     throw new Reply(452, '4.2.2', 'there is no room left for mail to this recipient; try again later');
   to.set(folded, { address, destination });
 }

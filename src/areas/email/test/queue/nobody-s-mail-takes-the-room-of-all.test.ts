@@ -15,7 +15,7 @@ test('nobody’s mail takes the room of all', async (t) => {
     for (const org of 'bcdefgh') fill(org);
     assert.ok(held.room > 0);
     assert.equal(held.reserve('new'), true);
-    for (let n = 0; n < 1_000; n++) held.giveBack('a');
+    for (let n = 0; n < 1_000; n++) held.release('a');
     assert.ok(fill('new') > 100);
   });
 

@@ -94,12 +94,12 @@ test('a message that takes too much memory ends its thread alone', { timeout: 60
 });
 
 test('threads start with the first message, and end when there is nothing to read', async () => {
-  const reader = makeReader({ resolve, threads: 1, idleMs: 50, stuckMs: 200 });
+  const reader = makeReader({ resolve, threads: 1, idleMs: 50, stuckMs: 5_000 });
   assert.equal(reader.threads, 0);
   const reading = reader.read('org_a', { kind: 'mail', raw: Buffer.from(`${head}\r\nx\r\n`), from, mailHost: 'mx.host.example' });
   assert.equal(reader.threads, 1);
   await reading;
-  for (let tries = 0; reader.threads > 0 && tries < 100; tries++) await new Promise((later) => setTimeout(later, 20));
+  for (let tries = 0; reader.threads > 0 && tries < 1_000; tries++) await new Promise((later) => setTimeout(later, 20));
   assert.deepEqual([reader.threads, reader.ended], [0, 0]);
   await reader.stop();
 });
@@ -146,5 +146,26 @@ test('who shared a thread with hostile mail is read before the rest of it, with 
   await Promise.all(bad);
   assert.ok(order.indexOf('org_b') <= 1, `${order}`);
   assert.deepEqual([good.problem, good.authentication.spf.result], [null, 'none'], 'and not temperror');
+  await reader.stop();
+});
+
+test('who asks what somebody else asked in vain asks for themselves', { timeout: 60_000 }, async () => {
+  const asked: (string | null)[] = [];
+  const silentOnce = async (name: string, _: string, signal: AbortSignal) => {
+    if (name !== 'shared.example') return { code: 'ENOTFOUND' };
+    asked.push(currentBehalf().org);
+    if (asked.length === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return { records: [['v=spf1 ip4:192.0.2.1 -all']] };
+  };
+  const reader = makeReader({ resolve: silentOnce, threads: 1, dnsMs: 1_000 });
+  const read = async (org: string) => {
+    const reading = { kind: 'mail' as const, raw: Buffer.from(`From: bob@shared.example\r\n\r\nx\r\n`), mailHost: 'mx.host.example' };
+    const result = await reader.read(org, { ...reading, from: { ...from, sender: 'bob@shared.example' } });
+    return (result as { mail: ReadMail }).mail.authentication.spf.result;
+  };
+  const first = read('org_a');
+  while (asked.length === 0) await new Promise((later) => setTimeout(later, 5));
+  const second = read('org_b');
+  assert.deepEqual([await first, await second], ['temperror', 'pass']);
   await reader.stop();
 });

@@ -22,7 +22,7 @@ test('however the bytes are cut on their way, the message is the same', { timeou
     },
     store: async () => assert.fail('it is small'),
     discard: () => {},
-    isFull: () => false,
+    isFull: async () => false,
   };
   const book = makeDestinationBook(qd.app, { read: () => undefined });
   const door = await openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example' });

@@ -111,7 +111,7 @@ async function hearNothingBehindTls(t: TestContext, { qd, port }: MxScene): Prom
 async function cutWhoDrips(t: TestContext, { qd }: MxScene): Promise<void> {
   const book = makeDestinationBook(qd.app, { read: () => undefined });
   const never = async () => assert.fail('nothing is taken');
-  const reception = { take: never, store: never, discard: () => {}, isFull: () => false };
+  const reception = { take: never, store: never, discard: () => {}, isFull: async () => false };
   const open = (times: object) => openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
   const door = await open({ messageMs: 300 });
   const speaker = await speakSmtp(t, door.port);
@@ -138,7 +138,7 @@ async function forgetWhoLeaves(t: TestContext, { qd }: MxScene): Promise<void> {
     isAsked = true;
     return taken.promise;
   };
-  const reception = { take, store: async () => assert.fail('it is small'), discard: () => {}, isFull: () => false };
+  const reception = { take, store: async () => assert.fail('it is small'), discard: () => {}, isFull: async () => false };
   const times = { visitMs: 800 };
   const door = await openMxDoor({ app: qd.app, book, reception, mailHost: 'mx.host.example', times });
   const speaker = await speakSmtp(t, door.port);

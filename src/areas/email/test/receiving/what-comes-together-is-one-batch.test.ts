@@ -30,6 +30,12 @@ test('what comes while a batch is on its way goes with the next one, and a batch
   assert.deepEqual(batches, [[1, 2], [3, 4], [5]]);
 });
 
+const arrivalOf = (id: number, bytes: number, lease = '') => ({
+  ...{ id, lease, org_id: 'org_a', message_id: '', route_id: null, endpoint_id: null, recipient_id: null, attempts: 1 },
+  ...{ envelope: { mailFrom: '', rcptTo: [], remoteIp: '', helo: '', tls: null }, body_key: '', body_offset: 0, body_bytes: bytes },
+  raw: Buffer.alloc(bytes),
+});
+
 test('one organization has half of the places, and bytes are kept as far as there is room for them', () => {
   const held = makeHoldings();
   const places = held.room;
@@ -39,11 +45,6 @@ test('one organization has half of the places, and bytes are kept as far as ther
   assert.ok(held.reserve('org_b'), 'the others are for others');
   held.release('org_b');
 
-  const arrivalOf = (id: number, bytes: number) => ({
-    ...{ id, lease: '', org_id: 'org_a', message_id: '', route_id: null, endpoint_id: null, recipient_id: null, attempts: 1 },
-    ...{ envelope: { mailFrom: '', rcptTo: [], remoteIp: '', helo: '', tls: null }, body_key: '', body_offset: 0, body_bytes: bytes },
-    raw: Buffer.alloc(bytes),
-  });
   const kept = Array.from({ length: mine }, (_, id) => held.add(arrivalOf(id, 65_536)));
   const bytes = kept.reduce((sum, { raw }) => sum + (raw?.length ?? 0), 0);
   assert.ok(bytes > 0 && bytes <= 8 * 2 ** 20, `${bytes}`);
@@ -59,4 +60,20 @@ test('organizations that take all they can of the reading leave room for the nex
   for (const org of ['org_a', 'org_b', 'org_c']) while (held.reserve(org));
   assert.ok(held.room > 0);
   assert.ok(held.reserve('org_d'));
+});
+
+test('what a process claims again after its own lease has lapsed has one place, and leaves it once', () => {
+  const held = makeHoldings();
+  const places = held.room;
+  const twice = ['first', 'second'].map((lease) => {
+    held.take('org_a');
+    return held.add(arrivalOf(1, 60_000, lease));
+  });
+  assert.equal(held.room, places - 1);
+  held.remove(twice[0]!);
+  assert.deepEqual([...held.items.values()], [twice[1]], 'the one that has the lease is still worked on');
+  held.remove(twice[1]!);
+  assert.deepEqual([held.room, held.byOrg.size], [places, 0]);
+  const more = Array.from({ length: 140 }, (_, id) => held.add(arrivalOf(id, 60_000)));
+  assert.equal(more.filter(({ raw }) => raw).length, Math.floor((8 * 2 ** 20) / 60_000), 'and no bytes are counted of what is gone');
 });

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { sql } from '../../../../kernel/sql.ts';
+import type { Arriving } from '../../engine/receiving/arriving.ts';
+import { openReception } from '../../engine/receiving/intake.ts';
+import { email } from '../../index.ts';
+import { sealSegment } from '../../store/retention.ts';
+import { type MxScene, mxScene } from './mx-scene.ts';
+
+/** A reception whose places are counted, and for nobody: what is begun is left to its lease. */
+function countedReception({ qd }: MxScene) {
+  const places = new Map<string, number>();
+  const count = (org: string, change: number) => places.set(org, (places.get(org) ?? 0) + change);
+  let begun = 0;
+  const readings = {
+    reserve: (org: string) => Boolean(count(org, 1)),
+    release: (org: string) => void count(org, -1),
+    begin: (born: readonly { org_id: string }[]) => {
+      begun += born.length;
+      for (const { org_id } of born) count(org_id, -1);
+    },
+  };
+  const { spool } = qd.own(email).receiving;
+  const reception = openReception({ app: qd.app, spool, node: 'here', readings: () => readings });
+  return { reception, spool, left: () => [...places.values()].reduce((sum, n) => sum + n, 0), begun: () => begun };
+}
+
+function arrivingOf({ domainId, routeId, endpointId }: MxScene, org: string, helo = 'far.example', bytes = 100): Arriving {
+  const destination = { kind: 'route' as const, org, domainId, routeId, endpointId };
+  return {
+    envelope: { mailFrom: 'bob@far.example', remoteIp: '192.0.2.1', tls: null, helo },
+    to: [{ destination, addresses: ['support@in.example.com'] }],
+    content: Buffer.alloc(bytes, 'x'),
+  };
+}
+
+const fatesOf = async (taken: Promise<string>[]) =>
+  (await Promise.allSettled(taken)).map((fate) =>
+    fate.status === 'fulfilled' ? 'taken' : ((fate.reason as { code?: string }).code ?? 'error'),
+  );
+
+test('what is not taken holds no place, and costs nobody else theirs', async (t) => {
+  const scene = await mxScene(t, { env: { QUARTERDECK_ROLES: 'api', QUARTERDECK_EMAIL_INBOUND_QUOTA_BYTES: '20000' } });
+  await t.test('of a batch with one that the database cannot take, that one', (t) => refuseWhatCannotBeKept(t, scene));
+  await t.test('of a batch of several organizations, whoever has no room', (t) => refuseWhoHasNoRoom(t, scene));
+  await t.test('a segment that was sealed meanwhile is left, and nothing else', (t) => leaveSealedSegment(t, scene));
+});
+
+async function refuseWhatCannotBeKept(_: TestContext, scene: MxScene): Promise<void> {
+  const { reception, left, begun } = countedReception(scene);
+  const helos = ['a', 'b', 'a \u0000 NUL', 'half a \ud800 character', 'e'];
+  const fates = await fatesOf(helos.map((helo, n) => reception.take(arrivingOf(scene, `org_${n}`, helo))));
+  assert.deepEqual(
+    fates.map((fate) => fate === 'taken'),
+    [true, true, false, false, true],
+  );
+  assert.deepEqual([left(), begun()], [0, 3]);
+}
+
+async function refuseWhoHasNoRoom(_: TestContext, scene: MxScene): Promise<void> {
+  const { reception, left, begun } = countedReception(scene);
+  // Exactly full, with what a row costs beside its bytes.
+  const sizes: [string, number][] = [
+    ['org_full', 20_000 - 1_024],
+    ['org_other', 100],
+    ['org_full', 1],
+    ['org_third', 100],
+  ];
+  const fates = await fatesOf(sizes.map(([org, bytes]) => reception.take(arrivingOf(scene, org, 'far.example', bytes))));
+  assert.deepEqual(fates, ['taken', 'taken', 'inbound_quota', 'taken']);
+  assert.deepEqual([left(), begun()], [0, 3]);
+}
+
+async function leaveSealedSegment(_: TestContext, scene: MxScene): Promise<void> {
+  const { qd } = scene;
+  const { reception, left, begun } = countedReception(scene);
+  await reception.take(arrivingOf(scene, 'org_sealed'));
+  const keyOf = async () => {
+    const { rows } = await qd.app.db.read((tx) =>
+      tx.query(sql`select body_key from email.arrival where org_id = 'org_sealed' order by id desc limit 1`),
+    );
+    return (rows[0] as { body_key: string }).body_key;
+  };
+  const sealed = await keyOf();
+  await qd.app.db.write((tx) => sealSegment(tx, sealed));
+  await Promise.all([reception.take(arrivingOf(scene, 'org_sealed')), reception.take(arrivingOf(scene, 'org_sealed'))]);
+  assert.notEqual(await keyOf(), sealed);
+  assert.deepEqual([left(), begun()], [0, 3]);
+}
