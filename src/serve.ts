@@ -29,6 +29,7 @@ import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { makePeers } from './kernel/http/peer.ts';
 import { measurePlanes, servedElsewhere, standPlane } from './kernel/http/plane.ts';
 import { makeServer } from './kernel/http/server.ts';
+import { makeSlowRefusals } from './kernel/http/slow-refusals.ts';
 import { makeWaker, startWorker } from './kernel/jobs/index.ts';
 import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
@@ -106,11 +107,13 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
   const { roles } = open;
 
   const counted = measurePlanes(metrics);
+  const slowly = makeSlowRefusals(app.watch.isBusy);
   const server = makeServer({
     log,
     peers: app.peers,
     tls,
-    raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted })),
+    slowly,
+    raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted, slowly })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });
   readBodies(server, app);

@@ -12,7 +12,11 @@ export class Refusal extends Error {
     sentence: string,
     options: { cause?: unknown; headers?: Record<string, string>; isTold?: boolean } = {},
   ) {
+    // Where it was refused tells nobody anything if it is the caller's fault, and finding out costs more than the rest of it.
+    const { stackTraceLimit } = Error;
+    if (status < 500) Error.stackTraceLimit = 0;
     super(sentence, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Refusal';
     this.status = status;
     this.code = code;

@@ -6,6 +6,7 @@ import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { discard } from './discard.ts';
 import { hsts } from './request-id.ts';
+import { neverSlow, type SlowRefusals } from './slow-refusals.ts';
 
 // The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.
 // A plane says which requests are its own, answers them, and refuses in its protocol's words. The frame does the rest: who serves it,
@@ -90,10 +91,11 @@ export interface Frame {
   log: Logger;
   roles: ReadonlySet<Role>;
   counted: PlaneMetrics;
+  slowly?: SlowRefusals;
 }
 
 /** Stands a plane on the main port, or its refusal where another process serves it. */
-export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHandler {
+export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSlow }: Frame): RawHandler {
   const count = counted.of(plane.name);
   const handle = roles.has(plane.role) ? plane.open() : () => Promise.reject(servedElsewhere(plane.role, roles));
 
@@ -104,14 +106,19 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
     if (isCallerGone(error)) return void response.destroy();
     plane.failed?.(error);
     if (response.destroyed) return;
-    const { status, code, isTold } = refusalFor(error, request);
+    const refusal = refusalFor(error, request);
+    const { status, code, isTold } = refusal;
     // Whoever is slowed down must not fill the operator's log instead.
     if (status >= 500 && code !== 'rate_limited' && !isTold) say(error, request, status);
     if (response.headersSent) return void response.destroy();
-    if (plane.writesFrameHeaders) setFrameHeaders(request, response);
-    plane.refuse(request, response, error);
-    discard(request);
-    count(response.statusCode);
+    const answer = () => {
+      if (response.destroyed) return;
+      if (plane.writesFrameHeaders) setFrameHeaders(request, response);
+      plane.refuse(request, response, error);
+      discard(request);
+      count(response.statusCode);
+    };
+    if (!slowly.hold(refusal, answer)) answer();
   };
 
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {

@@ -13,6 +13,7 @@ import type { Peers } from './peer.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
+import { neverSlow, type SlowRefusals } from './slow-refusals.ts';
 import { forStrangers } from './stranger.ts';
 
 export interface ServerOptions {
@@ -23,6 +24,8 @@ export interface ServerOptions {
   raw: readonly RawHandler[];
   /** Why a path is not served here, when another process may serve it. */
   elsewhere?: (() => Refusal) | undefined;
+  /** Who is told to ask less often is told so by it. */
+  slowly?: SlowRefusals;
 }
 
 const nodeOptions = {
@@ -42,7 +45,7 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): FastifyInstance {
+export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -95,12 +98,12 @@ export function makeServer({ log, peers, tls, raw, elsewhere }: ServerOptions): 
     guardHeaders(request, reply);
     done();
   });
-  inOurWords(server, log, elsewhere);
+  inOurWords(server, log, elsewhere, slowly);
   return server;
 }
 
 /** Whatever is refused, by us or by Fastify, leaves in one shape; what nobody foresaw is told to the operator alone. */
-export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal) {
+export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () => Refusal, slowly: SlowRefusals = neverSlow) {
   server.setNotFoundHandler((request, reply) => {
     const refusal = elsewhere?.() ?? noSuchOperation(request);
     reply.code(404).headers(errorHeaders(refusal, request)).send({ error: refusal.message });
@@ -111,14 +114,17 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
     // Whoever is slowed down must not fill the operator's log instead.
     if (refusal.status >= 500 && refusal.code !== 'rate_limited' && !refusal.isTold)
       log.error({ err: error, requestId: request.id, route: request.routeOptions.url, status: refusal.status }, 'request failed');
-    discard(request.raw);
-    reply
-      .code(refusal.status)
-      .removeHeader('connection') // Fastify closes after any bad body; a sender that still writes would not read our answer
-      .headers(errorHeaders(refusal, request))
-      .type('application/json')
-      .serializer(JSON.stringify)
-      .send({ error: refusal.message });
+    const say = () => {
+      discard(request.raw);
+      reply
+        .code(refusal.status)
+        .removeHeader('connection') // Fastify closes after any bad body; a sender that still writes would not read our answer
+        .headers(errorHeaders(refusal, request))
+        .type('application/json')
+        .serializer(JSON.stringify)
+        .send({ error: refusal.message });
+    };
+    if (!slowly.hold(refusal, say)) say();
   });
 }
 

@@ -14,6 +14,8 @@ export interface LoopWatch {
   /** The pieces that were long, by act. */
   figures(): { act: string; count: number; seconds: number; longest: number }[];
   share: LoopShare;
+  /** Whether the loop had much to do within the last moments. */
+  isBusy(): boolean;
 }
 
 /** Shorter ones hold up nobody. */
@@ -73,5 +75,6 @@ export function makeLoopWatch(
     },
     figures: () => [...long.values()],
     share,
+    isBusy: load.isBusy,
   };
 }

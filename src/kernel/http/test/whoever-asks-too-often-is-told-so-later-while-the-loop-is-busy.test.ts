@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '../../errors.ts';
+import { makeLog } from '../../log.ts';
+import { makePeers } from '../peer.ts';
+import { makeServer } from '../server.ts';
+import { makeSlowRefusals, slowness } from '../slow-refusals.ts';
+
+const tooMany = new Refusal(429, 'rate_limited', 'too many');
+
+test('whoever asks too often is told so later while the loop is busy, up to a bound, and at once otherwise', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isBusy = false;
+  let told = 0;
+  const { hold } = makeSlowRefusals(() => isBusy);
+  const say = () => void told++;
+  assert.equal(hold(tooMany, say), false);
+  isBusy = true;
+  assert.equal(hold(new Refusal(401, 'unauthenticated', 'who are you?'), say), false);
+  for (let n = 0; n < slowness.most; n++) assert.equal(hold(tooMany, say), true);
+  assert.equal(hold(tooMany, say), false, 'no more are held');
+  assert.equal(told, 0);
+  t.mock.timers.tick(slowness.ms);
+  assert.equal(told, slowness.most);
+  assert.equal(hold(tooMany, say), true, 'those who were told leave room');
+});
+
+test('what is told later is the same answer, and one that has left hears nothing', async (t) => {
+  const later: (() => void)[] = [];
+  const slowly = { hold: (_: Refusal, say: () => void) => later.push(say) > 0 };
+  const server = makeServer({ log: makeLog('silent'), peers: makePeers([]), raw: [], slowly });
+  server.post('/often', async () => {
+    throw new Refusal(429, 'rate_limited', 'too many', { headers: { 'retry-after': '7' } });
+  });
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  t.after(() => server.close());
+  const sayNext = async () => {
+    while (later.length === 0) await new Promise(setImmediate);
+    later.shift()!();
+  };
+
+  const gone = new AbortController();
+  const leaving = fetch(`${url}/often`, { method: 'POST', signal: gone.signal }).catch(() => 'left');
+  while (later.length === 0) await new Promise(setImmediate);
+  gone.abort();
+  assert.equal(await leaving, 'left');
+  await sayNext();
+
+  const asked = fetch(`${url}/often`, { method: 'POST' });
+  await sayNext();
+  const answer = await asked;
+  assert.deepEqual([answer.status, answer.headers.get('retry-after'), await answer.json()], [429, '7', { error: 'too many' }]);
+});
