@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { discard } from './discard.ts';
+import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
 
 // The one frame for protocols that speak raw HTTP on the main port: the registry's /v2 and /token, the agents of uptime, status pages.
@@ -23,7 +24,8 @@ export interface Plane {
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
   /** Told of every failure but a caller's leaving, also when it is too late to refuse. */
   failed?(error: unknown): void;
-  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. */
+  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. What else it answers it begins with
+   *  `setFrameHeaders`. */
   writesFrameHeaders?: true;
 }
 
@@ -41,15 +43,15 @@ export class CallerGone extends Error {
   }
 }
 
-/** Names and values in turn: the request's id, and what every answer of ours says to browsers. */
-export const frameHeaders = (request: IncomingMessage): string[] => {
-  const headers = request.requestId === undefined ? [] : ['X-Request-Id', request.requestId];
-  headers.push('X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer');
-  if (request.cameByTls) headers.push('Strict-Transport-Security', hsts);
-  return headers;
-};
+/** Names and values in turn: the request's id, what every answer of ours says to browsers, and what this one says beside that. */
+export function frameHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
+  const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'];
+  if (requestId !== undefined) headers.push('X-Request-Id', requestId);
+  if (cameByTls) headers.push('Strict-Transport-Security', hsts);
+  return headers.concat(own);
+}
 
-function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
+export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
   if (requestId !== undefined) response.setHeader('X-Request-Id', requestId);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
@@ -159,7 +161,7 @@ export interface PlaneMetrics {
 
 /** How many requests each plane answered, by the hundreds of their status. */
 export function measurePlanes(registry: Registry): PlaneMetrics {
-  const answers = new Counter({
+  const answers = new QuickCounter({
     name: 'quarterdeck_plane_answers_total',
     help: 'Answers of the raw protocols, by plane and status',
     labelNames: ['plane', 'status'],
@@ -167,8 +169,8 @@ export function measurePlanes(registry: Registry): PlaneMetrics {
   });
   return {
     of: (plane) => {
-      const series = [0, 1, 2, 3, 4, 5].map((hundreds) => answers.labels(plane, `${hundreds}xx`));
-      return (status) => series[Math.floor(status / 100)]?.inc();
+      const series = [0, 1, 2, 3, 4, 5].map((hundreds) => answers.series(plane, `${hundreds}xx`));
+      return (status) => series[Math.floor(status / 100)]?.count();
     },
   };
 }

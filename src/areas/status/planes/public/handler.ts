@@ -40,7 +40,7 @@ async function answerSlowly(
   if (found.is === 'unknown') return sendMissing(request, response);
 
   if (route.to === 'elsewhere')
-    return void response.writeHead(308, [...frameHeaders(request), 'Location', `../${route.slug}`, 'Content-Length', '0']).end();
+    return void response.writeHead(308, frameHeaders(request, ['Location', `../${route.slug}`, 'Content-Length', '0'])).end();
   const takesPosts = route.to !== 'rendering' && route.to !== 'logo' && route.to !== 'older';
   const posts = takesPosts && request.method === 'POST';
   if (route.to === 'subscribe' ? !posts : !isRead(request) && !posts)
