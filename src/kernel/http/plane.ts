@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
-import { discard } from './discard.ts';
+import { discard, hasBody } from './discard.ts';
 import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
 
@@ -20,6 +20,9 @@ export interface Plane {
   owns(request: IncomingMessage): boolean;
   /** Makes its handler, once, in a process that has the role. */
   open(): PlaneHandler;
+  /** Sends what lies ready in memory, to whoever asks. False: nothing was sent. It begins nothing, so nobody's share is used: it is asked before
+   *  anybody finds out whose that would be. */
+  sendReady?(request: IncomingMessage, response: ServerResponse): boolean;
   /** Says no, in the protocol's own words. The frame has set its headers; what is still being sent is discarded afterwards. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
   /** Told of every failure but a caller's leaving, also when it is too late to refuse. */
@@ -33,7 +36,11 @@ export interface Plane {
 export type PlaneHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** Speaks raw HTTP on the main port. True: it took the request. */
-export type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface RawHandler {
+  (request: IncomingMessage, response: ServerResponse): boolean;
+  /** Takes it if the answer lies ready: see `Plane.sendReady`. */
+  takeReady?(request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 /** The caller closed the connection before it had our answer: nobody is left to tell. */
 export class CallerGone extends Error {
@@ -45,10 +52,10 @@ export class CallerGone extends Error {
 
 /** Names and values in turn: the request's id, what every answer of ours says to browsers, and what this one says beside that. */
 export function frameHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
-  const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'];
+  const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'].concat(own);
   if (requestId !== undefined) headers.push('X-Request-Id', requestId);
   if (cameByTls) headers.push('Strict-Transport-Security', hsts);
-  return headers.concat(own);
+  return headers;
 }
 
 export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
@@ -125,7 +132,7 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
     }
   };
 
-  return (request, response) => {
+  const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;
     if (!plane.writesFrameHeaders) setFrameHeaders(request, response);
     try {
@@ -143,6 +150,18 @@ export function standPlane(plane: Plane, { log, roles, counted }: Frame): RawHan
     }
     return true;
   };
+  if (plane.sendReady && roles.has(plane.role))
+    take.takeReady = (request, response) => {
+      if (hasBody(request) || !plane.owns(request)) return false;
+      try {
+        if (!plane.sendReady!(request, response)) return false;
+        count(response.statusCode);
+      } catch (error) {
+        fail(request, response, error);
+      }
+      return true;
+    };
+  return take;
 }
 
 export const servedElsewhere = (role: Role, roles: ReadonlySet<Role>) =>
