@@ -168,6 +168,8 @@ async function measure(rounds: number, parts: ReadonlySet<string>) {
       const of = results.getOrInsertComputed(what, () => new Map<string, number[]>());
       of.set(peer.name, [...(of.get(peer.name) ?? []), value]);
     };
+    // Before all else: nginx in front of us opens a connection for every request, and of thousands that were closed V8 keeps tens of MiB.
+    if (parts.has('memory')) await memory(own, folder, idle);
     for (let round = 0; round < rounds; round++) {
       for (const peer of round % 2 ? peers.toReversed() : peers) {
         if (parts.has('pull')) {
@@ -193,7 +195,6 @@ async function measure(rounds: number, parts: ReadonlySet<string>) {
       }
     }
     report(results, peers);
-    if (parts.has('memory')) await memory(own, folder, idle);
   } finally {
     for (const peer of peers) await peer.stop();
     await rm(folder, { recursive: true, force: true });

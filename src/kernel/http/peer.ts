@@ -31,8 +31,11 @@ export function makePeers(trustedProxies: string[]): Peers {
   const judged = new WeakMap<Socket, boolean>(); // a proxy sends many requests by one connection
   const isProxied = ({ socket }: IncomingMessage) => {
     if (!trustedProxies.length) return false;
-    const known = judged.get(socket) ?? trusts(addressOf(socket.remoteAddress ?? ''));
-    judged.set(socket, known);
+    let known = judged.get(socket);
+    if (known === undefined) {
+      known = trusts(addressOf(socket.remoteAddress ?? ''));
+      judged.set(socket, known);
+    }
     return known;
   };
   return {

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
-import { discard } from './discard.ts';
+import { discard, hasBody } from './discard.ts';
+import { QuickCounter } from './quick-counter.ts';
 import { hsts } from './request-id.ts';
 import { neverSlow, type SlowRefusals } from './slow-refusals.ts';
 
@@ -20,11 +21,15 @@ export interface Plane {
   owns(request: IncomingMessage): boolean;
   /** Makes its handler, once, in a process that has the role. */
   open(): PlaneHandler;
+  /** Sends what lies ready in memory, to whoever asks. False: nothing was sent. It begins nothing, so nobody's share is used: it is asked before
+   *  anybody finds out whose that would be. */
+  sendReady?(request: IncomingMessage, response: ServerResponse): boolean;
   /** Says no, in the protocol's own words. The frame has set its headers; what is still being sent is discarded afterwards. */
   refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void;
   /** Told of every failure but a caller's leaving, also when it is too late to refuse. */
   failed?(error: unknown): void;
-  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. */
+  /** It sends `frameHeaders` with its own headers, in one piece: for answers that lie ready in memory. What else it answers it begins with
+   *  `setFrameHeaders`. */
   writesFrameHeaders?: true;
 }
 
@@ -32,7 +37,11 @@ export interface Plane {
 export type PlaneHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** Speaks raw HTTP on the main port. True: it took the request. */
-export type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+export interface RawHandler {
+  (request: IncomingMessage, response: ServerResponse): boolean;
+  /** Takes it if the answer lies ready: see `Plane.sendReady`. */
+  takeReady?(request: IncomingMessage, response: ServerResponse): boolean;
+}
 
 /** The caller closed the connection before it had our answer: nobody is left to tell. */
 export class CallerGone extends Error {
@@ -42,15 +51,15 @@ export class CallerGone extends Error {
   }
 }
 
-/** Names and values in turn: the request's id, and what every answer of ours says to browsers. */
-export const frameHeaders = (request: IncomingMessage): string[] => {
-  const headers = request.requestId === undefined ? [] : ['X-Request-Id', request.requestId];
-  headers.push('X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer');
-  if (request.cameByTls) headers.push('Strict-Transport-Security', hsts);
+/** Names and values in turn: the request's id, what every answer of ours says to browsers, and what this one says beside that. */
+export function frameHeaders({ requestId, cameByTls }: IncomingMessage, own: readonly string[] = []): string[] {
+  const headers = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'].concat(own);
+  if (requestId !== undefined) headers.push('X-Request-Id', requestId);
+  if (cameByTls) headers.push('Strict-Transport-Security', hsts);
   return headers;
-};
+}
 
-function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
+export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, response: ServerResponse) {
   if (requestId !== undefined) response.setHeader('X-Request-Id', requestId);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
@@ -130,7 +139,7 @@ export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSl
     }
   };
 
-  return (request, response) => {
+  const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;
     if (!plane.writesFrameHeaders) setFrameHeaders(request, response);
     try {
@@ -148,6 +157,18 @@ export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSl
     }
     return true;
   };
+  if (plane.sendReady && roles.has(plane.role))
+    take.takeReady = (request, response) => {
+      if (hasBody(request) || !plane.owns(request)) return false;
+      try {
+        if (!plane.sendReady!(request, response)) return false;
+        count(response.statusCode);
+      } catch (error) {
+        fail(request, response, error);
+      }
+      return true;
+    };
+  return take;
 }
 
 export const servedElsewhere = (role: Role, roles: ReadonlySet<Role>) =>
@@ -166,7 +187,7 @@ export interface PlaneMetrics {
 
 /** How many requests each plane answered, by the hundreds of their status. */
 export function measurePlanes(registry: Registry): PlaneMetrics {
-  const answers = new Counter({
+  const answers = new QuickCounter({
     name: 'quarterdeck_plane_answers_total',
     help: 'Answers of the raw protocols, by plane and status',
     labelNames: ['plane', 'status'],
@@ -174,8 +195,8 @@ export function measurePlanes(registry: Registry): PlaneMetrics {
   });
   return {
     of: (plane) => {
-      const series = [0, 1, 2, 3, 4, 5].map((hundreds) => answers.labels(plane, `${hundreds}xx`));
-      return (status) => series[Math.floor(status / 100)]?.inc();
+      const series = [0, 1, 2, 3, 4, 5].map((hundreds) => answers.series(plane, `${hundreds}xx`));
+      return (status) => series[Math.floor(status / 100)]?.count();
     },
   };
 }

@@ -60,10 +60,12 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
         for (const takeRaw of raw) if (takeRaw(request, response)) return;
         handler(request, response);
       });
+      const ready = raw.flatMap(({ takeReady }) => takeReady ?? []);
       const listener = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         try {
           checkFraming(request);
+          for (const takeReady of ready) if (takeReady(request, response)) return;
           take(request, response);
         } catch (error) {
           if (!(error instanceof Refusal))

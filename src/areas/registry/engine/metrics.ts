@@ -1,10 +1,11 @@
 import { Counter, Gauge } from 'prom-client';
+import { QuickCounter } from '../../../kernel/http/quick-counter.ts';
 
 /** What the registry counts, from the first request on. */
 export interface RegistryMetrics {
-  pulls: Counter<'registry'>;
+  pulls: QuickCounter<'registry'>;
   pushes: Counter<'registry'>;
-  bytes: Counter<'registry' | 'direction'>;
+  bytes: QuickCounter<'registry' | 'direction'>;
   refusals: Counter<'code'>;
   /** What pullers got (`served`, `stale`, `missing`), and how often the upstream was `asked` for it or `away`. */
   cacheManifests: Counter<'upstream' | 'result'>;
@@ -14,11 +15,13 @@ export interface RegistryMetrics {
 }
 
 const counter = <L extends string>(name: string, help: string, labelNames: L[]) => new Counter({ name, help, labelNames, registers: [] });
+const quickCounter = <L extends string>(name: string, help: string, labelNames: L[]) =>
+  new QuickCounter({ name, help, labelNames, registers: [] });
 
 export const makeRegistryMetrics = (): RegistryMetrics => ({
-  pulls: counter('quarterdeck_registry_pulls_total', 'Manifests sent, by registry', ['registry']),
+  pulls: quickCounter('quarterdeck_registry_pulls_total', 'Manifests sent, by registry', ['registry']),
   pushes: counter('quarterdeck_registry_pushes_total', 'Manifests taken, by registry', ['registry']),
-  bytes: counter('quarterdeck_registry_blob_bytes_total', 'Bytes of blobs, by registry and direction', ['registry', 'direction']),
+  bytes: quickCounter('quarterdeck_registry_blob_bytes_total', 'Bytes of blobs, by registry and direction', ['registry', 'direction']),
   refusals: counter('quarterdeck_registry_refusals_total', 'Refused requests of the data plane, by error code', ['code']),
   cacheManifests: counter(
     'quarterdeck_registry_cache_manifests_total',

@@ -17,10 +17,19 @@ export interface Places {
   manifest(repository: RepositoryRow, reference: string): Promise<MetaRow | undefined>;
   body(repository: RepositoryRow, manifest: MetaRow): Promise<Buffer | undefined>;
   blob(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
+  /** What can be told at once: undefined for what has to be looked up. */
+  known: Known;
   /** For an answer that somebody may push on: the link is sure to stay for a while. */
   relyOn(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
   /** For a blob that turned out to be elsewhere or gone: every process forgets it, and it is asked for anew. */
   blobAnew(repository: RepositoryRow, digest: string): Promise<BlobRow | undefined>;
+}
+
+interface Known {
+  repository(registryId: string, name: string): RepositoryRow | undefined;
+  manifest(repository: RepositoryRow, reference: string): MetaRow | undefined;
+  body(manifest: MetaRow): Buffer | undefined;
+  blob(repository: RepositoryRow, digest: string): BlobRow | undefined;
 }
 
 export function makePlaces({ app, settings }: Engine): Places {
@@ -58,6 +67,13 @@ export function makePlaces({ app, settings }: Engine): Places {
         const value = await app.db.read((tx) => linkedBlob(tx, id, digest));
         return value && { value, topics: [topics.repository(id), topics.blob(id, digest)] };
       }),
+
+    known: {
+      repository: (registryId, name) => repositories.peek(`${registryId}/${name}`),
+      manifest: ({ id }, reference) => manifests.peek(`${id} ${reference}`),
+      body: ({ digest }) => bodies.get(digest),
+      blob: ({ id }, digest) => blobs.peek(`${id} ${digest}`),
+    },
 
     relyOn: async (repository, digest) => {
       const blob = await places.blob(repository, digest);

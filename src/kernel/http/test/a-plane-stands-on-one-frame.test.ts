@@ -81,6 +81,31 @@ test('a plane that sends its answers in one piece sends the frame’s headers wi
   for (const path of ['/plane', '/plane/no']) assert.deepEqual(shown((await fetch(url + path, secure)).headers), full, path);
 });
 
+test('what lies ready is sent by itself, counted and refused like all else; the rest and whatever has a body is handled', async (t) => {
+  const sendReady: Plane['sendReady'] = (request, response) => {
+    if (request.url === '/plane/no') throw new Refusal(404, 'not_found', 'nothing here');
+    if (request.url !== '/plane/ready') return false;
+    response.writeHead(200, frameHeaders(request, ['Content-Length', '5'])).end('ready');
+    return true;
+  };
+  const handle: PlaneHandler = (request, response) =>
+    void response.writeHead(200, frameHeaders(request, ['Content-Length', '7'])).end('handled');
+  const { url, counted } = await standing(t, handle, { more: { writesFrameHeaders: true, sendReady } });
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(url + path, { ...secure, ...init });
+    assert.deepEqual(shown(answer.headers), full, path);
+    return answer.text();
+  };
+  assert.equal(await ask('/plane/ready'), 'ready');
+  assert.equal(await ask('/plane/ready', { method: 'POST', body: 'more' }), 'handled');
+  assert.equal(await ask('/plane'), 'handled');
+  assert.match(await ask('/plane/no'), /nothing here/);
+  assert.deepEqual(await counted(), [
+    'quarterdeck_plane_answers_total{plane="tried",status="2xx"} 3',
+    'quarterdeck_plane_answers_total{plane="tried",status="4xx"} 1',
+  ]);
+});
+
 test('what nobody foresaw is a 503 that names the request; a database that is away says when to come back', async (t) => {
   const { url } = await standing(t, (request) => {
     if (request.url === '/plane/away') return Promise.reject(new DatabaseAway(new Error('gone')));

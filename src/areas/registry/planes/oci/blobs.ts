@@ -8,6 +8,7 @@ import type { BlobRow } from '../../store/blobs.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
 import { OciError } from './errors.ts';
+import { makeSmallBlob } from './remembered.ts';
 import { sendStream } from './send.ts';
 import { watchAccess } from './watch.ts';
 
@@ -82,9 +83,9 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   const { storage } = plane.app;
   const asked = rangeOf(request.headers.range, blob.size);
   const range = asked === 'unsatisfiable' ? undefined : asked;
-  const count = (bytes: number) => plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, bytes);
+  const count = (bytes: number) => plane.metrics.bytes.series(place.slug, 'out').count(bytes);
 
-  const remembered = plane.small.get(blob.digest);
+  const remembered = plane.small.get(blob.digest)?.bytes;
   if (remembered) {
     response.end(range ? remembered.subarray(range.offset, range.offset + range.length) : remembered);
     return count(range?.length ?? blob.size);
@@ -114,7 +115,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   }
   if (whole) {
     const bytes = await gather(opened.stream);
-    if (bytes.length === blob.size) plane.small.set(blob.digest, bytes);
+    if (bytes.length === blob.size) plane.small.set(blob.digest, makeSmallBlob(blob.digest, bytes));
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
     await whileAllowed(call, place, () =>
@@ -171,7 +172,7 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   await whileAllowed(call, place, () =>
     sendStream(stream, length, { response, org: access.org, buffers: plane.buffers, watch: plane.app.watch }),
   );
-  plane.metrics.bytes.inc({ registry: place.slug, direction: 'out' }, length);
+  plane.metrics.bytes.series(place.slug, 'out').count(length);
 }
 
 export async function deleteBlob(call: Call, name: string, digest: string): Promise<void> {

@@ -12,6 +12,7 @@ import { splitName } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
+import type { SmallBlob } from './remembered.ts';
 import type { Buffers } from './send.ts';
 
 /** What every handler leans on, made once for a process. */
@@ -25,7 +26,7 @@ export interface DataPlane extends Engine {
   metrics: RegistryMetrics;
   buffers: Buffers;
   /** Small blobs by digest; who may see one was asked before. */
-  small: LRUCache<string, Buffer>;
+  small: LRUCache<string, SmallBlob>;
   /** Which machine's files uploads are in; with S3 all of them share one. */
   node: () => Promise<string>;
   /** Notes that somebody pulled a manifest, for retention; written later, many at once. */

@@ -29,7 +29,8 @@ const statuses: Record<ErrorCode, number> = {
 };
 
 /** How clients tell a registry from any other server. */
-export const setApiVersion = (response: ServerResponse) => response.setHeader('Docker-Distribution-Api-Version', 'registry/2.0');
+export const apiVersion = ['Docker-Distribution-Api-Version', 'registry/2.0'] as const;
+export const setApiVersion = (response: ServerResponse) => response.setHeader(...apiVersion);
 
 /** A refusal in the words that registry clients understand. */
 export class OciError extends Refusal {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { rememberNode } from '../../../../kernel/data/node.ts';
-import type { Plane } from '../../../../kernel/http/plane.ts';
+import { type Plane, setFrameHeaders } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
@@ -12,7 +12,7 @@ import { makeHashes } from '../../engine/push/hashes.ts';
 import { makeWriteLeases } from '../../engine/push/leases.ts';
 import { patiently } from '../../engine/push/patience.ts';
 import type { Engine } from '../../engine/settings.ts';
-import type { Action } from '../../rules/access.ts';
+import type { Access, Action } from '../../rules/access.ts';
 import { isName, type Route, routeOf, splitName } from '../../rules/names.ts';
 import { deleteBlob, getBlob } from './blobs.ts';
 import { type Call, type DataPlane, noQuery, scopeOf } from './call.ts';
@@ -20,6 +20,7 @@ import { challenge } from './challenge.ts';
 import { asOciError, OciError, sendError, setApiVersion } from './errors.ts';
 import { listCatalog, listReferrers, listTags } from './lists.ts';
 import { deleteManifest, getManifest, putManifest } from './manifests.ts';
+import { sendRemembered } from './remembered.ts';
 import { makeBuffers } from './send.ts';
 import { appendChunk, cancelUpload, finishUpload, startUpload, uploadStatus } from './uploads.ts';
 
@@ -36,11 +37,21 @@ export const ociPlane = (parts: OciParts): Plane => ({
   owns: ({ url = '' }) => url.startsWith('/v2') && (url.length === 3 || url[3] === '/' || url[3] === '?'),
   open: () => {
     const plane = makeDataPlane(parts);
-    return (request, response) => answerRequest(plane, request, response);
+    return (request, response) => {
+      try {
+        return answerRequest(plane, request, response);
+      } catch (error) {
+        throw asTold(error);
+      }
+    };
   },
   failed: (error) => parts.metrics.refusals.inc({ code: asOciError(error)?.code ?? 'UNKNOWN' }),
   refuse: sendError,
+  writesFrameHeaders: true,
 });
+
+/** What the frame is given says by itself whether anybody foresaw it. */
+const asTold = (error: unknown) => asOciError(error) ?? error;
 
 function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts): DataPlane {
   const hashes = makeHashes();
@@ -54,7 +65,7 @@ function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts
     leases: makeWriteLeases({ app, settings }, hashes),
     metrics,
     buffers: makeBuffers(),
-    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: (bytes) => bytes.length + 100 }),
+    small: new LRUCache({ maxSize: 32 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length + 1_000 }),
     node: rememberNode(app),
     pulled: makePullMarks(app),
   };
@@ -63,22 +74,56 @@ function makeDataPlane({ app, settings, authenticate, cache, metrics }: OciParts
 /** They cost the database most, and wait for nobody's bytes nor for an upstream while they have a turn. */
 const lists: ReadonlySet<Route['kind']> = new Set(['tags', 'referrers', 'catalog']);
 
-async function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  setApiVersion(response);
-  const url = request.url ?? '';
+/** What a request asks for, as far as its first line tells. */
+interface Asked {
+  plane: DataPlane;
+  request: IncomingMessage;
+  response: ServerResponse;
+  method: string;
+  query: URLSearchParams;
+  route: Route | undefined;
+  /** Whose content it is, where a mirror was asked for it. */
+  namespace?: string;
+}
+
+function readAsked(plane: DataPlane, request: IncomingMessage, response: ServerResponse): Asked {
+  const { url = '', method = 'GET' } = request;
   const mark = url.indexOf('?');
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
-  const method = request.method ?? 'GET';
-  const route = mirrored(plane, response, routeOf(mark < 0 ? url : url.slice(0, mark)), method, query);
+  const route = routeOf(mark < 0 ? url : url.slice(0, mark));
+  const asked = { plane, request, response, method, query, route };
+  return query === noQuery ? asked : { ...asked, ...mirrored(plane, route, method, query) };
+}
+
+type Found = ReturnType<Authenticate>;
+type Turn = Promise<void> | undefined;
+
+const behalfOf = ({ org }: Access, { kind }: Route) => ({ org, act: `oci ${kind}` });
+
+function answerRequest(plane: DataPlane, request: IncomingMessage, response: ServerResponse): void | Promise<void> {
+  const asked = readAsked(plane, request, response);
+  const { route, method, query } = asked;
+  // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
+  const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
+  if (!route || !found || found instanceof Promise) return answerSlowly(asked, found);
+  const rest = plane.app.watch.takeTurn(behalfOf(found, route));
+  if (!rest && sendRemembered({ plane, request, response, method, query, access: found }, route)) return;
+  return answerSlowly(asked, found, { rest });
+}
+
+/** `turn`: what to wait for first, where that was asked already. */
+async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): Promise<void> {
+  const { plane, request, response, method, query, route, namespace } = asked;
+  setFrameHeaders(request, response);
+  setApiVersion(response);
+  if (namespace) response.setHeader('OCI-Namespace', namespace);
   try {
-    // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
-    const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
     let access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
     const { requests, watch } = plane.app;
-    const behalf = { org: access.org, act: `oci ${route.kind}` };
-    const rest = watch.takeTurn(behalf);
+    const behalf = behalfOf(access, route);
+    const { rest } = turn ?? { rest: watch.takeTurn(behalf) };
     if (rest) {
       await rest;
       access = await plane.authenticate(request); // it may have been revoked meanwhile
@@ -89,22 +134,20 @@ async function answerRequest(plane: DataPlane, request: IncomingMessage, respons
     const answerFor = () => onBehalf(behalf, answer, watch);
     await (lists.has(route.kind) ? requests.pass(`${access.org} lists`, answerFor) : answerFor());
   } catch (error) {
-    // What the frame is given says by itself whether anybody foresaw it.
-    throw asOciError(error) ?? error;
+    throw asTold(error);
   }
 }
 
 const isPush = ({ kind }: Route, method: string) => kind === 'upload' || kind === 'uploads' || (kind === 'manifest' && method === 'PUT');
 
 /** containerd asks a mirror for `<slug>/library/alpine` and says in `ns` whose that is; the mirror says in OCI-Namespace that it knows. */
-function mirrored(plane: DataPlane, response: ServerResponse, route: Route | undefined, method: string, query: URLSearchParams) {
+function mirrored(plane: DataPlane, route: Route | undefined, method: string, query: URLSearchParams) {
   const host = query.get('ns');
-  if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return route;
+  if (!host || !route || !('name' in route) || (method !== 'GET' && method !== 'HEAD')) return undefined;
   const parts = splitName(route.name);
   const name = parts && (parts.repository.startsWith(`${host}/`) ? parts.repository : `${host}/${parts.repository}`);
-  if (!name || plane.cache?.hostOf(name) !== host) return route;
-  response.setHeader('OCI-Namespace', host);
-  return { ...route, name: `${parts.slug}/${name}` };
+  if (!name || plane.cache?.hostOf(name) !== host) return undefined;
+  return { namespace: host, route: { ...route, name: `${parts.slug}/${name}` } };
 }
 
 function handle(call: Call, route: Route): Promise<void> {

@@ -46,7 +46,7 @@ export async function getManifest(call: Call, name: string, reference: string): 
   response.setHeader('Content-Length', manifest.size);
   if (head) return void response.end();
   const body = (await plane.places.body(repository, manifest)) ?? manifestUnknown(reference);
-  plane.metrics.pulls.inc({ registry: place.slug });
+  plane.metrics.pulls.series(place.slug).count();
   plane.pulled(manifest.id);
   response.end(body);
 }

@@ -22,7 +22,7 @@ export async function receive(call: Call, place: Place, upload: UploadRow, { off
   const { plane, request } = call;
   const incoming = { body: watched(call, place), offset, declared: contentLength(request), held, mayWrite: lease?.mayWrite };
   const reached = await receiveBytes(plane, plane.hashes, upload, incoming);
-  plane.metrics.bytes.inc({ registry: place.slug, direction: 'in' }, reached - offset);
+  plane.metrics.bytes.series(place.slug, 'in').count(reached - offset);
   return reached;
 }
 

@@ -16,13 +16,20 @@ interface Parts {
   sendOlder: OlderSender;
 }
 
-/** What is known to hold is sent at once, without a promise; whatever else is asked for is looked up. */
+const routeFor = ({ url = '/' }: IncomingMessage) => routeOf(pathBelow(url), isRendering);
+
+/** What is known to hold is sent at once, without a promise. False: it has to be looked up, and nothing was sent. */
+export function sendKnown(memory: Memory, request: IncomingMessage, response: ServerResponse, route = routeFor(request)): boolean {
+  const known = route.to === 'rendering' && isRead(request) ? memory.peek(route.slug) : undefined;
+  if (!known || route.to !== 'rendering') return false;
+  sendRendering(request, response, known, route.name);
+  return true;
+}
+
 export function makeHandler(parts: Parts): PlaneHandler {
   return (request, response) => {
-    const route = routeOf(pathBelow(request.url ?? '/'), isRendering);
-    const known = route.to === 'rendering' && isRead(request) ? parts.memory.peek(route.slug) : undefined;
-    if (known && route.to === 'rendering') return sendRendering(request, response, known, route.name);
-    return answerSlowly(parts, request, response, route);
+    const route = routeFor(request);
+    return sendKnown(parts.memory, request, response, route) ? undefined : answerSlowly(parts, request, response, route);
   };
 }
 
@@ -40,7 +47,7 @@ async function answerSlowly(
   if (found.is === 'unknown') return sendMissing(request, response);
 
   if (route.to === 'elsewhere')
-    return void response.writeHead(308, [...frameHeaders(request), 'Location', `../${route.slug}`, 'Content-Length', '0']).end();
+    return void response.writeHead(308, frameHeaders(request, ['Location', `../${route.slug}`, 'Content-Length', '0'])).end();
   const takesPosts = route.to !== 'rendering' && route.to !== 'logo' && route.to !== 'older';
   const posts = takesPosts && request.method === 'POST';
   if (route.to === 'subscribe' ? !posts : !isRead(request) && !posts)

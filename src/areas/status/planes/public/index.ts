@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Plane } from '../../../../kernel/http/plane.ts';
 import { makeForms } from './forms.ts';
-import { makeHandler } from './handler.ts';
+import { makeHandler, sendKnown } from './handler.ts';
 import { makeLogoSender } from './logo.ts';
 import type { Memory } from './memory.ts';
 import { sendRefusal } from './notices.ts';
@@ -17,6 +17,7 @@ export function publicPlane(app: App, memory: Memory): Plane {
     role: 'api',
     owns: ({ url, headers }) => Boolean(url?.startsWith(prefix)) || (own !== undefined && headers.host?.toLowerCase() === own),
     open: () => makeHandler({ memory, forms: makeForms(app), sendLogo: makeLogoSender(app), sendOlder: makeOlderSender(app) }),
+    sendReady: (request, response) => sendKnown(memory, request, response),
     refuse: sendRefusal,
     writesFrameHeaders: true,
   };

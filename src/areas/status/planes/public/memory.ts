@@ -17,7 +17,7 @@ interface Known {
   slug: string;
   /** By the monotonic clock, before the reading began. */
   readAt: number;
-  page?: { org: string; pageId: string; renderings: Renderings; fingerprint: string };
+  page?: ShownStatusPage & { fingerprint: string };
 }
 
 export interface ShownStatusPage {
@@ -111,7 +111,7 @@ async function findPage(memory: Remembered, slug: string): Promise<StatusPageAns
   const asked = askPage(memory, slug);
   try {
     const known = before ? await orTooLate(asked, patienceMs) : await asked;
-    return known ? answerOf(known) : { is: 'unknown' };
+    return known ? answerOf(known) : unknown;
   } catch (error) {
     asked.catch(() => {});
     memory.restUntil.set(slug, performance.now() + restMs);
@@ -157,7 +157,8 @@ async function readPage({ app, last }: Remembered, slug: string): Promise<Known>
   const same = before?.page?.fingerprint === fingerprint;
   const renderings = same ? before.page!.renderings : renderingsOf(loaded.board);
   if (same) renderings.board.now = now;
-  const known = { slug, readAt, page: { org: loaded.org, pageId: loaded.pageId, renderings, fingerprint } };
+  const page = { is: 'page' as const, org: loaded.org, pageId: loaded.pageId, renderings, fingerprint };
+  const known = { slug, readAt, page };
   if (isNewest) last.set(slug, known);
   return known;
 }
@@ -223,14 +224,14 @@ async function warmPages(memory: Remembered): Promise<void> {
   }
 }
 
-const answerOf = ({ page }: Known, ageMs?: number): StatusPageAnswer =>
-  page
-    ? { is: 'page', org: page.org, pageId: page.pageId, renderings: page.renderings, ...(ageMs === undefined ? {} : { ageMs }) }
-    : { is: 'unknown' };
+const unknown: StatusPageAnswer = { is: 'unknown' };
+
+const answerOf = ({ page }: Known): StatusPageAnswer => page ?? unknown;
 
 function staleAnswer({ last }: Remembered, slug: string): StatusPageAnswer {
   const known = last.get(slug);
-  return known ? answerOf(known, performance.now() - known.readAt) : { is: 'away' };
+  if (!known) return { is: 'away' };
+  return known.page ? { ...known.page, ageMs: performance.now() - known.readAt } : unknown;
 }
 
 /** What a page weighs with its renderings, roughly: they are made from what the fingerprint holds. */

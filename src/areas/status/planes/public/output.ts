@@ -69,7 +69,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
       if (asked !== undefined && (asked.includes(tag) || asked === '*')) {
         // RFC 9110, 15.4.5: what a 200 would have said, without the body's own.
         const { headers: full } = ready.get('identity')!;
-        return void response.writeHead(304, [...frameHeaders(request), ...withoutLength(full), ...(more ?? [])]).end();
+        return void response.writeHead(304, frameHeaders(request, [...withoutLength(full), ...(more ?? [])])).end();
       }
       const coding = compressible ? codingFor(request.headers['accept-encoding']) : 'identity';
       const made = ready.get(coding);
@@ -83,7 +83,7 @@ export function makeOutput(body: string | Buffer, { type, headers }: OutputOptio
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { headers, bytes }: Ready, more: readonly string[] | undefined) {
-  response.writeHead(200, [...frameHeaders(request), ...headers, ...(more ?? [])]);
+  response.writeHead(200, frameHeaders(request, more ? [...headers, ...more] : headers));
   if (request.method === 'HEAD') response.end();
   else response.end(bytes);
 }
