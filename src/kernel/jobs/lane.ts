@@ -295,6 +295,8 @@ const askForJobs = (lane: LaneState, { limit, lease, looksAtAll, order, seesWho 
   const wanted = { lane: lane.lane, kinds, limit, lease, unanswered: lane.unanswered.map((u) => u.lease), leasedHere: lane.leasedHere() };
   return lane.db.read(async (tx) => {
     const turns = order === 'turns' ? await jobOrgsAfter(tx, lane.lane, lane.afterOrg) : [];
+    // Nobody has a job in this lane, due or not: as at most starts, which need not plan the statements of a claim then.
+    if (order === 'turns' && lane.afterOrg === '' && !turns.length) return { nextMs: lookEveryMs, claimed: [], orgs: [] };
     const [nextMs, orgs, claimed] = await Promise.all([
       nextDueIn(tx, lane.lane, lane.names, lookEveryMs),
       order === 'alone' && seesWho ? jobOrgsAfter(tx, lane.lane, '') : turns,
