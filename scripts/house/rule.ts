@@ -50,16 +50,21 @@ export function treeOf(source: Source): ts.SourceFile {
   return known;
 }
 
+/** Of whole files, which several rules walk through. */
+const walked = new WeakMap<ts.Node, ts.Node[]>();
+
 /** Every node below this one, depth first. */
-export function* nodesBelow(node: ts.Node): Generator<ts.Node> {
-  const inner: ts.Node[] = [];
-  ts.forEachChild(node, (child) => {
-    inner.push(child);
-  });
-  for (const child of inner) {
-    yield child;
-    yield* nodesBelow(child);
-  }
+export function nodesBelow(node: ts.Node): readonly ts.Node[] {
+  const known = walked.get(node);
+  if (known) return known;
+  const nodes: ts.Node[] = [];
+  const walk = (inner: ts.Node) => {
+    nodes.push(inner);
+    ts.forEachChild(inner, walk);
+  };
+  ts.forEachChild(node, walk);
+  if (ts.isSourceFile(node)) walked.set(node, nodes);
+  return nodes;
 }
 
 export const lineOf = (tree: ts.SourceFile, position: number) => tree.getLineAndCharacterOfPosition(position).line + 1;

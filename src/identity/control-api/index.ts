@@ -40,7 +40,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
 
   for (const operation of operations) {
     const { spec } = operation;
-    const { url, method, checks, bodySize, responses } = prepare(spec);
+    const { url, method, checks, bodySize, schema } = prepare(spec);
     const ask = (request: FastifyRequest) => askOperation(asking, operation, checks, request);
     server.route({
       method,
@@ -55,7 +55,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       handler: operation.remember
         ? (request, reply) => fromMemory(operation, request, reply, () => ask(request))
         : async (request, reply) => sendAnswer(spec, await attempt(spec, request, () => ask(request)), reply),
-      schema: { response: responses },
+      schema,
     });
   }
 }
@@ -82,7 +82,7 @@ interface Prepared {
   method: HTTPMethods | HTTPMethods[];
   checks: Checks;
   bodySize: BodySize;
-  responses: Record<string, object>;
+  schema: { response: Record<string, object> };
 }
 
 /** Once for all servers of the process: a second one finds its serializers and validators compiled. */
@@ -97,13 +97,13 @@ function prepare(spec: Op): Prepared {
     method: spec.method === 'GET' ? ['GET', 'HEAD'] : spec.method,
     checks: checksOf(spec),
     bodySize: bodySizeOf(spec),
-    responses: responseSchemas(spec),
+    schema: { response: responseSchemas(spec) },
   };
   prepared.set(spec, made);
   return made;
 }
 
-/** Copies: Fastify writes into what it is given. */
+/** Copies: Fastify writes into what it is given, and marks it so that a second server need not walk through it again. */
 const responseSchemas = (spec: Op): Record<string, object> =>
   Object.fromEntries(
     Object.entries(spec.responses).flatMap(([status, schema]) =>

@@ -88,6 +88,11 @@ interface LaneState extends LaneOptions {
   asksAll: boolean;
   /** The last look found jobs of one organization only: turns would be its own, one after the other. */
   isAlone: boolean;
+  /** Nobody seems to have a job here, due or not. */
+  isEmpty: boolean;
+  /** How often the lane was woken; and at which of these times somebody was found to have jobs here that are not due. */
+  wakes: number;
+  usedSince: number | undefined;
   /** When we last looked who is there. Whoever comes wakes the lane, and is looked for by the next claim. */
   sawWhoAt: number;
   /** Claims and births whose answer never came: what they took is under a lease that only we know. */
@@ -125,6 +130,9 @@ export function startLane(options: LaneOptions): LaneLoop {
     afterOrg: '',
     asksAll: true,
     isAlone: false,
+    isEmpty: true,
+    wakes: 0,
+    usedSince: undefined,
     sawWhoAt: -Infinity,
     unanswered: [],
     sawAllAt: -Infinity,
@@ -142,6 +150,7 @@ export function startLane(options: LaneOptions): LaneLoop {
     wake: () => hearWake(lane),
     lookAtAll: () => {
       lane.sawAllAt = -Infinity;
+      expectJobs(lane);
       lane.rest.nudge();
     },
     stop: () => {
@@ -181,6 +190,7 @@ async function lookUntilStopped(lane: LaneState): Promise<void> {
 /** In a storm every transaction wakes the lane, and a claim for each would cost the database as much as the jobs do. */
 function hearWake(lane: LaneState): void {
   lane.sawWhoAt = -Infinity;
+  expectJobs(lane);
   if (lane.looking) {
     lane.woken = true; // what it tells of may have been committed after this claim looked
     return;
@@ -188,6 +198,11 @@ function hearWake(lane: LaneState): void {
   const ms = lane.lookedAt + lane.shareMs - performance.now();
   if (ms <= 0) lane.rest.nudge();
   else if (!lane.stopping) lane.sharing ??= setTimeout(answerWakes, ms, lane);
+}
+
+function expectJobs(lane: LaneState): void {
+  lane.isEmpty = false;
+  lane.wakes++;
 }
 
 function answerWakes(lane: LaneState): void {
@@ -203,11 +218,18 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
     lane.crowded = true;
     return lookEveryMs;
   }
+  if (lane.isEmpty && (await isStillEmpty(lane))) {
+    lane.full = false;
+    lane.crowded = false;
+    return lookEveryMs;
+  }
+  const { wakes } = lane;
   const order = orderOf(lane, room);
   const limit = { oldest: Math.min(free, Math.ceil(room / 2)), alone: Math.min(free, room), turns: free }[order];
   const claimedAt = performance.now();
   const { claimed, nextMs, orgs } = await claimDue(lane, limit, order);
   lane.tookSome = claimed.length > 0;
+  lane.isEmpty = !claimed.length && !lane.running.size && nextMs >= lookEveryMs && lane.wakes === wakes && lane.usedSince !== wakes;
   lane.behind = isBehind(lane, order, claimed, claimed.length === limit, orgs);
   if (lane.stopping) lane.giveBack(claimed, claimedAt);
   else for (const job of claimed) beginJob(lane, job, claimedAt);
@@ -216,6 +238,16 @@ async function claimAndBegin(lane: LaneState): Promise<number> {
   lane.crowded = lane.full || lane.behind;
   // One that is alone and has its share waits for its own, and each that ends is worth a look.
   return lane.stopping || (lane.behind && !(lane.isAlone && left.room <= 0)) ? 0 : nextMs;
+}
+
+/** Most lanes of most servers have nothing to do, now or later, and to see that once a second is a third of what a claim costs. */
+async function isStillEmpty(lane: LaneState): Promise<boolean> {
+  const { wakes } = lane;
+  const since = performance.now();
+  const isUsed = (await lane.db.read((tx) => jobOrgsAfter(tx, lane.lane, ''))).length > 0;
+  if (isUsed) lane.usedSince = wakes;
+  else lane.sawAllAt = since;
+  return !isUsed && lane.wakes === wakes;
 }
 
 /**

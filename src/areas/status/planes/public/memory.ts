@@ -176,13 +176,9 @@ function readUntilKept(memory: Remembered, { slug, page }: Known): void {
   const tries = before?.tries ?? 0;
   const again = () => {
     unkept.set(slug, { tries: tries + 1 });
-    refreshPage(memory, slug);
+    refreshInTurn(memory, page.org, slug);
   };
   unkept.set(slug, { tries: tries + 1, timer: setTimeout(again, Math.min(againMs.least * 2 ** tries, againMs.most)).unref() });
-}
-
-function refreshPage(memory: Remembered, slug: string): void {
-  if (!memory.stopped) askPage(memory, slug).catch(() => {});
 }
 
 /**
