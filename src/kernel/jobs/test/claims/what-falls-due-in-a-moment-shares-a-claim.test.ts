@@ -18,6 +18,7 @@ test('jobs that fall due one right after the other share a claim, and one that i
     ...{ lane: 'webhook', slots: 8, perOrg: 6, shareMs: 10, kinds: new Map(), db: { read: claim } as unknown as Db, log: {} as Logger },
     ...{ leasedHere: () => [], begin: async () => {}, giveBack: () => {} },
   });
+  lane.wake(); // else it only asks whether there are any
   await sleep(100);
   // The first found nothing, so it was not waited for after it; after each that did, ten milliseconds pass: true however slow this machine is.
   assert.ok(claims > 1 && claims <= 3 + (performance.now() - began) / 10, `${claims} claims`);
