@@ -186,6 +186,9 @@ function openPool({ connection, max = defaultMax, settings, onError }: DbOptions
 const startupOptions = (settings: Record<string, string> = {}) =>
   ['TimeZone=UTC', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)].map((setting) => `-c ${setting}`).join(' ');
 
+/** A connection that has just been opened plans every statement, which takes longer than any work afterwards: it is waited for so many times as long. */
+const fresh = { ms: 2_000, times: 4 };
+
 function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
   // The pool tells before the connection is back in it.
@@ -200,9 +203,11 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
       const timer = setTimeout(go, ms);
       waiting.add(go);
     });
+  const openedAt = performance.now();
   return async () => {
-    const until = performance.now() + patienceMs;
-    for (let ms = patienceMs; ms > 0 && isAllInUse(pool); ms = until - performance.now()) await nextRelease(ms);
+    const now = performance.now();
+    const until = now + (now - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
+    for (let ms = until - now; ms > 0 && isAllInUse(pool); ms = until - performance.now()) await nextRelease(ms);
     return pool.connect().catch((error) => {
       throw asAway(error) ?? error;
     });

@@ -35,8 +35,7 @@ export function openConnections({ connection, strict, log, waker, watch, refusal
   // A claim need not be on disk before its job begins: if a crash of the server takes it back, so that another worker claims the
   // job too, then ours cannot finish it any more. An outcome must be.
   // Every lane looks at the same moment, each for a millisecond or two: one connection serves them all, unless one of them hangs.
-  // At a start it has to be opened first, and plans every statement: on a busy machine that takes longer than any claim afterwards.
-  const claims = open(3, { patienceMs: 100, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
+  const claims = open(3, { patienceMs: 50, settings: { ...alwaysByIndex, synchronous_commit: 'off' } });
   const outcomes = open(2, { settings: alwaysByIndex });
   const paging = open(12, { perOrg: 8, settings: plannedOnce });
   paging.onWake((channel) => waker.wake(channel));
