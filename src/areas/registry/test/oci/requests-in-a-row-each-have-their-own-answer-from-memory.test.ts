@@ -14,7 +14,8 @@ test('requests that come in a row on one connection each have their own answer f
   for (const refused of ['nobody', 'stranger'])
     assert.equal((await send('GET', path, { as: refused })).headers.connection, 'keep-alive', `${refused} may go on asking`);
 
-  const ask = (method: string, as: string, more = '\r\n') => `${method} ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${as}\r\n${more}`;
+  const ask = (method: string, as: string, more = '\r\n') =>
+    `${method} ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${as}\r\n${more}`;
   const smuggled = ask('GET', 'stranger');
   const row = [
     ask('GET', 'alice'),
