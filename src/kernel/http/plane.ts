@@ -127,17 +127,20 @@ export function standPlane(plane: Plane, { log, roles, counted, slowly = neverSl
       discard(request);
       count(response.statusCode);
     };
-    if (!slowly.hold(refusal, answer)) answer();
+    if (!slowly.hold(refusal, () => orCut(request, response, answer))) answer();
   };
 
-  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+  /** What fails while it refuses costs this connection; told later, nobody else would catch it. */
+  const orCut = (request: IncomingMessage, response: ServerResponse, act: () => void) => {
     try {
-      refuse(request, response, error);
+      act();
     } catch (worse) {
       say(worse, request, 500);
       response.destroy();
     }
   };
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
+    orCut(request, response, () => refuse(request, response, error));
 
   const take: RawHandler = (request, response) => {
     if (!plane.owns(request)) return false;

@@ -126,7 +126,15 @@ export function inOurWords(server: FastifyInstance, log: Logger, elsewhere?: () 
         .serializer(JSON.stringify)
         .send({ error: refusal.message });
     };
-    if (!slowly.hold(refusal, say)) say();
+    const sayLater = () => {
+      try {
+        say();
+      } catch (worse) {
+        log.error({ err: worse, requestId: request.id, route: request.routeOptions.url, status: 500 }, 'request failed');
+        reply.raw.destroy(); // Fastify, which would catch it, has gone on by then
+      }
+    };
+    if (!slowly.hold(refusal, sayLater)) say();
   });
 }
 

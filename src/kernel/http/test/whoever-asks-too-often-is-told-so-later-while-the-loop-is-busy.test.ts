@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Registry } from 'prom-client';
 import { Refusal } from '../../errors.ts';
 import { makeLog } from '../../log.ts';
 import { makePeers } from '../peer.ts';
+import { measurePlanes, type Plane, standPlane } from '../plane.ts';
 import { makeServer } from '../server.ts';
 import { makeSlowRefusals, slowness } from '../slow-refusals.ts';
 
@@ -50,4 +52,34 @@ test('what is told later is the same answer, and one that has left hears nothing
   await sayNext();
   const answer = await asked;
   assert.deepEqual([answer.status, answer.headers.get('retry-after'), await answer.json()], [429, '7', { error: 'too many' }]);
+});
+
+test('what goes wrong while somebody is told later costs that connection and nothing else', async (t) => {
+  const later: (() => void)[] = [];
+  const slowly = { hold: (_: Refusal, say: () => void) => later.push(say) > 0 };
+  const log = makeLog('silent');
+  const told = t.mock.method(log, 'error').mock;
+  const refuse = () => {
+    throw new Error('no words');
+  };
+  const handle = () => Promise.reject(tooMany);
+  const plane: Plane = { name: 'tried', role: 'api', owns: ({ url }) => url === '/plane', open: () => handle, refuse };
+  const raw = [standPlane(plane, { log, roles: new Set(['api']), counted: measurePlanes(new Registry()), slowly })];
+  const server = makeServer({ log, peers: makePeers([]), raw, slowly });
+  server.get('/often', async () => {
+    throw new Refusal(429, 'rate_limited', 'too many', { headers: { 'retry-after': 'no\nheader' } });
+  });
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  t.after(() => server.close());
+
+  for (const path of ['/plane', '/often']) {
+    const asked = fetch(url + path).then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    while (later.length === 0) await new Promise(setImmediate);
+    later.shift()!();
+    assert.equal(await asked, 'cut off', path);
+  }
+  assert.equal(told.callCount(), 2);
 });

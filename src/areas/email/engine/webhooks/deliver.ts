@@ -4,6 +4,7 @@ import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
+import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { postEvent, type Reply } from '../../clients/webhook.ts';
 import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
 import { settleReceived } from '../../store/arrivals.ts';
@@ -27,29 +28,34 @@ export interface Deliverer {
 const portion = { limit: 1_000, withinSeconds: 10 };
 /** After each portion there is so many times as long for others' work, but no more than that. */
 const rest = { times: 4, mostMs: 1_000 };
+/** By then whatever was still on its way to the database has come, or never does. */
+const lookAgainSeconds = 30;
 const isSlow = 'its endpoint is slow, and has as many deliveries as it takes at once';
 
 type Heard = store.Heard & { endpointId: string };
 
-export function makeDeliverer({ db }: Pick<App, 'db'>, counted: Deliverer['counted']): Deliverer {
+export function makeDeliverer({ db, watch }: Pick<App, 'db' | 'watch'>, counted: Deliverer['counted']): Deliverer {
   const pace = makePace();
-  return { pace, ...makeAttempts(db), sendOffOthers: makeSendOff(db, pace, counted), counted };
+  return { pace, ...makeAttempts({ db, watch }), sendOffOthers: makeSendOff(db, pace, counted), counted };
 }
 
 /** Many that begin or end one by one share a statement: each costs the database and us more than all that it does for one. */
 const paceMs = { begin: 10, settle: 25 };
 
-const makeAttempts = (db: App['db']): Pick<Deliverer, 'begin' | 'settle'> => ({
+/** A batch is nobody's: everybody's deliveries are in it, and whoever happens to be the first may have used their share up. */
+const makeAttempts = ({ db, watch }: Pick<App, 'db' | 'watch'>): Pick<Deliverer, 'begin' | 'settle'> => ({
   begin: gatherCalls(
     async (asked: { id: number; run: string }[]) => {
-      const begun = new Map((await beginAttempts(db, asked)).map((b) => [b.run, b]));
+      const rows = await onBehalf({ ...house, act: 'email.begin-deliveries' }, () => beginAttempts(db, asked), watch);
+      const begun = new Map(rows.map((b) => [b.run, b]));
       return asked.map(({ run }) => begun.get(run));
     },
     { paceMs: paceMs.begin },
   ),
   settle: gatherCalls(
     async (heard: Heard[]) => {
-      const settled = new Map((await settleAttempts(db, heard)).map((s) => [s.id, s]));
+      const rows = await onBehalf({ ...house, act: 'email.settle-deliveries' }, () => settleAttempts(db, heard), watch);
+      const settled = new Map(rows.map((s) => [s.id, s]));
       return heard.map(({ id }) => settled.get(id));
     },
     { paceMs: paceMs.settle },
@@ -162,10 +168,14 @@ async function askOnce(
   return { ...{ id, run: begun.run, endpointId: begun.endpoint_id, status, error }, is_last: wait === undefined, wait };
 }
 
-/** The place at the endpoint is free by then: what we write down is not its time. */
+/**
+ * The place at the endpoint is free by then: what we write down is not its time. If it is not ours to write down, it is looked at again: it is
+ * done, or the beginning of an earlier attempt, on which somebody had given up, took effect after that of this one, and nobody would end it.
+ */
 async function noteHeard(deliverer: Deliverer, { wait, ...heard }: Heard & { wait: number | undefined }): Promise<void> {
   const settled = await deliverer.settle(heard);
-  if (settled?.state !== 'pending') return settled && deliverer.counted(settled.state);
+  if (!settled) throw new RetryIn(lookAgainSeconds, 'another attempt began meanwhile');
+  if (settled.state !== 'pending') return deliverer.counted(settled.state);
   deliverer.counted('retried');
   throw new RetryIn(wait!, heard.error!);
 }

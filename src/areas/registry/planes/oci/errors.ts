@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { isPassing, refuseAway } from '../../../../kernel/http/away.ts';
 import { endAfterBody } from '../../../../kernel/http/body.ts';
+import { hasBody } from '../../../../kernel/http/discard.ts';
 import { refusalFor } from '../../../../kernel/http/plane.ts';
 import { DigestMismatch, OffsetMismatch, RangeUnsatisfiable, UploadBusy, UploadUnknown } from '../../../../kernel/storage/index.ts';
 import { ImmutableTag } from '../../engine/deletion.ts';
@@ -101,7 +102,7 @@ export function sendError(request: IncomingMessage, response: ServerResponse, th
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
   // A body that nobody reads on would keep the connection waiting: whoever still sends it is told that this answer is the last.
-  if (!request.complete) response.setHeader('Connection', 'close');
+  if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
   if (request.method === 'HEAD') response.end();
   else endAfterBody(request, response, body);
 }
