@@ -1,6 +1,6 @@
 // Long work in slices: between two of them others have their turn.
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { goOn } from './shares/index.ts';
+import { goOn, isLoopBusy } from './shares/index.ts';
 import type { Steps } from './steps.ts';
 
 /** A turn for everybody else; what comes after it counts for whom it is done. */
@@ -16,6 +16,19 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
     if (done) return value;
     await nextTurn();
   }
+}
+
+/** The longest pause: whoever pauses may hold a connection and locks. */
+const mostPauseMs = 100;
+
+/** Does one portion of long work; while the loop is busy it pauses afterwards for as long as that took, and the database is free for others. */
+export async function withPause<T>(work: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const done = await work();
+  if (!isLoopBusy()) return done;
+  await setTimeout(Math.min(mostPauseMs, performance.now() - began));
+  goOn();
+  return done;
 }
 
 /** The longest rest. */

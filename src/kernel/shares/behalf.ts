@@ -42,3 +42,6 @@ export function goOn(): void {
   const doing = behalves.getStore();
   doing?.watch?.resume(doing.behalf);
 }
+
+/** Whether the loop has much to do at this moment; it has not where nobody watches it. */
+export const isLoopBusy = (): boolean => behalves.getStore()?.watch?.isBusy() ?? false;

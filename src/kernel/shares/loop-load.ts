@@ -7,7 +7,7 @@ export interface LoopLoad {
 }
 
 /** The loop is busy if it was so for this share of the last moments. */
-const busy = { share: 0.6, everyMs: 20 };
+const busy = { share: 0.45, everyMs: 20 };
 /**
  * Whose a request is, is known once its header was read, and whose memory is freed, never: parsing, sockets and garbage are as much again as
  * what is known, and more where chunks are many. All of it is counted with the pieces that are, in proportion; twice at most, since it may

@@ -1,10 +1,14 @@
 import { type LoopLoad, watchLoop } from './loop-load.ts';
 
 /**
- * Whoever has had much of the event loop lets those go first who have had less and want some of it now. An organization's time is a bucket that
- * leaks: what its pieces of work took is poured in, a quarter of the time that passes runs out. Whoever has filled theirs rests before the next
- * piece, in the order in which they came, one a turn; so a quarter is everybody's, whatever the others do. Nobody rests for those who are
- * quiet, nor while the loop is idle for much of the time: what others leave is there to be taken.
+ * Whoever wants very much of the event loop lets those go first who want less. An organization's time is a bucket that leaks: what its pieces
+ * of work took is poured in, its part of the time that passes runs out. That is half; a third where two want much, a quarter where three do.
+ * Nobody whose bucket holds rests. Whoever has filled theirs is heavy: from then on less runs out, and they rest before each next piece until
+ * most of what they had has run out, in the order in which they came, one a turn. They are heavy until the bucket is empty and nothing of
+ * theirs rests: until they want less than they have.
+ *
+ * Nobody rests for those who are quiet, nor while the loop is idle for much of the time: what others leave is there to be taken. Of two who
+ * are heavy, neither rests for the sake of one that has more waiting: how much somebody wants shows in what waits, not in what they got.
  */
 export interface LoopShare {
   /** A piece of work of this organization took so long. */
@@ -15,22 +19,31 @@ export interface LoopShare {
   figures(): { resting: { org: string; waiting: number }[]; restedSeconds: number };
 }
 
-const share = 0.25;
-/** So much at once is nobody's loss. */
+/** What runs out of the bucket of those who are heavy, of what runs out of the others'. */
+const heavyPart = 0.3;
+/** So much fills a bucket. It is what somebody who was quiet can have at once. */
+const fullMs = 100;
+/** So much at once is nobody's loss, even of those who are heavy. */
 const burstMs = 8;
-/** More is not held against anybody, nor is anybody held longer: what an organization did alone costs it no more than a moment. */
+/** More is not held against those who are heavy: what an organization did alone costs it no more than a moment. */
 const mostDebtMs = 50;
-const longestRestMs = 2_000;
+/** Whoever has rested for this long goes on in the next turn. */
+const longestRestMs = 10_000;
 /** Those who come while so many of theirs rest go on at once: what rests is kept in memory. */
-const mostResting = 500;
+const mostResting = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
 const keptMs = 1_000;
+/** Who had this much of the last second wants much. They are counted now and then: there may be thousands who want little. */
+const much = { of: 0.2, lastMs: 1_000, countedEachMs: 20 };
 
 interface Account {
   debtMs: number;
   /** When the debt was reckoned, which is also when the organization was last active. */
   at: number;
+  isHeavy: boolean;
+  /** What it had of the last second, of which older parts count less. */
+  lately: number;
   resting: { since: number; goOn(): void }[];
 }
 
@@ -39,12 +52,22 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   let restedMs = 0;
   let tidiedAt = now();
 
-  const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * share);
-  /** Somebody who has had less wants the loop. */
+  let parts = { each: 0.5, countedAt: Number.NEGATIVE_INFINITY };
+
+  const debtAt = ({ debtMs, at: reckonedAt, isHeavy }: Account, at: number) =>
+    Math.max(0, debtMs - (at - reckonedAt) * parts.each * (isHeavy ? heavyPart : 1));
+  const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
+  const countParts = (at: number) => {
+    let wanting = 0;
+    for (const account of accounts.values()) if (latelyAt(account, at) > much.of * much.lastMs) wanting++;
+    parts = { each: 1 / (1 + Math.max(1, wanting)), countedAt: at };
+  };
+  /** Somebody wants the loop who is not heavy, or is so less than this one. */
   const isWanted = (account: Account, at: number) => {
     if (!load.isBusy()) return false;
-    const debt = debtAt(account, at);
-    for (const other of accounts.values()) if (at - other.at <= wantsMs && debtAt(other, at) < debt) return true;
+    const goesFirst = (other: Account) =>
+      !other.isHeavy || (other.resting.length <= account.resting.length && debtAt(other, at) < debtAt(account, at));
+    for (const other of accounts.values()) if (at - other.at <= wantsMs && other !== account && goesFirst(other)) return true;
     return false;
   };
 
@@ -55,12 +78,20 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   };
   const letNextGo = (account: Account) => {
     const at = now();
-    while (account.resting.length > 0 && at - account.resting[0]!.since >= longestRestMs) letGo(account, at);
     if (account.resting.length === 0) return;
-    const ms = (debtAt(account, at) - burstMs) / share;
-    if (ms > 0 && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
+    const ms = (debtAt(account, at) - burstMs) / (parts.each * heavyPart);
+    const mayRest = at - account.resting[0]!.since < longestRestMs;
+    if (ms > 0 && mayRest && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
     letGo(account, at);
     if (account.resting.length > 0) setImmediate(letNextGo, account); // what this one takes is known after its turn
+  };
+  const pour = (account: Account, ms: number, at: number) => {
+    const left = debtAt(account, at);
+    const debt = left + ms;
+    account.isHeavy = debt > fullMs || (account.isHeavy && (left > 0 || account.resting.length > 0));
+    account.lately = latelyAt(account, at) + ms;
+    account.debtMs = account.isHeavy ? Math.min(mostDebtMs, debt) : debt;
+    account.at = at;
   };
   const tidy = (at: number) => {
     tidiedAt = at;
@@ -70,10 +101,10 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   return {
     spend: (org, ms) => {
       const at = now();
-      const account = accounts.get(org) ?? { debtMs: 0, at, resting: [] };
+      const account = accounts.get(org) ?? { debtMs: 0, at, isHeavy: false, lately: 0, resting: [] };
       accounts.set(org, account);
-      account.debtMs = Math.min(mostDebtMs, debtAt(account, at) + load.weigh(ms));
-      account.at = at;
+      pour(account, load.weigh(ms), at);
+      if (at - parts.countedAt > much.countedEachMs) countParts(at);
       if (at - tidiedAt > keptMs) tidy(at);
     },
     rest: (org) => {
@@ -82,7 +113,7 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
       const at = now();
       if (account.resting.length >= mostResting) return undefined;
       if (account.resting.length === 0) {
-        if (debtAt(account, at) <= burstMs || !isWanted(account, at)) return undefined;
+        if (!account.isHeavy || debtAt(account, at) <= burstMs || !isWanted(account, at)) return undefined;
         setImmediate(letNextGo, account);
       }
       return new Promise((goOn) => account.resting.push({ since: at, goOn }));

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../kernel/db/index.ts';
-import { inSlices } from '../../../kernel/slices.ts';
+import { inSlices, withPause } from '../../../kernel/slices.ts';
 import { type Delivered, type Delivery, incidentTitle } from '../rules/alerts.ts';
 import { type Attachment, attach, type CountChange, countChanges, type Known, mostOccurrences } from '../rules/attach.ts';
 import * as alerts from '../store/alerts.ts';
@@ -55,13 +55,15 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
 }
 
 /** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
-const portion = 1_000;
+const portion = 500;
 
 async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
+  if (list.length <= portion) return list.length ? [...((await act(list)) ?? [])] : [];
   const results: R[] = [];
   for (let i = 0; i < list.length; i += portion) {
+    const some = await withPause(() => act(list.slice(i, i + portion)));
     // One by one: what very many occurrences of an alert give is more than a call takes as arguments.
-    for (const result of (await act(list.slice(i, i + portion))) ?? []) results.push(result);
+    for (const result of some ?? []) results.push(result);
   }
   return results;
 }

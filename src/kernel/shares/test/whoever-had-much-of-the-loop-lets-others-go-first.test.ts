@@ -46,38 +46,87 @@ test('alone nobody rests, whatever they take', (t) => {
   assert.equal(gone.length, 10);
 });
 
-test('whoever has had much rests while others want the loop, in the order in which they came; the others do not', async (t) => {
+test('whoever has had more than half for a while rests while others want the loop, in the order in which they came; the others do not', async (t) => {
   const { share, want, gone, pass } = scene(t);
   share.spend('b', 1);
-  share.spend('a', 18); // ten more than may be had at once
-  for (const name of ['first', 'second', 'third']) want('a', name, 10);
+  share.spend('a', 101); // a bucket full, of which fifty count from now on
+  for (const name of ['first', 'second', 'third']) want('a', name, 9);
   want('b', 'b', 1);
   assert.deepEqual(gone, ['b']);
   assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 3 }]);
-  await pass(39, 'b');
-  assert.deepEqual(gone, ['b'], 'ten milliseconds too many are forty of rest');
-  await pass(3, 'b');
+  await pass(270, 'b');
+  assert.deepEqual(gone, ['b'], 'of each hundred milliseconds fifteen run out, down to eight');
+  await pass(15, 'b');
   assert.deepEqual(gone, ['b', 'first']);
-  await pass(30, 'b');
+  await pass(45, 'b');
   assert.deepEqual(gone, ['b', 'first'], 'what the first took is known before the second goes');
   await pass(100, 'b');
   assert.deepEqual(gone, ['b', 'first', 'second', 'third']);
   assert.deepEqual(share.figures().resting, []);
 });
 
-test('of two who want much, the one that has had less goes on: the loop is never idle for their sake', (t) => {
+test('whoever wants less than half of the loop never rests, however busy others keep it', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  for (let i = 0; i < 20; i++) {
+    share.spend('a', 60); // it is heavy from the second time on
+    want('b', `${i}`, 40);
+    await pass(100);
+  }
+  assert.equal(gone.length, 20);
+});
+
+test('whoever was heavy and wants little again has as much at once as everybody', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  share.spend('a', 101);
+  want('a', 'alone', 1);
+  await pass(400);
+  share.spend('b', 1);
+  want('a', 'again', 50);
+  want('a', 'and again', 1);
+  assert.deepEqual(gone, ['alone', 'again', 'and again']);
+});
+
+test('where several want much, each has less before it rests: together they cannot have all of it', async (t) => {
+  const { share, want, pass } = scene(t);
+  const isResting = () => share.figures().resting.length > 0;
+  for (let i = 0; i < 300 && !isResting(); i++) {
+    for (const org of ['a', 'b', 'c']) want(org, org, 3.2); // none of them half
+    await pass(10, 'd');
+  }
+  assert.ok(isResting());
+});
+
+test('of two who are heavy, the one that has had less goes on: the loop is never idle for their sake', (t) => {
   const { share, want, gone } = scene(t);
-  share.spend('a', 40);
-  share.spend('b', 30);
-  want('a', 'a');
-  want('b', 'b');
+  share.spend('a', 101);
+  share.spend('b', 101);
+  share.spend('a', 50);
+  share.spend('b', 0);
+  want('b', 'b', 0);
   assert.deepEqual(gone, ['b']);
+});
+
+test('nobody rests for the sake of a heavy one that has more waiting', async (t) => {
+  const { share, want, gone, pass } = scene(t);
+  share.spend('c', 1);
+  share.spend('a', 101);
+  for (let i = 0; i < 5; i++) want('a', `${i}`, 9);
+  assert.deepEqual(gone, []);
+  await pass(100, 'c'); // until a has less left than who comes now
+  share.spend('b', 101);
+  await pass(51); // c is quiet by now
+  share.spend('a', 0);
+  want('b', 'b', 50);
+  assert.deepEqual(
+    gone.filter((name) => name === 'b'),
+    ['b'],
+  );
 });
 
 test('nobody rests while the loop is idle for much of the time: a trickle of somebody else costs nobody anything', async (t) => {
   const { share, loop, want, gone, pass } = scene(t);
   loop.isBusy = false;
-  share.spend('a', 50);
+  share.spend('a', 101);
   share.spend('b', 1);
   want('a', 'first', 40);
   assert.deepEqual(gone, ['first']);
@@ -96,36 +145,36 @@ test('what somebody did while they were alone costs them a moment of rest, no mo
   share.spend('b', 1);
   want('a', 'a');
   assert.deepEqual(gone, []);
-  await pass(175, 'b');
+  await pass(285, 'b');
   assert.deepEqual(gone, ['a']);
 });
 
 test('once the others are quiet, all who rest go on', async (t) => {
   const { share, want, gone, pass } = scene(t);
   share.spend('b', 1);
-  share.spend('a', 50);
+  share.spend('a', 101);
   for (let i = 0; i < 100; i++) want('a', `${i}`, 40);
-  await pass(900, 'b');
+  await pass(1_500, 'b');
   assert.ok(gone.length > 3 && gone.length < 10, `${gone.length} of a hundred had a turn`);
   await pass(200);
   assert.equal(gone.length, 100);
 });
 
-test('nobody rests for more than two seconds', async (t) => {
+test('whoever has rested for ten seconds goes on in the next turn', async (t) => {
   const { share, want, gone, pass } = scene(t);
-  share.spend('a', 50);
+  share.spend('a', 101);
   share.spend('b', 1);
   for (let i = 0; i < 200; i++) want('a', `${i}`, 40);
-  await pass(1_900, 'b');
+  await pass(9_900, 'b');
   assert.ok(gone.length < 50, `${gone.length} had a turn`);
-  await pass(300, 'b');
+  await pass(200, 'b');
   assert.equal(gone.length, 200);
 });
 
 test('the house and strangers neither rest nor make others rest', async () => {
   const watch = makeLoopWatch(undefined, undefined, always);
   watch.resume(house);
-  watch.share.spend('a', 50);
+  watch.share.spend('a', 101);
   assert.equal(watch.takeTurn({ org: 'a', act: 'x' }), undefined, 'nobody else is there');
   watch.share.spend('b', 30);
   assert.equal(watch.takeTurn(house), undefined);
@@ -141,13 +190,15 @@ test('what pieces of work take is what their organization has spent', async () =
   watch.resume({ org: 'b', act: 'y' });
   clock += 1;
   watch.resume({ org: 'a', act: 'x' });
-  clock += 30;
+  clock += 101;
   watch.resume(house);
-  clock += 100;
+  clock += 400;
   assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'the house’s time is not the one’s before it');
-  assert.ok(watch.takeTurn({ org: 'a', act: 'x' }) === undefined, 'a quarter of a hundred milliseconds has run out');
-  clock += 30;
+  assert.ok(watch.takeTurn({ org: 'a', act: 'x' }) === undefined, 'fifty milliseconds have run out by then');
+  clock += 101;
   watch.resume({ org: 'b', act: 'y' });
+  clock += 1;
+  watch.resume(house);
   const rest = watch.takeTurn({ org: 'a', act: 'x' });
   assert.ok(rest);
   clock += 1_001;
@@ -180,7 +231,7 @@ test('a piece goes on after promises that are settled already, and ends before t
           { org: 'a', act: 'x' },
           async () => {
             for (let i = 0; i < 6; i++) {
-              hold(8);
+              hold(20);
               await undefined;
             }
           },
@@ -205,7 +256,7 @@ test('work in slices, and what comes after a turn was waited for, counts for who
     () =>
       inSlices(
         (function* () {
-          for (let i = 0; i < 20; i++) {
+          for (let i = 0; i < 60; i++) {
             hold(5);
             yield;
           }
@@ -226,13 +277,13 @@ test('work in slices, and what comes after a turn was waited for, counts for who
 
 test('so many rest and no more: those who come then go on at once', async (t) => {
   const { share, gone, want, pass } = scene(t);
-  want('a', 'first', 50);
+  want('a', 'first', 101);
   share.spend('b', 0);
-  for (let i = 0; i < 600; i++) want('a', String(i));
-  assert.equal(gone.length, 101, 'the first, and what came after five hundred');
-  assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 500 }]);
+  for (let i = 0; i < 2_100; i++) want('a', String(i));
+  assert.equal(gone.length, 101, 'the first, and what came after two thousand');
+  assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 2_000 }]);
   await pass(1_000);
-  assert.equal(gone.length, 601);
+  assert.equal(gone.length, 2_101);
 });
 
 test('time that nobody is known to have taken is counted with what is known, in proportion', async () => {

@@ -58,7 +58,7 @@ test('a page does not rest however much of the event loop its organization has h
   defer(() => db.end());
   const rested = new Map<Lane, boolean>();
   const ask = async ({ kind }: { kind: Lane }) => {
-    watch.share.spend('org_a', 50);
+    watch.share.spend('org_a', 101);
     watch.share.spend('org_b', 1);
     const before = watch.share.figures().restedSeconds;
     await db.read((tx) => now(tx));
