@@ -31,13 +31,13 @@ export async function withPause<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
-/** The longest rest. */
-const mostRestMs = 1_000;
+/** A rest lasts so many times as long as the work before it, at most. */
+const rest = { times: 3, mostMs: 1_000 };
 
-/** Does a piece of background work, and rests for as long as it took: very much of it takes half of what the machine has, at most. */
+/** Does a piece of background work, and rests afterwards: very much of it takes a quarter of what the machine has, at most. */
 export async function withRest<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const done = await work();
-  await setTimeout(Math.min(mostRestMs, performance.now() - began), undefined, { signal, ref: false }).catch(() => {});
+  await setTimeout(Math.min(rest.mostMs, rest.times * (performance.now() - began)), undefined, { signal, ref: false }).catch(() => {});
   return done;
 }

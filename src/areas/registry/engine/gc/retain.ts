@@ -37,8 +37,8 @@ export async function retain(engine: Engine, signal: AbortSignal, log: Logger): 
 }
 
 /** At the cost of its organization. Judges the repository as a whole; then every image goes in a transaction of its own, and tags some at a time: whoever pushes waits
- *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests as long as
- *  that took: very many of them leave the machine to those who wait for an answer. */
+ *  for the registry's row, which a purge holds. Each of them asks again, so what is pushed meanwhile stays. After each it rests for
+ *  longer than that took: very many of them leave the machine to those who wait for an answer. */
 async function retainIn(engine: Engine, signal: AbortSignal, repositoryId: number) {
   const { db, watch } = engine.app;
   const governed = await db.read((tx) => governedRepository(tx, repositoryId));
