@@ -24,7 +24,7 @@ export function addCommand(parent: Commander, command: Command, here: Here) {
   added.optionsGroup('Options:');
   const general = [
     ...(command.body ? [new Option('--body <json>', 'all fields at once: JSON, @file, or - for standard input')] : []),
-    ...(command.paged ? [new Option('--all', 'every page, not only the first')] : []),
+    ...(command.paged ? [new Option('--all', 'every slice of the list, not only the first')] : []),
     ...(command.streams ? [] : command.silent ? [silentOption()] : shownOptions()),
     ...connectionOptions(),
   ].filter((option) => !fields.some((field) => field.flag === option.name()));
@@ -56,17 +56,21 @@ async function run(command: Command, params: string[], flags: Map<string, Raw>, 
   print(answer as Record<string, unknown> | undefined, command, given);
 }
 
-/** All pages as one answer. */
-async function joined(pages: AsyncGenerator<Record<string, unknown>>, { columns }: Command) {
+/** All slices as one answer. */
+async function joined(slices: AsyncGenerator<Record<string, unknown>>, { columns }: Command) {
   const list = Object.keys(columns)[0]!;
   const items: unknown[] = [];
-  for await (const page of pages) items.push(...(page[list] as unknown[]));
+  for await (const slice of slices) items.push(...(slice[list] as unknown[]));
   return { [list]: items };
 }
 
 /** A key of an object, and how its value is written if that is not plain. */
-const keyOf = (field: Field) =>
-  `${field.name}${field.required ? '' : '?'}${liesDeep(field) ? ` as JSON and last, of ${(field.fields ?? []).map((f) => f.name).join(', ')}` : ''}`;
+function keyOf(field: Field): string {
+  const name = `${field.name}${field.required ? '' : '?'}`;
+  if (!liesDeep(field)) return name;
+  const inner = (field.fields ?? []).map((f) => f.name).join(', ');
+  return `${name} as JSON and last${inner && `, of ${inner}`}`;
+}
 
 function addField(added: Commander, field: Field): Option {
   const { flag, type, description = '', required, list, nullable, choices, fields } = field;

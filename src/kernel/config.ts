@@ -129,7 +129,7 @@ const settings = {
   allow_private_cidrs: setting(
     '',
     text,
-    'private addresses that outbound requests may reach: a list of CIDRs for all uses, or uptime=…;webhook=…',
+    'private addresses that outbound requests may reach: a list of CIDRs for all uses but node, or uptime=…;webhook=…;node=…',
   ),
   smtp_relay: setting('', text, 'smtp://user:password@host:port that takes the product’s own mail', { secret: true }),
   mail_from: setting('', text, 'the sender of the product’s own mail; default quarterdeck@<public host>'),
@@ -199,7 +199,7 @@ const settings = {
   registry_quota_bytes: setting(
     10 * 2 ** 30,
     integer(0, 1e15),
-    'how much a new registry may hold: distinct bytes of its layers and manifests',
+    'how many bytes a new registry may hold: its layers once, manifests in each repository, uploads and fetches under way',
   ),
   registry_gc_delay_seconds: setting(
     86_400,
