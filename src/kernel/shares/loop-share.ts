@@ -55,6 +55,20 @@ interface Account {
   resting: { since: number; goOn(): void }[];
 }
 
+const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
+
+/** Begins the next term of somebody who is heavy, once the one before is over. */
+function tryOut(account: Account, at: number): void {
+  const { isTrial: wasTrial, until, resting: before, afterMs } = account.term;
+  if (at < until) return;
+  const resting = account.resting.length;
+  if (!wasTrial || resting < lessThan * before) account.term = { isTrial: true, until: at + trial.ms, resting, afterMs };
+  else {
+    const longer = Math.min(2 * afterMs, trial.mostAfterMs);
+    account.term = { isTrial: false, until: at + longer, resting, afterMs: longer };
+  }
+}
+
 export function makeLoopShare(now = () => performance.now(), load: LoopLoad = watchLoop(now)): LoopShare {
   const accounts = new Map<string, Account>();
   let restedMs = 0;
@@ -64,7 +78,6 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
 
   const partOf = ({ isHeavy, term }: Account) => parts.each * (isHeavy && !term.isTrial ? heavyPart : 1);
   const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * partOf(account));
-  const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
   const countParts = (at: number) => {
     let wanting = 0;
     for (const account of accounts.values()) if (latelyAt(account, at) > much.of * much.lastMs) wanting++;
@@ -83,16 +96,6 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
     const { since, goOn } = account.resting.shift()!;
     restedMs += at - since;
     goOn();
-  };
-  const tryOut = (account: Account, at: number) => {
-    const { isTrial: wasTrial, until, resting: before, afterMs } = account.term;
-    if (at < until) return;
-    const resting = account.resting.length;
-    if (!wasTrial || resting < lessThan * before) account.term = { isTrial: true, until: at + trial.ms, resting, afterMs };
-    else {
-      const longer = Math.min(2 * afterMs, trial.mostAfterMs);
-      account.term = { isTrial: false, until: at + longer, resting, afterMs: longer };
-    }
   };
   const letNextGo = (account: Account) => {
     const at = now();
