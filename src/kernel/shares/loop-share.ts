@@ -5,7 +5,8 @@ import { type LoopLoad, watchLoop } from './loop-load.ts';
  * of work took is poured in, its part of the time that passes runs out. That is half; a third where two want much, a quarter where three do.
  * Nobody whose bucket holds rests. Whoever has filled theirs is heavy: from then on less runs out, and they rest before each next piece until
  * most of what they had has run out, in the order in which they came, one a turn. They are heavy until the bucket is empty and nothing of
- * theirs rests: until they want less than they have.
+ * theirs rests: until they want less than they have. What those want who rest, nobody knows; so now and then they have their whole part for
+ * a moment, and on for as long as less and less of theirs rests: whoever wants less than their part comes out of it.
  *
  * Nobody rests for those who are quiet, nor while the loop is idle for much of the time: what others leave is there to be taken. Of two who
  * are heavy, neither rests for the sake of one that has more waiting: how much somebody wants shows in what waits, not in what they got.
@@ -21,6 +22,11 @@ export interface LoopShare {
 
 /** What runs out of the bucket of those who are heavy, of what runs out of the others'. */
 const heavyPart = 0.3;
+/** After so long, and after twice as long each time that it was in vain, those who are heavy have their whole part for a moment. */
+const trial = { ms: 300, afterMs: 1_000, mostAfterMs: 8_000 };
+const firstTerm = (at: number): Account['term'] => ({ isTrial: false, until: at + trial.afterMs, resting: 0, afterMs: trial.afterMs });
+/** It was not in vain if this much of what rested, or less, rests by then. */
+const lessThan = 7 / 8;
 /** So much fills a bucket. It is what somebody who was quiet can have at once. */
 const fullMs = 100;
 /** So much at once is nobody's loss, even of those who are heavy. */
@@ -29,7 +35,7 @@ const burstMs = 8;
 const mostDebtMs = 50;
 /** Whoever has rested for this long goes on in the next turn. */
 const longestRestMs = 10_000;
-/** Those who come while so many of theirs rest go on at once: what rests is kept in memory. */
+/** Whoever comes while so many of theirs rest takes the place of the one that has rested longest, which goes on at once: what rests is kept in memory. */
 const mostResting = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
@@ -42,9 +48,25 @@ interface Account {
   /** When the debt was reckoned, which is also when the organization was last active. */
   at: number;
   isHeavy: boolean;
+  /** Of those who are heavy: whether they have their whole part, until when, how much rested when that began, and how long they have less of it. */
+  term: { isTrial: boolean; until: number; resting: number; afterMs: number };
   /** What it had of the last second, of which older parts count less. */
   lately: number;
   resting: { since: number; goOn(): void }[];
+}
+
+const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
+
+/** Begins the next term of somebody who is heavy, once the one before is over. */
+function tryOut(account: Account, at: number): void {
+  const { isTrial: wasTrial, until, resting: before, afterMs } = account.term;
+  if (at < until) return;
+  const resting = account.resting.length;
+  if (!wasTrial || resting < lessThan * before) account.term = { isTrial: true, until: at + trial.ms, resting, afterMs };
+  else {
+    const longer = Math.min(2 * afterMs, trial.mostAfterMs);
+    account.term = { isTrial: false, until: at + longer, resting, afterMs: longer };
+  }
 }
 
 export function makeLoopShare(now = () => performance.now(), load: LoopLoad = watchLoop(now)): LoopShare {
@@ -54,9 +76,8 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
 
   let parts = { each: 0.5, countedAt: Number.NEGATIVE_INFINITY };
 
-  const debtAt = ({ debtMs, at: reckonedAt, isHeavy }: Account, at: number) =>
-    Math.max(0, debtMs - (at - reckonedAt) * parts.each * (isHeavy ? heavyPart : 1));
-  const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
+  const partOf = ({ isHeavy, term }: Account) => parts.each * (isHeavy && !term.isTrial ? heavyPart : 1);
+  const debtAt = (account: Account, at: number) => Math.max(0, account.debtMs - (at - account.at) * partOf(account));
   const countParts = (at: number) => {
     let wanting = 0;
     for (const account of accounts.values()) if (latelyAt(account, at) > much.of * much.lastMs) wanting++;
@@ -79,7 +100,8 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   const letNextGo = (account: Account) => {
     const at = now();
     if (account.resting.length === 0) return;
-    const ms = (debtAt(account, at) - burstMs) / (parts.each * heavyPart);
+    tryOut(account, at);
+    const ms = (debtAt(account, at) - burstMs) / partOf(account);
     const mayRest = at - account.resting[0]!.since < longestRestMs;
     if (ms > 0 && mayRest && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
     letGo(account, at);
@@ -88,7 +110,9 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   const pour = (account: Account, ms: number, at: number) => {
     const left = debtAt(account, at);
     const debt = left + ms;
+    const wasHeavy = account.isHeavy;
     account.isHeavy = debt > fullMs || (account.isHeavy && (left > 0 || account.resting.length > 0));
+    if (account.isHeavy && !wasHeavy) account.term = firstTerm(at);
     account.lately = latelyAt(account, at) + ms;
     account.debtMs = account.isHeavy ? Math.min(mostDebtMs, debt) : debt;
     account.at = at;
@@ -101,7 +125,7 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
   return {
     spend: (org, ms) => {
       const at = now();
-      const account = accounts.get(org) ?? { debtMs: 0, at, isHeavy: false, lately: 0, resting: [] };
+      const account = accounts.get(org) ?? { debtMs: 0, at, isHeavy: false, term: firstTerm(at), lately: 0, resting: [] };
       accounts.set(org, account);
       pour(account, load.weigh(ms), at);
       if (at - parts.countedAt > much.countedEachMs) countParts(at);
@@ -111,7 +135,7 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
       const account = accounts.get(org);
       if (!account) return undefined;
       const at = now();
-      if (account.resting.length >= mostResting) return undefined;
+      if (account.resting.length >= mostResting) letGo(account, at);
       if (account.resting.length === 0) {
         if (!account.isHeavy || debtAt(account, at) <= burstMs || !isWanted(account, at)) return undefined;
         setImmediate(letNextGo, account);

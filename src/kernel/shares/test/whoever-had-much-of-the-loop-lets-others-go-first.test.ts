@@ -86,6 +86,17 @@ test('whoever was heavy and wants little again has as much at once as everybody'
   assert.deepEqual(gone, ['alone', 'again', 'and again']);
 });
 
+test('whoever was heavy for a moment and wants less than their part does not rest for ever', async (t) => {
+  const { share, want, pass } = scene(t);
+  share.spend('a', 101);
+  for (let i = 0; i < 1_500; i++) {
+    share.spend('b', 4); // of ten milliseconds
+    want('a', `${i}`, 1.8);
+    await pass(10);
+  }
+  assert.deepEqual(share.figures().resting, []);
+});
+
 test('where several want much, each has less before it rests: together they cannot have all of it', async (t) => {
   const { share, want, pass } = scene(t);
   const isResting = () => share.figures().resting.length > 0;
@@ -275,12 +286,13 @@ test('work in slices, and what comes after a turn was waited for, counts for who
   await rest;
 });
 
-test('so many rest and no more: those who come then go on at once', async (t) => {
+test('so many rest and no more: for each that comes then, the one that rested longest goes on at once', async (t) => {
   const { share, gone, want, pass } = scene(t);
   want('a', 'first', 101);
   share.spend('b', 0);
   for (let i = 0; i < 2_100; i++) want('a', String(i));
-  assert.equal(gone.length, 101, 'the first, and what came after two thousand');
+  await Promise.resolve();
+  assert.deepEqual(gone, ['first', ...Array.from({ length: 100 }, (_, i) => String(i))], 'nobody overtakes those who rest');
   assert.deepEqual(share.figures().resting, [{ org: 'a', waiting: 2_000 }]);
   await pass(1_000);
   assert.equal(gone.length, 2_101);

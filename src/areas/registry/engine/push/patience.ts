@@ -13,10 +13,12 @@ export const patiently = <T>(work: () => Promise<T>): Promise<T> => tryWhile((er
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> => tryWhile((error) => error instanceof DatabaseBusy, work);
 
 async function tryWhile<T>(isWorthIt: (error: unknown) => boolean, work: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + patienceMs; ; ) {
+  // From the first failure on: what is waited for before the database is asked, such as a turn of the event loop, is not its absence.
+  for (let end = Number.POSITIVE_INFINITY; ; ) {
     try {
       return await work();
     } catch (error) {
+      end = Math.min(end, performance.now() + patienceMs);
       if (!isWorthIt(error) || performance.now() > end) throw error;
       await sleep(pauseMs);
     }
