@@ -18,15 +18,15 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** A pause lasts so many times as long as what was done before it, but not too long: whoever pauses may hold a connection and locks. */
-const pause = { times: 2, mostMs: 150 };
+/** The longest pause. Whoever pauses may hold locks, and fifty pauses must be over before others give up waiting for one. */
+const mostPauseMs = 30;
 
-/** Does one portion of long work. While the loop is busy it pauses afterwards, and the database is there for others. */
+/** Does one portion of long work. While the loop is busy it pauses afterwards, for as long as that took, and the database is there for others. */
 export async function withPause<T>(work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const done = await work();
   if (!isLoopBusy()) return done;
-  await setTimeout(Math.min(pause.mostMs, pause.times * (performance.now() - began)));
+  await setTimeout(Math.min(mostPauseMs, performance.now() - began));
   goOn();
   return done;
 }

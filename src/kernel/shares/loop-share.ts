@@ -34,14 +34,14 @@ const burstMs = 8;
 /** More is not held against those who are heavy: what an organization did alone costs it no more than a moment. */
 const mostDebtMs = 50;
 /** Whoever has rested for this long goes on in the next turn. */
-const longestRestMs = 10_000;
+const longestRestMs = 5_000;
 /** Whoever comes while so many of theirs rest takes the place of the one that has rested longest, which goes on at once: what rests is kept in memory. */
 const mostResting = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
 const wantsMs = 50;
 const keptMs = 1_000;
 /** Who had this much of the last second wants much. They are counted now and then: there may be thousands who want little. */
-const much = { of: 0.2, lastMs: 1_000, countedEachMs: 20 };
+const much = { of: 0.1, lastMs: 1_000, countedEachMs: 20 };
 
 interface Account {
   debtMs: number;
