@@ -18,6 +18,8 @@ export interface Operation<Own = never> {
   handle: (input: { ctx: never; params: never; query: never; body: never }, own: Own) => Promise<AnyAnswer>;
   remember?: Remember;
   unreadable?: Unreadable;
+  /** Somebody in need asks for it: it waits for nothing else that its organization does, nor rests however much that is. */
+  isUrgent?: boolean;
 }
 
 /** Keeps the answer of a GET in memory, for this caller and URL, until one of the topics is dropped: 0 SQL while nothing changes. */
@@ -37,7 +39,7 @@ export interface AnyAnswer {
 export const operation = <S extends OpSpec, Own = unknown>(
   spec: Op<S>,
   handle: (input: Input<S>, own: Own) => Promise<Answer<S>>,
-  options: { remember?: Remember; unreadable?: Unreadable } = {},
+  options: Pick<Operation, 'remember' | 'unreadable' | 'isUrgent'> = {},
 ): Operation<Own> => ({
   spec,
   handle: handle as unknown as Operation<Own>['handle'],

@@ -39,8 +39,8 @@ export const askOperation = (
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> => {
-  const behalf = behalfOf(app, request, operation.spec.id);
-  const door = doorOf(operation.spec, behalf.org);
+  const behalf = behalfOf(app, request, operation);
+  const door = doorOf(operation, behalf.org);
   const answer = async () => {
     const asked = admitAgain(operation.spec, request);
     if (asked) await asked;
@@ -52,11 +52,14 @@ export const askOperation = (
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */
-const behalfOf = ({ peers }: App, { principal, raw }: FastifyRequest, act: string): Behalf =>
-  principal ? { org: principal.org.id, act } : { org: addressShare(peers, raw), act, isAside: true };
+const behalfOf = (
+  { peers }: App,
+  { principal, raw }: FastifyRequest,
+  { spec: { id: act }, isUrgent = false }: Operation<undefined>,
+): Behalf => (principal ? { org: principal.org.id, act, isUrgent } : { org: addressShare(peers, raw), act, isAside: true });
 
-/** Alerts have a door of their own: whatever else an organization does at the same time, they come in. */
-const doorOf = ({ id, unlimited }: Op, org: string) => (unlimited ? `${org} ${id}` : org);
+/** Alerts and what is urgent have doors of their own: whatever else an organization does at the same time, they come in. */
+const doorOf = ({ spec: { id, unlimited }, isUrgent }: Operation<undefined>, org: string) => (unlimited || isUrgent ? `${org} ${id}` : org);
 
 const longestRestMs = 2_000;
 

@@ -16,5 +16,5 @@ const handle = ({ ctx, params }: { ctx: Ctx; params: { id: string } }) =>
     return ok(incidentView(incident));
   });
 
-export const acknowledgeIncident = operation(oncall.acknowledgeIncident, handle);
-export const acknowledgeIncidentAlias = operation(oncall.acknowledgeIncidentAlias, handle);
+export const acknowledgeIncident = operation(oncall.acknowledgeIncident, handle, { isUrgent: true });
+export const acknowledgeIncidentAlias = operation(oncall.acknowledgeIncidentAlias, handle, { isUrgent: true });
