@@ -9,11 +9,11 @@ import { weighStore } from './weigh.ts';
 const limits = { lookMs: 2_000, askEvery: 2, readyMs: 5_000, silentLooks: 3, measureMs: 60_000 };
 
 /** Looks after a cluster's programs until it is stopped: whatever is not as it should be is said, and `tell` calls those who mend it. */
-export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<void> {
+export async function lookAfter(plane: ProcessPlane, tell: () => void, everyMs = limits.lookMs): Promise<void> {
   const { signal } = plane.stopping;
   let measuredAt = Number.NEGATIVE_INFINITY;
   for (let look = 1; !signal.aborted; look++) {
-    await sleep(limits.lookMs, undefined, { signal, ref: false }).catch(() => {});
+    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
     // Also while something is being changed: its people can make an apiserver say much.
     if (plane.place) await boundLogs(plane.place.dir).catch(() => {}); // at the next look
     if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
@@ -23,6 +23,7 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void): Promise<
       // Whoever changes the programs at the same time knows better.
       if (found !== undefined && plane.trouble === undefined && !plane.applying && plane.applies === applies) {
         plane.trouble = found;
+        plane.hasNodes ||= found === firstNode;
         tell();
       }
       if (performance.now() - measuredAt < limits.measureMs) continue;
@@ -59,12 +60,11 @@ async function findSilent(plane: ProcessPlane): Promise<string | undefined> {
   return plane.servers.some(({ unready }) => unready >= limits.silentLooks) ? 'kube-apiserver answers that it is not ready' : undefined;
 }
 
-/** The first node: from now on there is something to schedule for. */
+/** The first node: from now on there is something to schedule for. It is noted by whoever tells of it, so that the next look finds it again else. */
 async function findNode(plane: ProcessPlane): Promise<string | undefined> {
   if (plane.hasNodes) return undefined;
   const { status, body } = await plane.ask('GET', '/api/v1/nodes?limit=1');
-  plane.hasNodes = status === 200 && (body.items ?? []).length > 0;
-  return plane.hasNodes ? firstNode : undefined;
+  return status === 200 && (body.items ?? []).length > 0 ? firstNode : undefined;
 }
 
 /** No trouble at all: the cluster answers as before. */

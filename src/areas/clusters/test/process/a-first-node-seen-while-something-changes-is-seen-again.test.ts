@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:https';
+import { test } from 'node:test';
+import { freePort } from '../../../../../test/harness/free-port.ts';
+import { markOf } from '../../../../kernel/programs/process.ts';
+import { firstNode, lookAfter } from '../../engine/process/look.ts';
+import type { ProcessPlane } from '../../engine/process/state.ts';
+
+test('a first node that is seen while something else is changed is seen again: its scheduler is started', async () => {
+  const target = { port: await freePort(), agents: { admin: new Agent() } };
+  const plane = {
+    place: undefined,
+    kine: undefined,
+    servers: [{ record: await markOf(process.pid), target, silent: 0, unready: 0 }],
+    controllers: new Map(),
+    hasNodes: false,
+    trouble: undefined,
+    applies: 0,
+    applying: undefined,
+    app: { log: { debug: () => {} } },
+    parts: { cluster: () => ({ id: 'cls_x' }) },
+    stopping: new AbortController(),
+    ask: async () => {
+      if (asked++ === 0) plane.applies++; // another change began and ended meanwhile, and knew of no node
+      return { status: 200, body: { items: [{}] } };
+    },
+  } as unknown as ProcessPlane;
+  let asked = 0;
+  const told = Promise.withResolvers<void>();
+  const looking = lookAfter(plane, told.resolve, 1);
+  await told.promise;
+  plane.stopping.abort();
+  await looking;
+  assert.ok(asked >= 2, 'the first time it was not told');
+  assert.deepEqual([plane.trouble, plane.hasNodes], [firstNode, true]);
+});
