@@ -27,8 +27,10 @@ test('a first node that is seen while something else is changed is seen again: i
   } as unknown as ProcessPlane;
   let asked = 0;
   const told = Promise.withResolvers<void>();
+  const awake = setInterval(() => {}, 1_000); // a look keeps no process
   const looking = lookAfter(plane, told.resolve, 1);
   await told.promise;
+  clearInterval(awake);
   plane.stopping.abort();
   await looking;
   assert.ok(asked >= 2, 'the first time it was not told');
