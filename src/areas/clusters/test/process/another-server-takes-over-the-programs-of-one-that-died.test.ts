@@ -7,8 +7,8 @@ import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { urlOf } from '../../../../../test/harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../../../../test/harness/process.ts';
 import { startHere } from '../../../../../test/platform/start-here.ts';
-import { adminOf, answered, joinNode, joinToken, kube, readyCluster, untilReady } from '../support.ts';
-import { fakeBinaries, pidsOf, programsIn, recordsIn } from './support.ts';
+import { adminOf, answered, joinNode, joinToken, kube, untilReady } from '../support.ts';
+import { fakeBinaries, pidsOf, programsIn, recordsIn, versions } from './support.ts';
 
 /** The programs at work below a data directory, if there are so many, each with its record and no other. */
 async function allRunning(dataDir: string, many: number): Promise<number[] | undefined> {
@@ -33,7 +33,10 @@ test('a server that dies is replaced by another at the same address; when it com
   }
   const first = serverProcess(t, { dir, dataDir: here, env: shared });
   await first.ready;
-  const made = await readyCluster(owner, { name: 'prod' });
+  // What the first can run is known to the process of the API a moment after its start; until then such a version is refused.
+  const wanted = { name: 'prod', tier: 'small', orchestratorVersion: versions[0] };
+  await eventually(async () => (await owner.post('/clusters', wanted)).status === 201, { withinMs: 60_000 });
+  const made = await untilReady(owner, 'prod');
   // The process of the API serves no cluster, and asks all the same.
   const admin = await adminOf(owner, 'prod');
   const { way: node } = await joinNode(admin, await joinToken(owner, 'prod'), 'worker-1');
