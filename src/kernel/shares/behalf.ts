@@ -9,7 +9,7 @@ export interface Behalf {
   readonly act: string;
   /** No organization: an address, the probers, the house. Nobody rests for its sake, and it never rests. */
   readonly isAside?: boolean;
-  /** It never rests, however much of the event loop its organization has had: pages, whatever they need on their way out. */
+  /** It never rests, however much of the event loop its organization has had: pages on their way out, and what acknowledges them. */
   readonly isUrgent?: boolean;
 }
 
