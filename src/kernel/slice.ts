@@ -1,6 +1,6 @@
 import { invalid } from './errors.ts';
 
-/** Lists go on from an id: ids sort by time, and a piece stays right while rows come and go. */
+/** Lists go on from an id: ids sort by time, and a slice stays right while rows come and go. */
 export interface Slice {
   limit: number;
   /** Rows after this id, in the list's own order. */

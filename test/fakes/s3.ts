@@ -169,14 +169,14 @@ const operations: Record<string, (asked: Asked) => Answer> = {
   ListObjectsV2({ fake, query }) {
     const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
     const keys = [...fake.objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after).sort();
-    const page = keys.slice(0, pageSize);
-    const contents = page.map((key) => {
+    const slice = keys.slice(0, sliceSize);
+    const contents = slice.map((key) => {
       const { body, modifiedAt, etag } = fake.objects.get(key)!;
       const fields = `<LastModified>${modifiedAt.toISOString()}</LastModified><ETag>${etag}</ETag><Size>${body.length}</Size>`;
       return `<Contents><Key>${key}</Key>${fields}</Contents>`;
     });
-    const more = keys.length > page.length;
-    const next = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    const more = keys.length > slice.length;
+    const next = more ? `<NextContinuationToken>${slice.at(-1)}</NextContinuationToken>` : '';
     return xml(`<ListBucketResult><IsTruncated>${more}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`);
   },
   CreateMultipartUpload({ fake, key }) {
@@ -225,8 +225,8 @@ const operations: Record<string, (asked: Asked) => Answer> = {
   },
 };
 
-/** Small, so that ordinary tests meet a second page; the real one has 1000. */
-const pageSize = 5;
+/** Small, so that ordinary tests meet a second slice; the real one has 1000. */
+const sliceSize = 5;
 
 const xml = (body: string): Answer => ({ status: 200, body: `<?xml version="1.0" encoding="UTF-8"?>${body}` });
 const stored = (body: Buffer): S3Object => ({

@@ -127,9 +127,10 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
       const all = [...tags.keys()].filter((t) => t.startsWith(`${name}:`)).map((t) => t.slice(name!.length + 1));
       if (!all.length) return void response.writeHead(404).end('{"errors":[{"code":"NAME_UNKNOWN"}]}');
       const left = all.sort().filter((tag) => tag > (searchParams.get('last') ?? ''));
-      const page = left.slice(0, Number(searchParams.get('n') ?? left.length));
-      if (page.length < left.length) response.setHeader('link', `<${pathname}?n=${page.length}&last=${page.at(-1)}&theirs=1>; rel="next"`);
-      return void response.end(JSON.stringify({ name, tags: page }));
+      const slice = left.slice(0, Number(searchParams.get('n') ?? left.length));
+      if (slice.length < left.length)
+        response.setHeader('link', `<${pathname}?n=${slice.length}&last=${slice.at(-1)}&theirs=1>; rel="next"`);
+      return void response.end(JSON.stringify({ name, tags: slice }));
     }
     if (kind === 'referrers' && knowsReferrers) {
       const found = [...manifests]

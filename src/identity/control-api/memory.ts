@@ -8,7 +8,7 @@ export type AnswerFromMemory = (operation: Operation<undefined>, request: Fastif
 
 /** The same caller asking the same again gets the same text, without SQL or serialization, until a topic is dropped. */
 export function makeMemory(app: App): AnswerFromMemory {
-  // Bounded by size as well: one caller can ask for many pages of one list, and for large ones.
+  // Bounded by size as well: one caller can ask for many slices of one list, and for large ones.
   const answers = app.caches.make<string>({ max: 5_000, bytes: { of: (text) => Buffer.byteLength(text), most: 16 * 1024 * 1024 } });
   return ({ spec, remember }, request, reply, ask) => {
     const principal = request.principal!;

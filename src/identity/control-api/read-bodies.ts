@@ -8,8 +8,8 @@ import type { HeldBytes, Holders } from '../../kernel/shares/index.ts';
 import { readUnlessLarge } from './large-body.ts';
 
 const totalMs = 30_000;
-/** Of a page's form, and of a provider's callback. */
-const pageSize = { bytes: 16_384, values: 100 };
+/** Of a form that a person sends, and of a provider's callback. */
+const formSize = { bytes: 16_384, values: 100 };
 /** RFC 9110, 8.3.1: a type and a subtype, and perhaps parameters. */
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
@@ -30,12 +30,12 @@ export function readBodies(server: FastifyInstance, app: App) {
 }
 
 async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
-  const { spec, bodySize = pageSize } = request.routeOptions.config;
+  const { spec, bodySize = formSize } = request.routeOptions.config;
   const bytes = await readBody(payload, { maxBytes: bodySize.bytes, totalMs, held: request.held! });
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const form = () => Object.fromEntries(new URLSearchParams(bytes.toString()));
   if (bytes.length === 0) return undefined;
-  if (!spec) return type === 'application/x-www-form-urlencoded' ? form() : undefined; // a page, or a provider's callback
+  if (!spec) return type === 'application/x-www-form-urlencoded' ? form() : undefined; // a person's form, or a provider's callback
   if (!spec.body) return refuseUnlessEmpty(bytes);
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')

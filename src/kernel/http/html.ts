@@ -26,7 +26,7 @@ const policy = [
 ].join('; ');
 
 /** A small page for a person: no script, nothing from elsewhere, in the colours they prefer. `title` is text, `body` is markup. */
-export const sendPage = (reply: FastifyReply, status: number, title: string, body: string) =>
+export const sendHtml = (reply: FastifyReply, status: number, title: string, body: string) =>
   reply
     .code(status)
     .header('Content-Security-Policy', policy)

@@ -58,8 +58,8 @@ export async function multipart(s3: S3, target: Target, work: (sendPart: SendPar
 export async function* listObjects(s3: S3, Bucket: string, Prefix: string, after?: string): AsyncGenerator<Listed> {
   let ContinuationToken: string | undefined;
   do {
-    const page = await ask(s3.listObjectsV2({ Bucket, Prefix, StartAfter: after, ContinuationToken }));
-    for (const { Key, Size, LastModified } of page.Contents ?? []) yield { key: Key!, size: Size!, modifiedAt: LastModified! };
-    ContinuationToken = page.NextContinuationToken;
+    const slice = await ask(s3.listObjectsV2({ Bucket, Prefix, StartAfter: after, ContinuationToken }));
+    for (const { Key, Size, LastModified } of slice.Contents ?? []) yield { key: Key!, size: Size!, modifiedAt: LastModified! };
+    ContinuationToken = slice.NextContinuationToken;
   } while (ContinuationToken);
 }

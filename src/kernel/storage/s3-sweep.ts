@@ -33,15 +33,15 @@ async function untouchedUploads(bucket: Bucket, untouchedSince: Date): Promise<s
 export async function sweepMultiparts(bucket: Bucket, untouchedSince: Date): Promise<number> {
   const s3 = await bucket.client();
   let swept = 0;
-  let page: ListMultipartUploadsCommandOutput | undefined;
+  let slice: ListMultipartUploadsCommandOutput | undefined;
   do {
-    const next = { KeyMarker: page?.NextKeyMarker, UploadIdMarker: page?.NextUploadIdMarker };
-    page = await ask(s3.listMultipartUploads({ Bucket: bucket.name, Prefix: bucket.at(''), ...next }));
-    for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+    const next = { KeyMarker: slice?.NextKeyMarker, UploadIdMarker: slice?.NextUploadIdMarker };
+    slice = await ask(s3.listMultipartUploads({ Bucket: bucket.name, Prefix: bucket.at(''), ...next }));
+    for (const { Key, UploadId, Initiated } of slice.Uploads ?? []) {
       if (Initiated! >= untouchedSince) continue;
       await askUnlessMissing(s3.abortMultipartUpload({ Bucket: bucket.name, Key, UploadId }));
       swept++;
     }
-  } while (page.IsTruncated);
+  } while (slice.IsTruncated);
   return swept;
 }

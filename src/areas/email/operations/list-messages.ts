@@ -6,7 +6,7 @@ import { foldAddress } from '../rules/envelope.ts';
 import { listMessageRows } from '../store/messages.ts';
 import { messageView } from '../views/message.ts';
 
-const pageSize = 50;
+const sliceSize = 50;
 
 export const listMessages = operation(email.listMessages, async ({ ctx, query }) => {
   const { cursor, ...filters } = query;
@@ -19,9 +19,9 @@ export const listMessages = operation(email.listMessages, async ({ ctx, query })
       ctx.org,
       ctx.visible,
       { ...filters, ...(to === undefined ? {} : { to: foldAddress(to) }) },
-      { before, limit: pageSize + 1 },
+      { before, limit: sliceSize + 1 },
     ),
   );
-  const page = found.slice(0, pageSize);
-  return ok({ messages: page.map(messageView), ...(found.length > pageSize ? { cursor: writeCursor(page.at(-1)!.id, filters) } : {}) });
+  const slice = found.slice(0, sliceSize);
+  return ok({ messages: slice.map(messageView), ...(found.length > sliceSize ? { cursor: writeCursor(slice.at(-1)!.id, filters) } : {}) });
 });

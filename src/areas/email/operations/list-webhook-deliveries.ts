@@ -11,9 +11,9 @@ export const listWebhookDeliveries = operation(email.listWebhookDeliveries, asyn
   if (after !== null && !/^\d{1,15}$/.test(after)) invalid('the cursor belongs to other filters; start again without it');
   const before = after === null ? null : Number(after);
   const found = await ctx.read((tx) => listDeliveryRows(tx, ctx.org, filters, { before, limit: limit + 1 }));
-  const page = found.slice(0, limit);
+  const slice = found.slice(0, limit);
   return ok({
-    deliveries: page.map(deliveryView),
-    ...(found.length > limit ? { cursor: writeCursor(String(page.at(-1)!.id), filters) } : {}),
+    deliveries: slice.map(deliveryView),
+    ...(found.length > limit ? { cursor: writeCursor(String(slice.at(-1)!.id), filters) } : {}),
   });
 });

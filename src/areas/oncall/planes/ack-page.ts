@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
-import { sendPage } from '../../../kernel/http/html.ts';
+import { sendHtml } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { answerPage } from '../engine/answer-page.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';
@@ -19,7 +19,7 @@ export function ackPage(server: FastifyInstance, app: App) {
     const { org, incident, page } = found;
     if (!found.isMember) return refuseStranger(reply);
     const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
-    return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
+    return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
   });
 
   server.post<Route>('/oncall/ack/:link', async (request, reply) => {
@@ -32,7 +32,7 @@ export function ackPage(server: FastifyInstance, app: App) {
       settled?.is === 'acknowledged'
         ? 'Acknowledged. Nobody else will be paged.'
         : `This incident is ${settled?.incident.status ?? 'gone'} already.`;
-    return sendPage(reply, 200, `${incident.service_name}: ${incident.title}`, `<p>${words}</p>`);
+    return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, `<p>${words}</p>`);
   });
 }
 
@@ -47,7 +47,7 @@ async function incidentOf(app: App, link: string) {
 }
 
 const unknown = (reply: FastifyReply) =>
-  sendPage(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');
+  sendHtml(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');
 
 const refuseStranger = (reply: FastifyReply) =>
-  sendPage(reply, 403, 'Not yours any more', '<p>Whoever this link was sent to is no member of the organization any more.</p>');
+  sendHtml(reply, 403, 'Not yours any more', '<p>Whoever this link was sent to is no member of the organization any more.</p>');

@@ -3,13 +3,13 @@ import { makeAttempts } from '../../../identity/attempts.ts';
 import { joinByInvitation } from '../../../identity/engine/invitations.ts';
 import type { App } from '../../../kernel/app.ts';
 import { Refusal } from '../../../kernel/errors.ts';
-import { escaped, sendPage } from '../../../kernel/http/html.ts';
+import { escaped, sendHtml } from '../../../kernel/http/html.ts';
 
 /** What the invitation link opens: GET shows a button and changes nothing (mail scanners follow links), POST joins. */
 export function joinPage(server: FastifyInstance, app: App) {
   const attempts = makeAttempts(app);
   server.get<{ Params: { secret: string } }>('/join/:secret', (_request, reply) => {
-    sendPage(
+    sendHtml(
       reply,
       200,
       'Join an organization',
@@ -22,7 +22,7 @@ export function joinPage(server: FastifyInstance, app: App) {
       const joined = await attempts.look(request.raw, undefined, () =>
         app.db.write((tx) => joinByInvitation(tx, by, request.params.secret)),
       );
-      sendPage(
+      sendHtml(
         reply,
         201,
         'Welcome',
@@ -30,7 +30,7 @@ export function joinPage(server: FastifyInstance, app: App) {
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      sendPage(reply.headers(error.headers), error.status, 'This did not work', `<p>${escaped(error.message)}</p>`);
+      sendHtml(reply.headers(error.headers), error.status, 'This did not work', `<p>${escaped(error.message)}</p>`);
     }
     return reply;
   });

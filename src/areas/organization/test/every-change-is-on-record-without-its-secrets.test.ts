@@ -74,7 +74,7 @@ test('every change is on record: who, by which token, in which request, and none
   for (const secret of secrets) assert.equal(text.includes(secret), false);
   assert.doesNotMatch(text, /qd_(pat|inv)_[0-9A-Za-z]{5}/);
 
-  // Page by page it is the same, and the next page stays right while entries come in.
+  // Slice by slice it is the same, and the next one stays right while entries come in.
   const first = (await owner.get('/organization/audit?limit=5')).body;
   await owner.patch('/organization', { name: 'Acme 2' });
   const next = (await owner.get(`/organization/audit?limit=5&cursor=${first.cursor}`)).body;

@@ -9,7 +9,7 @@ import { decide, parseAllow } from '../../../kernel/guard/index.ts';
 import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
-import { type CandidateRow, candidatePage, candidates, isTrusted, shareRule } from '../store/rules.ts';
+import { type CandidateRow, candidateSlice, candidates, isTrusted, shareRule } from '../store/rules.ts';
 import type { Clock } from './credentials/clock.ts';
 import type { ForeignLogin } from './credentials/index.ts';
 
@@ -114,13 +114,13 @@ async function checkToken(app: App, issuers: Issuers, token: string): Promise<vo
 /** The rule of a registry that admits a token. Throws 401 for whatever is wrong with it. */
 async function matchRule(app: App, issuers: Issuers, token: string, slug: string, mode: Mode | undefined) {
   const issuer = (await issuerOf(token)) ?? refuse();
-  const page = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
+  const sliceAfter = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
   // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
-  let rules = await page(0);
+  let rules = await sliceAfter(0);
   const first = rules[0] ?? refuse();
   const { subject, audiences } = await verifyToken(app, issuers, issuer, token);
   const fits: CandidateRow[] = [];
-  for (; rules.length; rules = rules.length < candidatePage ? [] : await page(rules.at(-1)!.id))
+  for (; rules.length; rules = rules.length < candidateSlice ? [] : await sliceAfter(rules.at(-1)!.id))
     fits.push(
       ...rules.filter(
         (r) => audiences.includes(r.audience) && subject.length <= longestSubject && matchesSubject(r.subject_pattern, subject),

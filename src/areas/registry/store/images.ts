@@ -48,7 +48,7 @@ export const mostReferrers = 100;
 
 /** Newest first. What an image or an index is with all that it leads to was counted when it was pushed; until that is done anew, its
  *  own bytes are shown. */
-export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
+export const manifestsOf = (tx: Tx, repositoryId: number, slice: { limit: number; after: number | null }) => rows(tx, ManifestListRow)`
   select p.id, p.digest, p.media_type, p.created_at, least(coalesce(p.content_bytes, p.size), ${mostContentBytes}::bigint) as size_bytes,
          array(select t.name from registry.tag t where t.manifest_id = p.id order by t.name)::text[] as tags,
          array(select coalesce(m.predicate_type, m.artifact_type, m.config_type, '')
@@ -57,6 +57,6 @@ export const manifestsOf = (tx: Tx, repositoryId: number, page: { limit: number;
          array(select t.name from registry.tag t
                 where t.repository_id = ${repositoryId} and t.name = any(array[replace(p.digest, ':', '-') || '.sig', replace(p.digest, ':', '-') || '.sbom']))::text[] as attached_tags
     from (select id, digest, media_type, created_at, size, content_bytes from registry.manifest
-           where repository_id = ${repositoryId} and (${page.after}::bigint is null or id < ${page.after})
-           order by id desc limit ${page.limit + 1}) p
+           where repository_id = ${repositoryId} and (${slice.after}::bigint is null or id < ${slice.after})
+           order by id desc limit ${slice.limit + 1}) p
    order by p.id desc`;

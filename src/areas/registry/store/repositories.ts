@@ -45,7 +45,7 @@ export const countEmptyCaches = async (tx: Tx, registryId: string, most: number)
 const IdRow = Type.Object({ id: Type.Integer() });
 const NameRow = Type.Object({ slug: Type.String(), name: Type.String() });
 
-/** A page of repositories that hold something, in the order of `<slug>/<name>`. */
+/** A slice of the repositories that hold something, in the order of `<slug>/<name>`. */
 export const catalogOf = (tx: Tx, registryId: string, after: string, limit: number) => rows(tx, NameRow)`
   select g.slug, r.name from registry.repository r join registry.registry g on g.id = r.registry_id
    where r.registry_id = ${registryId} and r.name > ${after}

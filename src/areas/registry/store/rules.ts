@@ -40,14 +40,14 @@ const CandidateRow = Type.Object({ ...RuleRow.properties, org_id: Type.String(),
 export type CandidateRow = Static<typeof CandidateRow>;
 
 /** So many are looked at before others have their turn. */
-export const candidatePage = 100;
+export const candidateSlice = 100;
 
-/** Rules of a registry that an issuer's token might match, a page after this id. */
+/** Rules of a registry that an issuer's token might match, a slice after this id. */
 export const candidates = (tx: Tx, issuer: string, slug: string, after: number) => rows(tx, CandidateRow)`
   select o.id, o.name, o.issuer, o.audience, o.subject_pattern, o.mode, o.prefixes, o.created_at, o.org_id, o.registry_id
     from registry.oidc_rule o join registry.registry g on g.id = o.registry_id
    where o.issuer = ${issuer} and o.id > ${after} and g.slug = ${slug}
-   order by o.id limit ${candidatePage}`;
+   order by o.id limit ${candidateSlice}`;
 
 /** Whether any rule here is for tokens of this issuer; and, where they are given, for one of these audiences. */
 export const isTrusted = async (tx: Tx, issuer: string, audiences: string[] | null) =>

@@ -87,7 +87,7 @@ for (const { name, part, prepare } of storages) {
       assert.ok(bytes.equals(Buffer.concat(await reader!.stream.toArray())));
     });
 
-    test('keys are listed in byte order, from anywhere, through all pages', async (t) => {
+    test('keys are listed in byte order, from anywhere, through all slices', async (t) => {
       const storage = await (await prepare(t)).open();
       const keys = [
         'a-b/1',

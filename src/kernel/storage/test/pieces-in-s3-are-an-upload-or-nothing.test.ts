@@ -43,7 +43,7 @@ suite('an upload in pieces', () => {
     assert.equal(fake.objects.size, 0);
   });
 
-  test('more of them than one page of a listing are all found', async (t) => {
+  test('more of them than one slice of a listing are all found', async (t) => {
     const { fake, storage, id, first } = await uploaded(t, Buffer.from('0'));
     const at = (offset: number) => first.slice(0, -2) + String(offset).padStart(2, '0');
     for (let offset = 1; offset < 12; offset++) fake.objects.set(at(offset), { ...fake.objects.get(first)! });

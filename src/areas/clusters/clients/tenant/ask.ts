@@ -30,11 +30,11 @@ export async function askFor(ask: Ask, method: string, path: string, body?: unkn
 }
 
 /** Small ones: nobody else waits while one is read. */
-const pageSize = 100;
+const sliceSize = 100;
 /** What a collection may take together. A cluster's administrators may have put a server of their own behind any path: it may lie and dawdle. */
-const most = { pages: 500, bytes: 32 * 2 ** 20, ms: 30_000 };
+const most = { slices: 500, bytes: 32 * 2 ** 20, ms: 30_000 };
 
-/** Every object of a collection, in pages. */
+/** Every object of a collection, in slices. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -42,20 +42,20 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
   const until = performance.now() + most.ms;
   let next = '';
   let left = most.bytes;
-  for (let page = 0; page < most.pages; page++) {
-    const question = `${path}?limit=${pageSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`;
+  for (let slice = 0; slice < most.slices; slice++) {
+    const question = `${path}?limit=${sliceSize}${next ? `&continue=${encodeURIComponent(next)}` : ''}`;
     const answered = await ask('GET', question);
     if (answered.status !== 200) throw new TenantTrouble('GET', path, answered);
     left -= answered.bytes ?? 0;
     const items = answered.body?.items ?? [];
-    if (!Array.isArray(items) || items.length > pageSize) throw new Error(`${path} is answered with no page of objects`);
+    if (!Array.isArray(items) || items.length > sliceSize) throw new Error(`${path} is answered with no slice of objects`);
     if (left < 0) throw new Error(`${path} is longer than ${most.bytes} bytes`);
     found.push(...items);
     next = String(answered.body?.metadata?.continue ?? '');
     if (!next) return found;
     if (performance.now() > until) throw new Error(`${path} was not read within ${most.ms / 1000} s`);
   }
-  throw new Error(`${path} has more than ${most.pages * pageSize} objects`);
+  throw new Error(`${path} has more than ${most.slices * sliceSize} objects`);
 }
 
 const mostTries = 20;

@@ -50,28 +50,28 @@ test('a line in many pieces is one event', async (t) => {
   assert.deepEqual(told, ['first', 'first', 'good']);
 });
 
-/** Pages without an end; each is so long and takes so long. */
+/** Slices without an end; each is so long and takes so long. */
 const endless = (bytes: number, tookMs: number, items: unknown = [{}]) => {
-  const answered = { pages: 0 };
+  const answered = { slices: 0 };
   const from = performance.now();
   const ask = async () => {
-    answered.pages++;
+    answered.slices++;
     return { status: 200, bytes, body: { items, metadata: { continue: 'more' } } };
   };
-  return { answered, ask, now: () => from + answered.pages * tookMs };
+  return { answered, ask, now: () => from + answered.slices * tookMs };
 };
 
-test('a collection without an end is given up by its bytes, by its time, and at a page that is longer than was asked for', async (t) => {
+test('a collection without an end is given up by its bytes, by its time, and at a slice that is longer than was asked for', async (t) => {
   const long = endless(2 ** 20, 0);
   await assert.rejects(listAll(long.ask, '/api/v1/nodes'), /longer than/);
-  assert.equal(long.answered.pages, 33);
+  assert.equal(long.answered.slices, 33);
 
   const slow = endless(10, 9_000);
   const clock = t.mock.method(performance, 'now', slow.now);
   await assert.rejects(listAll(slow.ask, '/api/v1/nodes'), /not read within 30 s/);
-  assert.equal(slow.answered.pages, 4);
+  assert.equal(slow.answered.slices, 4);
   clock.mock.restore();
 
   for (const items of [Array.from({ length: 101 }, () => ({})), 'text', { length: 1 }])
-    await assert.rejects(listAll(endless(10, 0, items).ask, '/api/v1/nodes'), /no page of objects/);
+    await assert.rejects(listAll(endless(10, 0, items).ask, '/api/v1/nodes'), /no slice of objects/);
 });

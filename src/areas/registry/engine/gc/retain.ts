@@ -20,8 +20,8 @@ const tagsAtOnce = 100;
  *  else's from its rules. */
 export async function retain(engine: Engine, signal: AbortSignal, log: Logger): Promise<void> {
   for (let after = 0; ; ) {
-    const page = await engine.app.db.read((tx) => governedRepositories(tx, after, 100));
-    for (const id of page) {
+    const slice = await engine.app.db.read((tx) => governedRepositories(tx, after, 100));
+    for (const id of slice) {
       if (signal.aborted) return;
       try {
         const gone = await retainIn(engine, signal, id);
@@ -30,7 +30,7 @@ export async function retain(engine: Engine, signal: AbortSignal, log: Logger): 
         log.error({ err: error, repository: id }, 'the retention rules of a repository could not be applied; trying again at the next run');
       }
     }
-    const last = page.at(-1);
+    const last = slice.at(-1);
     if (last === undefined) return;
     after = last;
   }

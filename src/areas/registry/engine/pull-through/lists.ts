@@ -6,15 +6,15 @@ import { topics } from '../../rules/topics.ts';
 import { bodyOf, manifestByTag } from '../../store/manifests.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import type { FreshManifest } from './manifests.ts';
-import type { Descriptor, ReferrerPage, TagPage, Upstreams } from './types.ts';
+import type { Descriptor, ReferrerSlice, TagSlice, Upstreams } from './types.ts';
 
-// What a cached repository lists is what its upstream has, not the few images that somebody happened to pull. Pages are the upstream's:
+// What a cached repository lists is what its upstream has, not the few images that somebody happened to pull. Slices are the upstream's:
 // whatever its Link says comes back to it unchanged.
 
 export interface UpstreamLists {
   /** Undefined: the upstream does not know the repository. */
-  tags(repository: RepositoryRow, target: Target, query: URLSearchParams): Promise<TagPage | undefined>;
-  referrers(repository: RepositoryRow, target: Target, digest: string, query: URLSearchParams): Promise<ReferrerPage>;
+  tags(repository: RepositoryRow, target: Target, query: URLSearchParams): Promise<TagSlice | undefined>;
+  referrers(repository: RepositoryRow, target: Target, digest: string, query: URLSearchParams): Promise<ReferrerSlice>;
 }
 
 const freshMs = 30_000;
@@ -22,23 +22,23 @@ const maxBodyBytes = 8 * 1024 * 1024;
 const longestQuery = 2_000;
 
 export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: FreshManifest): UpstreamLists {
-  const remembered = app.caches.make<{ page: Page | 'none' }>({
+  const remembered = app.caches.make<{ slice: ListSlice | 'none' }>({
     ttlMs: freshMs,
-    bytes: { of: ({ page }) => bytesOf(page), most: 32 * 1024 * 1024 },
+    bytes: { of: ({ slice }) => bytesOf(slice), most: 32 * 1024 * 1024 },
   });
 
-  /** One page of a list, or `none` for 404. */
+  /** One slice of a list, or `none` for 404. */
   const ask = async (
     repository: RepositoryRow,
     target: Target,
     what: string,
     query: URLSearchParams,
     accept: string,
-  ): Promise<Page | 'none'> => {
+  ): Promise<ListSlice | 'none'> => {
     const search = query.size ? `?${query}` : '';
     if (search.length > longestQuery) return 'none';
     const found = await remembered.get(`${repository.id} ${what}${search}`, async () => {
-      const page = await away.asking(target, what, async () => {
+      const slice = await away.asking(target, what, async () => {
         const answer = await client.ask(target, { method: 'GET', what: what + search, headers: { accept }, maxBodyBytes });
         if (answer.status !== 200) {
           answer.cancel();
@@ -50,13 +50,13 @@ export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: Fresh
         });
         return { size: body.length, value: parsed(body, target), next: nextOf(answer.headers['link']) };
       });
-      return { value: { page }, topics: [topics.repository(repository.id)] };
+      return { value: { slice }, topics: [topics.repository(repository.id)] };
     });
-    return found!.page;
+    return found!.slice;
   };
 
   /** Of an upstream without the referrers API: clients keep an index under a tag that is made of the digest. */
-  const tagged = async (repository: RepositoryRow, target: Target, digest: string): Promise<ReferrerPage> => {
+  const tagged = async (repository: RepositoryRow, target: Target, digest: string): Promise<ReferrerSlice> => {
     const [algorithm, hex] = digest.split(':') as [string, string];
     const tag = `${algorithm}-${hex.slice(0, 64)}`;
     if ((await fresh(repository, target, tag)).missing) return { manifests: [] };
@@ -69,18 +69,18 @@ export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: Fresh
 
   return {
     tags: async (repository, target, query) => {
-      const page = await ask(repository, target, 'tags/list', query, 'application/json');
-      if (page === 'none') return undefined;
-      const { tags } = page.value as { tags?: unknown };
+      const slice = await ask(repository, target, 'tags/list', query, 'application/json');
+      if (slice === 'none') return undefined;
+      const { tags } = slice.value as { tags?: unknown };
       return {
         tags: Array.isArray(tags) ? tags.filter((t): t is string => typeof t === 'string' && isTag(t)) : [],
-        ...(page.next ? { next: page.next } : {}),
+        ...(slice.next ? { next: slice.next } : {}),
       };
     },
     referrers: async (repository, target, digest, query) => {
-      const page = await ask(repository, target, `referrers/${digest}`, query, mediaTypes.ociIndex);
-      if (page === 'none') return tagged(repository, target, digest);
-      return { manifests: descriptorsIn(page.value), ...(page.next ? { next: page.next } : {}) };
+      const slice = await ask(repository, target, `referrers/${digest}`, query, mediaTypes.ociIndex);
+      if (slice === 'none') return tagged(repository, target, digest);
+      return { manifests: descriptorsIn(slice.value), ...(slice.next ? { next: slice.next } : {}) };
     },
   };
 }
@@ -88,13 +88,13 @@ export function makeUpstreamLists({ app, client, away }: Upstreams, fresh: Fresh
 /** The upstream answers, but not with this list: some give theirs to nobody. It is not away for that. */
 export class NoList extends Error {}
 
-interface Page {
+interface ListSlice {
   size: number;
   value: object;
   next: URLSearchParams | undefined;
 }
 
-const bytesOf = (page: Page | 'none') => (page === 'none' ? 100 : page.size);
+const bytesOf = (slice: ListSlice | 'none') => (slice === 'none' ? 100 : slice.size);
 
 function parsed(body: Buffer, { host }: Target): object {
   try {

@@ -29,12 +29,12 @@ export interface Descriptor {
   artifactType?: string;
 }
 
-/** `next`: the query of the page after this one, in the upstream's own words. */
-export interface TagPage {
+/** `next`: the query of the slice after this one, in the upstream's own words. */
+export interface TagSlice {
   tags: string[];
   next?: URLSearchParams;
 }
-export interface ReferrerPage {
+export interface ReferrerSlice {
   manifests: Descriptor[];
   next?: URLSearchParams;
 }
@@ -60,6 +60,6 @@ export interface PullThrough {
   /** How large such a blob is, without fetching it. Undefined: the upstream has none either. */
   blobSize(repository: RepositoryRow, digest: string): Promise<number | undefined>;
   /** What the upstream lists; undefined when it knows no such repository, or is no longer in the catalog. */
-  tags(repository: RepositoryRow, query: URLSearchParams): Promise<TagPage | Unheard | undefined>;
-  referrers(repository: RepositoryRow, digest: string, query: URLSearchParams): Promise<ReferrerPage | Unheard | undefined>;
+  tags(repository: RepositoryRow, query: URLSearchParams): Promise<TagSlice | Unheard | undefined>;
+  referrers(repository: RepositoryRow, digest: string, query: URLSearchParams): Promise<ReferrerSlice | Unheard | undefined>;
 }

@@ -10,7 +10,7 @@ import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 
 const most = 10_000;
-const referrersPage = { most: 500, mostBytes: 4 * 1024 * 1024 };
+const referrersSlice = { most: 500, mostBytes: 4 * 1024 * 1024 };
 
 function sendJson({ response, method }: Call, value: unknown, type = 'application/json') {
   const body = JSON.stringify(value);
@@ -20,7 +20,7 @@ function sendJson({ response, method }: Call, value: unknown, type = 'applicatio
 }
 
 /** How many, and after which; n=0 asks for none. */
-function pageOf({ query }: Call): { n: number; last: string } {
+function readSlice({ query }: Call): { n: number; last: string } {
   const given = query.get('n');
   if (given !== null && !/^\d{1,9}$/.test(given)) throw new OciError('UNSUPPORTED', 'n is a whole number', { status: 400 });
   return { n: given === null ? most : Math.min(Number(given), most), last: query.get('last') ?? '' };
@@ -42,12 +42,12 @@ const setNextLink = ({ response }: Call, path: string, query: Record<string, str
 
 export async function listTags(call: Call, name: string): Promise<void> {
   const place = permit(call.plane, call.access, name, ['pull']);
-  const { n, last } = pageOf(call);
+  const { n, last } = readSlice(call);
   const repository = await knownRepository(call, place);
   if (repository.upstream_host && n > 0) {
     const listed = await call.plane.cache?.tags(repository, without(call.query, 'ns'));
     if (listed && 'tags' in listed) {
-      // An upstream that knows no pages sends everything, every time.
+      // An upstream that knows no slices sends everything, every time.
       const all = listed.tags.length > n ? listed.tags.sort().filter((tag) => tag > last) : listed.tags;
       const tags = all.slice(0, n);
       if (all.length > n) setNextLink(call, `/v2/${name}/tags/list`, { n: String(n), last: tags.at(-1)! });
@@ -84,15 +84,15 @@ export async function listReferrers(call: Call, name: string, digest: string): P
     warn(call, listed);
   }
   const after = Number(query.get('last') ?? 0);
-  if (!Number.isSafeInteger(after)) throw new OciError('UNSUPPORTED', 'follow the Link of the page before', { status: 400 });
+  if (!Number.isSafeInteger(after)) throw new OciError('UNSUPPORTED', 'follow the Link of the answer before', { status: 400 });
   const at = repository && { repositoryId: repository.id, subject: digest, after };
-  const page = at ? await plane.app.db.read((tx) => referrersOf(tx, at, referrersPage)) : [];
-  const last = page.at(-1);
+  const slice = at ? await plane.app.db.read((tx) => referrersOf(tx, at, referrersSlice)) : [];
+  const last = slice.at(-1);
   if (last?.more) {
     setNextLink(call, `/v2/${name}/referrers/${digest}`, { last: String(last.id), ...(wanted === null ? {} : { artifactType: wanted }) });
   }
   send(
-    page.map((m) => ({
+    slice.map((m) => ({
       mediaType: m.media_type,
       digest: m.digest,
       size: m.size,
@@ -106,17 +106,17 @@ export async function listReferrers(call: Call, name: string, digest: string): P
 export async function listCatalog(call: Call): Promise<void> {
   const { plane, access } = call;
   if (access.scopes && !access.scopes.has(catalogScope)) throw challenge(plane.app, `${catalogScope}:*`, true);
-  const { n, last } = pageOf(call);
+  const { n, last } = readSlice(call);
   const whole = { ...access, scopes: undefined };
   const names: string[] = [];
   for (const [slug, reach] of [...access.registries].sort(([a], [b]) => (`${a}/` < `${b}/` ? -1 : 1))) {
     if (last !== '' && !last.startsWith(`${slug}/`) && last > `${slug}/`) continue;
     let after = last.startsWith(`${slug}/`) ? last.slice(slug.length + 1) : '';
     while (names.length <= n) {
-      const page = await plane.app.db.read((tx) => catalogOf(tx, reach.registryId, after, 1_000));
-      for (const { name } of page) if (covers(reach.prefixes, name) && may(whole, slug, name, 'pull')) names.push(`${slug}/${name}`);
-      if (page.length < 1_000) break;
-      after = page.at(-1)!.name;
+      const slice = await plane.app.db.read((tx) => catalogOf(tx, reach.registryId, after, 1_000));
+      for (const { name } of slice) if (covers(reach.prefixes, name) && may(whole, slug, name, 'pull')) names.push(`${slug}/${name}`);
+      if (slice.length < 1_000) break;
+      after = slice.at(-1)!.name;
     }
     if (names.length > n) break;
   }

@@ -71,7 +71,7 @@ test('referrers are listed by their subject, whether that exists or not', async 
   assert.equal(new Set(digests).size, 522);
 });
 
-test('referrers with much to say come on more pages', async (t) => {
+test('referrers with much to say come in several slices', async (t) => {
   const { send } = await registryServer(t);
   const MiB = 1024 * 1024;
   await pushBlob(send, 'acme/app', empty);
@@ -83,16 +83,16 @@ test('referrers with much to say come on more pages', async (t) => {
     assert.equal((await putManifest(send, 'acme/app', referrer.digest, referrer)).status, 201);
     pushed.push(referrer.digest);
   }
-  const pages: string[][] = [];
+  const slices: string[][] = [];
   for (let path: string | undefined = `/v2/acme/app/referrers/${subject.digest}?artifactType=application/x.sbom`; path; ) {
-    const page = await send('GET', path);
-    assert.ok(page.body.length < 4.1 * MiB);
-    pages.push((page.json() as Listed).manifests.map((m) => m.digest));
-    path = /^<([^>]+)>; rel="next"$/.exec(String(page.headers.link))?.[1];
+    const slice = await send('GET', path);
+    assert.ok(slice.body.length < 4.1 * MiB);
+    slices.push((slice.json() as Listed).manifests.map((m) => m.digest));
+    path = /^<([^>]+)>; rel="next"$/.exec(String(slice.headers.link))?.[1];
   }
-  assert.deepEqual(pages.flat(), pushed);
+  assert.deepEqual(slices.flat(), pushed);
   assert.deepEqual(
-    pages.map((p) => p.length),
+    slices.map((p) => p.length),
     [3, 1, 1, 2],
   );
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 
-test('a new token works at once, is listed newest first, page by page, and its key is never shown again', async (t) => {
+test('a new token works at once, is listed newest first, slice by slice, and its key is never shown again', async (t) => {
   const { owner, member, clock } = await quarterdeck(t);
   const other = await member(owner, 'admin');
   const keys: string[] = [];
@@ -28,10 +28,10 @@ test('a new token works at once, is listed newest first, page by page, and its k
   const names: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = (await owner.get(`/tokens?limit=2${cursor ? `&cursor=${cursor}` : ''}`)).body;
-    assert.ok(page.tokens.length <= 2);
-    names.push(...page.tokens.map((x: { name: string }) => x.name));
-    cursor = page.cursor;
+    const slice = (await owner.get(`/tokens?limit=2${cursor ? `&cursor=${cursor}` : ''}`)).body;
+    assert.ok(slice.tokens.length <= 2);
+    names.push(...slice.tokens.map((x: { name: string }) => x.name));
+    cursor = slice.cursor;
   } while (cursor);
   assert.deepEqual(
     names,

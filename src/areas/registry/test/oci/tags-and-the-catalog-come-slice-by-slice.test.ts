@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeOf, imageOf, pushImage, putManifest, registryServer, someBytes } from '../registry-server.ts';
 
-test('tags and the catalog come page by page', async (t) => {
+test('tags and the catalog come slice by slice', async (t) => {
   const { send, allow, registry } = await registryServer(t);
   const image = imageOf([someBytes(10)]);
   await pushImage(send, 'acme/app', 'v2', image);
@@ -16,9 +16,9 @@ test('tags and the catalog come page by page', async (t) => {
   assert.deepEqual((await tags('?last=_x')).tags, ['a', 'v10', 'v2']);
   const walked: string[] = [];
   for (let next: string | undefined = '/v2/acme/app/tags/list?n=4'; next; ) {
-    const page = await send('GET', next);
-    walked.push(...(page.json() as { tags: string[] }).tags);
-    next = /^<([^>]+)>; rel="next"$/.exec(String(page.headers.link ?? ''))?.[1];
+    const slice = await send('GET', next);
+    walked.push(...(slice.json() as { tags: string[] }).tags);
+    next = /^<([^>]+)>; rel="next"$/.exec(String(slice.headers.link ?? ''))?.[1];
   }
   assert.deepEqual(walked, sorted);
   for (const n of ['-1', 'x', '1.5']) assert.equal((await send('GET', `/v2/acme/app/tags/list?n=${n}`)).status, 400);
@@ -36,13 +36,13 @@ test('tags and the catalog come page by page', async (t) => {
   assert.deepEqual(await catalog('', 'alice'), all.slice(0, 4), 'of the registries one reaches');
   allow('narrow', { acme: { registryId: 'reg_acme', prefixes: ['team'], mode: 'pull' } });
   assert.deepEqual(await catalog('', 'narrow'), ['acme/team/a', 'acme/team/b']);
-  const pages: string[] = [];
+  const slices: string[] = [];
   for (let next: string | undefined = '/v2/_catalog?n=2'; next; ) {
-    const page = await send('GET', next, { as: 'owner' });
-    pages.push(...(page.json() as { repositories: string[] }).repositories);
-    next = /^<([^>]+)>; rel="next"$/.exec(String(page.headers.link ?? ''))?.[1];
+    const slice = await send('GET', next, { as: 'owner' });
+    slices.push(...(slice.json() as { repositories: string[] }).repositories);
+    next = /^<([^>]+)>; rel="next"$/.exec(String(slice.headers.link ?? ''))?.[1];
   }
-  assert.deepEqual(pages, all);
+  assert.deepEqual(slices, all);
 
   allow('bearer', { acme: { registryId: 'reg_acme' } }, new Map());
   const challenged = await send('GET', '/v2/_catalog', { as: 'bearer' });

@@ -9,7 +9,7 @@ import { basic } from '../credentials.ts';
 const sha256 = (bytes: string | Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 const types = { image: 'application/vnd.oci.image.manifest.v1+json', index: 'application/vnd.oci.image.index.v1+json' };
 
-test('images are listed page by page and deleted with what is theirs', async (t) => {
+test('images are listed slice by slice and deleted with what is theirs', async (t) => {
   const { owner, url } = await quarterdeck(t);
   await owner.post('/registry/registries', { slug: 'acme' });
   const { keyId, secret } = (await owner.post('/registry/registries/acme/keys', { name: 'ci', mode: 'readwrite' })).body;
@@ -116,22 +116,22 @@ test('images are listed page by page and deleted with what is theirs', async (t)
     assert.equal((await owner.delete('/registry/registries/acme/repositories?repo=team/odd')).status, 204);
   });
 
-  await t.test('page by page', async () => {
+  await t.test('slice by slice', async () => {
     for (const what of ['manifests', 'tags']) {
       const whole = (await list(what))[what];
-      const pages: unknown[] = [];
+      const slices: unknown[] = [];
       let cursor = '';
       do {
-        const page = await list(what, `&limit=2${cursor && `&cursor=${cursor}`}`);
-        pages.push(...page[what]);
-        cursor = page.cursor ?? '';
+        const slice = await list(what, `&limit=2${cursor && `&cursor=${cursor}`}`);
+        slices.push(...slice[what]);
+        cursor = slice.cursor ?? '';
       } while (cursor);
-      assert.deepEqual(pages, whole);
+      assert.deepEqual(slices, whole);
     }
     assert.equal((await owner.get('/registry/registries/acme/manifests?repo=team/app&cursor=bm9uc2Vuc2U')).status, 400);
     assert.equal((await owner.get('/registry/registries/acme/tags?repo=team/app&limit=1001')).status, 400);
-    const page = (await owner.get('/registry/registries/acme/repositories?limit=1')).body;
-    assert.deepEqual([page.repositories.length, typeof page.cursor], [1, 'string']);
+    const slice = (await owner.get('/registry/registries/acme/repositories?limit=1')).body;
+    assert.deepEqual([slice.repositories.length, typeof slice.cursor], [1, 'string']);
   });
 
   await t.test('refused', async () => {
