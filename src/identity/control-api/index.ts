@@ -5,7 +5,7 @@ import { Refusal } from '../../kernel/errors.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
 import { type Binding, isOpen, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
-import { askOperation, type Checks, checksOf, sendAnswer } from './ask.ts';
+import { askOperation, type Checks, checksOf, rateUrgent, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
@@ -15,7 +15,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   server.decorateRequest('principal', undefined);
   const guesses = makeGuesses(app);
   const admit = makeAdmission(binding, guesses);
-  const asking = { app, admitAgain: makeAdmissionAgain(binding) };
+  const asking = { app, admitAgain: makeAdmissionAgain(binding), urgent: rateUrgent() };
   const fromMemory = makeMemory(app);
 
   /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
