@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { run } from '../../../../kernel/db/index.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { made, service } from '../support.ts';
 
 test('an acknowledgement waits for nothing else that its organization does, and rests for nobody', async (t) => {
@@ -53,4 +54,27 @@ test('whoever acknowledges without end waits and rests as for anything else; bot
   await eventually(async () => qd.app.requests.figures().length > 0 && qd.app.requests.figures().every(({ inside }) => inside === 2));
   done.resolve();
   await Promise.all([held, ...both]);
+});
+
+test('of the connections of its organization an acknowledgement has the next that is free', async (t) => {
+  const qd = await quarterdeck(t);
+  const { owner } = qd;
+  const { id: serviceId } = await service(owner);
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId, title: 'it burns' }));
+  const over = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
+  t.after(() => [first, over].forEach(({ resolve }) => resolve()));
+  const work = (until: Promise<void>) => onBehalf({ org: owner.orgId, act: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
+  const others = [work(first.promise), ...Array.from({ length: 27 }, () => work(over.promise))];
+  const { turns } = qd.app.db;
+  assert.equal(turns.figures().find(({ org }) => org === owner.orgId)?.waiting, 20);
+  const { enter } = turns;
+  turns.enter = (org, isAside, isUrgent) => {
+    if (org === owner.orgId) setImmediate(first.resolve); // once it waits with them, one of them ends
+    return enter(org, isAside, isUrgent);
+  };
+  const acknowledged = owner.post(`/oncall/incidents/${id}/ack`, {});
+  assert.equal((await acknowledged).status, 200);
+  over.resolve();
+  await Promise.all(others);
 });
