@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { type BodySize, bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { onBehalf } from '../../kernel/shares/index.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
 import { type Binding, isOpen, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
@@ -30,11 +31,13 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
 
   const auditRefused = app.config.audit_refused === 'on' ? makeRefusedAudit(app) : undefined;
   const tellOf =
-    (unreadable: Unreadable) =>
+    ({ id: act }: Op, unreadable: Unreadable) =>
     ({ principal, body }: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
       const isUnread = body === undefined || body instanceof LargeBody;
       if (principal && isUnread && error instanceof Refusal && unusable.has(error.status))
-        unreadable(app, principal, error.message).catch((err) => app.log.warn({ err }, 'what could not be read is not on record'));
+        onBehalf({ org: principal.org.id, act }, () => unreadable(app, principal, error.message), app.watch).catch((err) =>
+          app.log.warn({ err }, 'what could not be read is not on record'),
+        );
       done();
     };
 
@@ -49,7 +52,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
       onError: [
-        ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(operation.unreadable)] : []),
+        ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(spec, operation.unreadable)] : []),
         ...(auditRefused ? [recordRefused(spec, auditRefused)] : []),
       ],
       handler: operation.remember
