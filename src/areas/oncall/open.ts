@@ -6,6 +6,7 @@ import { makeTurns, type Turns } from './engine/turns.ts';
 import { walkOn } from './engine/walk/walk-on.ts';
 import { measure } from './metrics.ts';
 import { ackPage } from './planes/ack-page.ts';
+import { makeAnswerFor } from './planes/answer-for.ts';
 import { calendarFeed } from './planes/calendar-feed.ts';
 import { twilioCallbacks } from './planes/twilio/callbacks.ts';
 
@@ -24,9 +25,10 @@ export function openOncall({ app }: Host): Opened<OpenOncall> {
   return {
     own: { channels: makeChannels(app), inTurn: makeTurns(), walkOn },
     routes: (server) => {
-      ackPage(server, app);
+      const answerFor = makeAnswerFor(app);
+      ackPage(server, app, answerFor);
       calendarFeed(server, app);
-      twilioCallbacks(server, app, signers);
+      twilioCallbacks(server, app, signers, answerFor);
     },
     metrics: (registry) => measure(registry, app),
   };
