@@ -1,12 +1,12 @@
 import type { Host, Opened } from '../area.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
+import { makeAnswerFor } from './engine/answer-for.ts';
 import { makeSigners } from './engine/provider.ts';
 import type { WalkOn } from './engine/step.ts';
 import { makeTurns, type Turns } from './engine/turns.ts';
 import { walkOn } from './engine/walk/walk-on.ts';
 import { measure } from './metrics.ts';
 import { ackPage } from './planes/ack-page.ts';
-import { makeAnswerFor } from './planes/answer-for.ts';
 import { calendarFeed } from './planes/calendar-feed.ts';
 import { twilioCallbacks } from './planes/twilio/callbacks.ts';
 

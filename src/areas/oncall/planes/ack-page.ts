@@ -3,12 +3,12 @@ import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
 import { sendPage } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
+import type { AnswerFor } from '../engine/answer-for.ts';
 import { answerPage } from '../engine/answer-page.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
 import { ackView } from '../views/ack-page.ts';
-import type { AnswerFor } from './answer-for.ts';
 
 type Route = { Params: { link: string } };
 

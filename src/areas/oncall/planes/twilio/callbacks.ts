@@ -4,6 +4,7 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
+import type { AnswerFor } from '../../engine/answer-for.ts';
 import { type Answered, answerPage } from '../../engine/answer-page.ts';
 import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
 import type { Signers } from '../../engine/provider.ts';
@@ -15,7 +16,6 @@ import { announce, reply, sayAndEnd } from '../../rules/twiml.ts';
 import { incidentById } from '../../store/incidents.ts';
 import { pageById } from '../../store/pages.ts';
 import { type PagedRow, pagesTo } from '../../store/provider.ts';
-import type { AnswerFor } from '../answer-for.ts';
 import { isSigned } from './signature.ts';
 
 type Route = { Params: { org: string; page: string } };

@@ -63,8 +63,12 @@ test('of the connections of its organization an acknowledgement has the next tha
   const { id } = await made(owner.post('/oncall/incidents', { serviceId, title: 'it burns' }));
   const over = Promise.withResolvers<void>();
   const first = Promise.withResolvers<void>();
-  t.after(() => [first, over].forEach(({ resolve }) => resolve()));
-  const work = (until: Promise<void>) => onBehalf({ org: owner.orgId, act: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
+  t.after(() => {
+    first.resolve();
+    over.resolve();
+  });
+  const work = (until: Promise<void>) =>
+    onBehalf({ org: owner.orgId, act: 'oci blob' }, () => qd.app.db.write(() => until)).catch(() => {});
   const others = [work(first.promise), ...Array.from({ length: 27 }, () => work(over.promise))];
   const { turns } = qd.app.db;
   assert.equal(turns.figures().find(({ org }) => org === owner.orgId)?.waiting, 20);

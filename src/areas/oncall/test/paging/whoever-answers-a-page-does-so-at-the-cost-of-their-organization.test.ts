@@ -17,12 +17,14 @@ test('whoever answers a page by link, key or text does so at the cost of their o
 
   const asked: { org: string; act: string; isUrgent: boolean | undefined }[] = [];
   const { read, write } = qd.app.db;
-  const note = () => {
-    const { org, act, isUrgent } = currentBehalf();
-    if (/^ack page|^twilio (key|text)/.test(act)) asked.push({ org, act, isUrgent });
+  const noting = (perform: typeof read): typeof read => {
+    return (work) => {
+      const { org, act, isUrgent } = currentBehalf();
+      if (/^ack page|^twilio (key|text)/.test(act)) asked.push({ org, act, isUrgent });
+      return perform(work);
+    };
   };
-  qd.app.db.read = (work) => (note(), read(work));
-  qd.app.db.write = (work) => (note(), write(work));
+  Object.assign(qd.app.db, { read: noting(read), write: noting(write) });
   t.after(() => Object.assign(qd.app.db, { read, write }));
   assert.equal((await show()).status, 200);
   assert.equal((await fetch(`${qd.url}${link}`, { method: 'POST' })).status, 200);
@@ -33,5 +35,8 @@ test('whoever answers a page by link, key or text does so at the cost of their o
 
   asked.length = 0;
   await Promise.all(Array.from({ length: 500 }, show));
-  assert.ok(asked.some(({ isUrgent }) => !isUrgent), 'whoever asks without end is not in need');
+  assert.ok(
+    asked.some(({ isUrgent }) => !isUrgent),
+    'whoever asks without end is not in need',
+  );
 });

@@ -17,7 +17,10 @@ test('a page that was not read yet is read at the cost of whoever asks for it, a
   const ask = async (slug: string, address: string) => (await read(`${url}/status/${slug}`, { 'x-forwarded-for': address })).status;
 
   // Whoever makes names up waits behind themselves: each has connections and a queue of their own.
-  assert.deepEqual([await ask('made-up', '192.0.2.1'), await ask('made-up-too', '192.0.2.1'), await ask('acme', '192.0.2.2')], [404, 404, 200]);
+  assert.deepEqual(
+    [await ask('made-up', '192.0.2.1'), await ask('made-up-too', '192.0.2.1'), await ask('acme', '192.0.2.2')],
+    [404, 404, 200],
+  );
   app.caches.dropAll();
   assert.equal(await ask('acme', '192.0.2.1'), 200);
   assert.deepEqual(whose.slice(0, 4), ['from 192.0.2.1', 'from 192.0.2.1', 'from 192.0.2.2', owner.orgId]);
