@@ -1,6 +1,6 @@
 import type { Host, Opened } from '../area.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
-import { makeAnswerFor } from './engine/answer-for.ts';
+import { makeAnswerFor } from './engine/pages/answer-for.ts';
 import { makeSigners } from './engine/provider.ts';
 import type { WalkOn } from './engine/step.ts';
 import { makeTurns, type Turns } from './engine/turns.ts';

@@ -1,6 +1,6 @@
-import { rateLimit } from '../../../identity/rate-limit.ts';
-import type { App } from '../../../kernel/app.ts';
-import { onBehalf } from '../../../kernel/shares/index.ts';
+import { rateLimit } from '../../../../identity/rate-limit.ts';
+import type { App } from '../../../../kernel/app.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 
 /** Answers somebody who has no token, but a link or a phone: at the cost of the organization whose page it is, once that is proven. */
 export type AnswerFor = <T>(org: string, act: string, work: () => Promise<T>) => Promise<T>;
