@@ -213,10 +213,11 @@ const shareBesides = (connections: number) => Math.min(shareOf(connections), Mat
 const requestShares = { slots: Number.POSITIVE_INFINITY, perOrg: 8, waitMs: 10_000 };
 const heavyShares = { slots: Number.POSITIVE_INFINITY, perOrg: 1, waitMs: 10_000 };
 
-/** Of the memory for bodies, an organization may fill half as long as it leaves as much, and one of its credentials three quarters of that. (Three fifths of what is left then are three quarters of what the organization may have.) */
+/** Of the memory for bodies, an organization may fill half as long as it leaves as much, and one of its credentials three quarters of that. (Three fifths of what is left then are three quarters of what the organization may have.) All who have not logged in have a quarter together, from however many addresses. */
 function bodyShares(mebibytes: number) {
   const total = mebibytes * 2 ** 20;
-  return { total, most: { org: total / 2, credential: (total * 3) / 8, address: total / 16 }, leaving: { org: 1, credential: 3 / 5 } };
+  const most = { org: total / 2, credential: (total * 3) / 8, address: total / 16 };
+  return { total, most, leaving: { org: 1, credential: 3 / 5 }, together: { address: total / 4 } };
 }
 
 /** Whoever holds the event loop longer than this is named in the log. */

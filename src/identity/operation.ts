@@ -18,7 +18,7 @@ export interface Operation<Own = never> {
   handle: (input: { ctx: never; params: never; query: never; body: never }, own: Own) => Promise<AnyAnswer>;
   remember?: Remember;
   unreadable?: Unreadable;
-  /** Somebody in need asks for it: it waits for nothing else that its organization does, nor rests however much that is. */
+  /** Somebody in need asks for it: it waits for nothing else that its organization does, nor rests however much that is, unless it comes in a flood. */
   isUrgent?: boolean;
 }
 

@@ -79,6 +79,20 @@ test('bodies in memory have a share for each organization, and another’s still
   assert.deepEqual(qd.app.bodies.figures(), { total: 0, orgs: [] }, 'nothing stays counted of bodies that were answered');
 });
 
+test('bodies without a login leave room for those with one, from however many addresses they come', async (t) => {
+  const qd = await quarterdeck(t, { env: { QUARTERDECK_BODY_MEMORY: '32' } });
+  const { bodies } = qd.app;
+  // The largest that anybody may send without a login, to /token, each a moment before its end.
+  const held = Array.from({ length: 1_000 }, (_, n) => bodies.open({ address: `2001:db8:0:${n.toString(16)}/64` }));
+  assert.ok(
+    held.some((each) => !each.take(65_536)),
+    'at last there is no room for more of them',
+  );
+  assert.equal((await qd.owner.post('/oncall/services', { name: 'shop' })).status, 201);
+  for (const each of held) each.end();
+  assert.ok(bodies.open({ address: '203.0.113.1' }).take(65_536));
+});
+
 test('nobody rests for the sake of somebody without a login: the event loop’s time is counted for organizations alone', async (t) => {
   const qd = await quarterdeck(t);
   const { share } = qd.app.watch;

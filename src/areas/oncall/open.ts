@@ -1,5 +1,6 @@
 import type { Host, Opened } from '../area.ts';
 import { type Channels, makeChannels } from './clients/channels/index.ts';
+import { makeAnswerFor } from './engine/pages/answer-for.ts';
 import { makeSigners } from './engine/provider.ts';
 import type { WalkOn } from './engine/step.ts';
 import { makeTurns, type Turns } from './engine/turns.ts';
@@ -24,9 +25,10 @@ export function openOncall({ app }: Host): Opened<OpenOncall> {
   return {
     own: { channels: makeChannels(app), inTurn: makeTurns(), walkOn },
     routes: (server) => {
-      ackPage(server, app);
+      const answerFor = makeAnswerFor(app);
+      ackPage(server, app, answerFor);
       calendarFeed(server, app);
-      twilioCallbacks(server, app, signers);
+      twilioCallbacks(server, app, signers, answerFor);
     },
     metrics: (registry) => measure(registry, app),
   };

@@ -10,6 +10,7 @@ import { type Behalf, goOn, onBehalf } from '../../kernel/shares/index.ts';
 import { authorize, context } from '../context.ts';
 import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
+import { makeRates, type Rates } from '../rates.ts';
 import type { AdmitAgain } from './admit.ts';
 import { LargeBody } from './large-body.ts';
 
@@ -30,17 +31,21 @@ export const checksOf = (spec: Op): Checks => ({
 export interface Asking {
   app: App;
   admitAgain: AdmitAgain;
+  urgent: Rates;
 }
+
+/** So often a minute what a member asks for is urgent, and ten times as often for an organization: whoever floods us with it is not in need. */
+export const rateUrgent = () => makeRates(60);
 
 /** Validate → permission → handler; at the cost of the caller's organization. */
 export const askOperation = (
-  { app, admitAgain }: Asking,
+  { app, admitAgain, urgent }: Asking,
   operation: Operation<undefined>,
   checks: Checks,
   request: FastifyRequest,
 ): Promise<AnyAnswer> => {
-  const behalf = behalfOf(app, request, operation);
-  const door = doorOf(operation, behalf.org);
+  const behalf = behalfOf(app, request, operation, urgent);
+  const door = doorOf(operation.spec, behalf);
   const answer = async () => {
     const asked = admitAgain(operation.spec, request);
     if (asked) await asked;
@@ -52,14 +57,15 @@ export const askOperation = (
 };
 
 /** Whose share a request uses: its organization's, or without a login its address's. */
-const behalfOf = (
-  { peers }: App,
-  { principal, raw }: FastifyRequest,
-  { spec: { id: act }, isUrgent = false }: Operation<undefined>,
-): Behalf => (principal ? { org: principal.org.id, act, isUrgent } : { org: addressShare(peers, raw), act, isAside: true });
+function behalfOf({ peers }: App, { principal, raw }: FastifyRequest, { spec, isUrgent }: Operation<undefined>, urgent: Rates): Behalf {
+  const { id: act } = spec;
+  if (!principal) return { org: addressShare(peers, raw), act, isAside: true };
+  const { org, user } = principal;
+  return { org: org.id, act, isUrgent: isUrgent === true && user !== undefined && urgent.take(org.id, user.id).allowed };
+}
 
 /** Alerts and what is urgent have doors of their own: whatever else an organization does at the same time, they come in. */
-const doorOf = ({ spec: { id, unlimited }, isUrgent }: Operation<undefined>, org: string) => (unlimited || isUrgent ? `${org} ${id}` : org);
+const doorOf = ({ id, unlimited }: Op, { org, isUrgent }: Behalf) => (unlimited ? `${org} ${id}` : isUrgent ? `${org} urgent` : org);
 
 const longestRestMs = 2_000;
 

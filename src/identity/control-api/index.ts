@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { type BodySize, bodySizeOf } from '../../../contract/body-size.ts';
 import type { Op } from '../../../contract/common.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { onBehalf } from '../../kernel/shares/index.ts';
 import type { AnyAnswer, Operation, Unreadable } from '../operation.ts';
 import { makeRefusedAudit } from '../refused.ts';
 import { type Binding, isOpen, makeAdmission, makeAdmissionAgain, makeGuesses } from './admit.ts';
-import { askOperation, type Checks, checksOf, sendAnswer } from './ask.ts';
+import { askOperation, type Checks, checksOf, rateUrgent, sendAnswer } from './ask.ts';
 import { LargeBody } from './large-body.ts';
 import { makeMemory } from './memory.ts';
 
@@ -15,7 +16,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
   server.decorateRequest('principal', undefined);
   const guesses = makeGuesses(app);
   const admit = makeAdmission(binding, guesses);
-  const asking = { app, admitAgain: makeAdmissionAgain(binding) };
+  const asking = { app, admitAgain: makeAdmissionAgain(binding), urgent: rateUrgent() };
   const fromMemory = makeMemory(app);
 
   /** An operation that judges a secret of its own: a wrong one counts by address like any other. */
@@ -30,11 +31,13 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
 
   const auditRefused = app.config.audit_refused === 'on' ? makeRefusedAudit(app) : undefined;
   const tellOf =
-    (unreadable: Unreadable) =>
+    ({ id: act }: Op, unreadable: Unreadable) =>
     ({ principal, body }: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
       const isUnread = body === undefined || body instanceof LargeBody;
       if (principal && isUnread && error instanceof Refusal && unusable.has(error.status))
-        unreadable(app, principal, error.message).catch((err) => app.log.warn({ err }, 'what could not be read is not on record'));
+        onBehalf({ org: principal.org.id, act }, () => unreadable(app, principal, error.message), app.watch).catch((err) =>
+          app.log.warn({ err }, 'what could not be read is not on record'),
+        );
       done();
     };
 
@@ -49,7 +52,7 @@ export function bindOperations(server: FastifyInstance, operations: readonly Ope
       // With a callback, not a promise: a remembered principal is admitted without a turn of the event loop.
       onRequest: (request, reply, done) => admit(spec, request, reply, done),
       onError: [
-        ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(operation.unreadable)] : []),
+        ...(isOpen(spec) ? [countRefused] : operation.unreadable ? [tellOf(spec, operation.unreadable)] : []),
         ...(auditRefused ? [recordRefused(spec, auditRefused)] : []),
       ],
       handler: operation.remember

@@ -148,8 +148,8 @@ async function noticed<T>(unit: AsyncLocalStorage<Unit>, work: () => Promise<T>)
 
 const defaultMax = 8;
 
-const takeTurn = (turns: Turnstile, { org, isAside }: Behalf): Promise<void> | undefined =>
-  turns.enter(org, isAside)?.catch((error) => {
+const takeTurn = (turns: Turnstile, { org, isAside, isUrgent }: Behalf): Promise<void> | undefined =>
+  turns.enter(org, isAside, isUrgent)?.catch((error) => {
     throw error instanceof Crowded ? new DatabaseBusy(error) : error;
   });
 

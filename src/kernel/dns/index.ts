@@ -1,5 +1,5 @@
 import { type Allow, nothing, unlessAborted } from '../guard/index.ts';
-import { makeTurnstile } from '../shares/index.ts';
+import { currentBehalf, makeTurnstile } from '../shares/index.ts';
 import { type Asking, resolveName } from './ask.ts';
 import { nameOf, type Question } from './message.ts';
 import { rememberAnswers } from './remembered.ts';
@@ -63,7 +63,7 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
     return resolveName(question, asking, isTrusted);
   };
   /** Others may wait for the same answer: nobody's signal ends it for them. */
-  const lookup = (question: Question) => remember(`${question.type} ${question.name}`, () => resolve(question));
+  const lookup = (question: Question) => remember(`${question.type} ${question.name}`, () => resolve(question), currentBehalf().org);
 
   const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
     const find = (name: string, type: DnsType) => lookup({ name, type });

@@ -13,7 +13,10 @@ const mostBytes = 16 * 2 ** 20;
 
 export type Remembered = ReturnType<typeof rememberAnswers>;
 
-/** Answers for as long as they hold, and those under way: whoever asks the same meanwhile waits for the same answer. Failures are not kept. */
+/**
+ * Answers for as long as they hold, and those under way: whoever asks the same for the same organization meanwhile waits for the same answer.
+ * Another organization's question may not even have left, since it has used up its share. Failures are not kept.
+ */
 export function rememberAnswers() {
   const entries = new LRUCache<string, Entry>({ maxSize: mostBytes, sizeCalculation: ({ answer }) => sizeOf(answer) });
   const underWay = new Map<string, Promise<DnsAnswer>>();
@@ -25,16 +28,17 @@ export function rememberAnswers() {
     return answer;
   };
 
-  return (key: string, ask: () => Promise<DnsAnswer>): Promise<DnsAnswer> => {
+  return (key: string, ask: () => Promise<DnsAnswer>, org = ''): Promise<DnsAnswer> => {
     const entry = entries.get(key);
     const leftMs = entry ? entry.until - performance.now() : 0;
     if (entry && leftMs > 0) return Promise.resolve({ ...entry.answer, ttl: Math.ceil(leftMs / 1_000) });
-    const running = underWay.get(key);
+    const place = `${org} ${key}`;
+    const running = underWay.get(place);
     if (running) return running;
     const asked = ask()
       .then((answer) => keep(key, answer))
-      .finally(() => underWay.delete(key));
-    underWay.set(key, asked);
+      .finally(() => underWay.delete(place));
+    underWay.set(place, asked);
     return asked;
   };
 }

@@ -4,6 +4,8 @@ export interface ByteBudgetOptions {
   most: Record<HolderKind, number>;
   /** Of these kinds nobody may have more than this part of what is left: however many of them there are, another one finds room. */
   leaving?: Partial<Record<HolderKind, number>>;
+  /** What all of a kind may have together. Whoever can be as many as they like, such as addresses, leaves the rest to the others. */
+  together?: Partial<Record<HolderKind, number>>;
 }
 
 const kinds = ['org', 'credential', 'address'] as const;
@@ -33,15 +35,18 @@ const namesOf = (names: string | readonly string[] = []): readonly string[] => (
 /** The last eighth is for small ones: a few senders of large bodies keep out others of their kind, never an alert. */
 const smallBytes = 65_536;
 
-export function makeByteBudget({ total, most, leaving = {} }: ByteBudgetOptions): ByteBudget {
+export function makeByteBudget({ total, most, leaving = {}, together = {} }: ByteBudgetOptions): ByteBudget {
   const held = new Map<string, number>();
   const roomOfLarge = total - total / 8;
   let all = 0;
 
   const open = (holders: Holders): HeldBytes => {
     const shares: { place: string; most: number; part: number | undefined }[] = [];
-    for (const kind of kinds)
-      for (const name of namesOf(holders[kind])) shares.push({ place: `${kind} ${name}`, most: most[kind], part: leaving[kind] });
+    for (const kind of kinds) {
+      const names = namesOf(holders[kind]);
+      for (const name of names) shares.push({ place: `${kind} ${name}`, most: most[kind], part: leaving[kind] });
+      if (names.length > 0 && together[kind] !== undefined) shares.push({ place: kind, most: together[kind], part: undefined });
+    }
     const hasRoom = ({ place, most, part }: (typeof shares)[number], bytes: number) => {
       const theirs = (held.get(place) ?? 0) + bytes;
       return theirs <= most && (part === undefined || theirs <= Math.max(smallBytes, (roomOfLarge - all - bytes) * part));

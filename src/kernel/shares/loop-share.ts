@@ -33,8 +33,9 @@ const fullMs = 100;
 const burstMs = 8;
 /** More is not held against those who are heavy: what an organization did alone costs it no more than a moment. */
 const mostDebtMs = 50;
-/** Whoever has rested for this long goes on in the next turn. */
-const longestRestMs = 5_000;
+/** Once one of theirs has rested for `long`, somebody has their whole part; one that has rested for `longest` goes on in the next turn. (Were
+ *  both short, whoever has a thousand connections would have a thousand pieces in each of these times, whatever their part is.) */
+const restMs = { long: 5_000, longest: 10_000 };
 /** Whoever comes while so many of theirs rest takes the place of the one that has rested longest, which goes on at once: what rests is kept in memory. */
 const mostResting = 2_000;
 /** Who had some of the loop within this time wants more of it: between two statements of one request it is a few milliseconds. */
@@ -57,12 +58,13 @@ interface Account {
 
 const latelyAt = ({ lately, at: reckonedAt }: Account, at: number) => lately * Math.exp((reckonedAt - at) / much.lastMs);
 
-/** Begins the next term of somebody who is heavy, once the one before is over. */
+/** Begins the next term of somebody who is heavy, once the one before is over, or has lasted too long for one of those who rest. */
 function tryOut(account: Account, at: number): void {
   const { isTrial: wasTrial, until, resting: before, afterMs } = account.term;
-  if (at < until) return;
+  const isLong = at - account.resting[0]!.since >= restMs.long;
+  if (at < until && (wasTrial || !isLong)) return;
   const resting = account.resting.length;
-  if (!wasTrial || resting < lessThan * before) account.term = { isTrial: true, until: at + trial.ms, resting, afterMs };
+  if (!wasTrial || isLong || resting < lessThan * before) account.term = { isTrial: true, until: at + trial.ms, resting, afterMs };
   else {
     const longer = Math.min(2 * afterMs, trial.mostAfterMs);
     account.term = { isTrial: false, until: at + longer, resting, afterMs: longer };
@@ -102,7 +104,7 @@ export function makeLoopShare(now = () => performance.now(), load: LoopLoad = wa
     if (account.resting.length === 0) return;
     tryOut(account, at);
     const ms = (debtAt(account, at) - burstMs) / partOf(account);
-    const mayRest = at - account.resting[0]!.since < longestRestMs;
+    const mayRest = at - account.resting[0]!.since < restMs.longest;
     if (ms > 0 && mayRest && isWanted(account, at)) return void setTimeout(letNextGo, Math.min(Math.ceil(ms), wantsMs), account);
     letGo(account, at);
     if (account.resting.length > 0) setImmediate(letNextGo, account); // what this one takes is known after its turn

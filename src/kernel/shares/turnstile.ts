@@ -26,8 +26,8 @@ export interface TurnstileOptions {
 /** Lets a bounded number in, the organizations in turn; within one, first come, first served. */
 export interface Turnstile {
   /** Undefined: come in. Else wait for it; it rejects with `Crowded`. Whoever came in must `leave`. What is aside is no organization: nobody
-   *  has less for its sake, nor it for theirs. */
-  enter(org: string, isAside?: boolean): Promise<void> | undefined;
+   *  has less for its sake, nor it for theirs. Whoever is urgent waits before all others of their organization, however many those are. */
+  enter(org: string, isAside?: boolean, isUrgent?: boolean): Promise<void> | undefined;
   /** Comes in if there is room, and does not wait else. */
   enterAtOnce(org: string, isAside?: boolean): boolean;
   leave(org: string): void;
@@ -38,6 +38,7 @@ export interface Turnstile {
 }
 
 interface Waiter {
+  isUrgent: boolean;
   letIn(): void;
 }
 
@@ -64,7 +65,7 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
   const limits = { slots, perOrg, besides, mostWaiting, waitMs, refused };
   const state: State = { ...limits, company: makeCompany(options.now), inside: 0, queues: new Map(), turns: new Set(), looking: undefined };
   return {
-    enter: (org, isAside) => enter(state, org, isAside),
+    enter: (org, isAside, isUrgent) => enter(state, org, isAside, isUrgent),
     enterAtOnce: (org, isAside) => enterAtOnce(state, org, isAside),
     leave: (org) => leave(state, org),
     pass: async (org, work) => {
@@ -80,14 +81,14 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
   };
 }
 
-function enter(state: State, org: string, isAside = false): Promise<void> | undefined {
+function enter(state: State, org: string, isAside = false, isUrgent = false): Promise<void> | undefined {
   const queue = queueOf(state, org, isAside);
   if (comeIn(state, org, queue)) return undefined;
-  if (queue.waiting.length >= state.mostWaiting) {
+  if (queue.waiting.length >= state.mostWaiting && !isUrgent) {
     state.refused(org);
     return Promise.reject(new Crowded(`${state.mostWaiting} of this organization wait already`));
   }
-  return waitIn(state, org, queue);
+  return waitIn(state, org, queue, isUrgent);
 }
 
 function enterAtOnce(state: State, org: string, isAside = false): boolean {
@@ -132,9 +133,10 @@ function letNextIn(state: State): void {
   }
 }
 
-const waitIn = (state: State, org: string, queue: Queue) =>
+const waitIn = (state: State, org: string, queue: Queue, isUrgent: boolean) =>
   new Promise<void>((resolve, reject) => {
     const waiter: Waiter = {
+      isUrgent,
       letIn: () => {
         clearTimeout(timer);
         resolve();
@@ -146,7 +148,8 @@ const waitIn = (state: State, org: string, queue: Queue) =>
       state.refused(org);
       reject(new Crowded(`no turn came within ${state.waitMs / 1000} s`));
     }, state.waitMs);
-    queue.waiting.push(waiter);
+    const behind = isUrgent ? queue.waiting.findIndex((other) => !other.isUrgent) : -1;
+    queue.waiting.splice(behind < 0 ? queue.waiting.length : behind, 0, waiter);
     state.turns.add(org);
     lookAgain(state);
   });

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../kernel/at-most.ts';
 import type { Dns, DnsAnswer } from '../../../kernel/dns/index.ts';
+import { makeCrowd } from '../../../kernel/shares/index.ts';
 
 export interface MxHost {
   name: string;
@@ -29,13 +30,19 @@ interface Known {
   until: number;
 }
 
+/**
+ * Each organization asks for itself, and what nobody answered it is known to it alone: its questions may not even have left, since it has used
+ * up its share of them.
+ */
 export interface Routes {
   /** Without asking anybody, if it is known. */
-  known(domain: string): Route | undefined;
-  find(domain: string): Promise<Route>;
-  /** How many domains are being asked for. */
-  readonly asking: number;
+  known(domain: string, org: string): Route | undefined;
+  /** Undefined: too many domains are being asked for. */
+  find(domain: string, org: string): Promise<Route | undefined>;
 }
+
+/** Domains that are being looked up at once, in all and for one organization: a DNS that hangs must not gather messages here. */
+const mostLookups = { all: 500, each: 250 };
 
 /** A domain with hundreds of mail servers is not our patience's to waste. */
 const mostHosts = 10;
@@ -57,31 +64,32 @@ export interface RouteNeeds {
 export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNeeds): Routes {
   const routes = new LRUCache<string, Known>(atMost(remembered));
   const asked = new Map<string, Promise<Route>>();
-  const known = (domain: string) => {
-    const found = routes.get(domain);
+  const lookups = makeCrowd(mostLookups);
+  const holding = (place: string) => {
+    const found = routes.get(place);
     return found !== undefined && found.until > now() ? found.route : undefined;
   };
-  const ask = async (domain: string) => {
-    try {
-      const [{ route, seconds }, policy] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
-      if (route.kind === 'hosts' && policy !== undefined) route.enforced = policy.mx;
-      routes.set(domain, { route, until: now() + 1000 * seconds });
-      return route;
-    } finally {
-      asked.delete(domain);
-    }
+  const known = (domain: string, org: string) => holding(domain) ?? holding(`${org} ${domain}`);
+  const ask = async (domain: string, org: string) => {
+    const [{ route, seconds }, policy] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
+    if (route.kind === 'hosts' && policy !== undefined) route.enforced = policy.mx;
+    routes.set(route.kind === 'unknown' ? `${org} ${domain}` : domain, { route, until: now() + 1000 * seconds });
+    return route;
   };
   return {
     known,
-    find: async (domain) => {
-      const route = known(domain);
-      if (route !== undefined) return route;
-      const underWay = asked.get(domain) ?? ask(domain);
-      if (!asked.has(domain)) asked.set(domain, underWay);
+    find: async (domain, org) => {
+      const place = `${org} ${domain}`;
+      const found = known(domain, org) ?? asked.get(place);
+      if (found !== undefined) return found;
+      const leave = lookups.enter(org);
+      if (!leave) return undefined;
+      const underWay = ask(domain, org).finally(() => {
+        asked.delete(place);
+        leave();
+      });
+      asked.set(place, underWay);
       return underWay;
-    },
-    get asking() {
-      return asked.size;
     },
   };
 }

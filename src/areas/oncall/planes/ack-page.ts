@@ -4,6 +4,7 @@ import type { App } from '../../../kernel/app.ts';
 import { sendHtml } from '../../../kernel/http/html.ts';
 import { readAckLink } from '../engine/ack-link.ts';
 import { answerPage } from '../engine/answer-page.ts';
+import type { AnswerFor } from '../engine/pages/answer-for.ts';
 import { describeAlerts } from '../engine/pages/describe-alerts.ts';
 import { incidentById } from '../store/incidents.ts';
 import { pageById } from '../store/pages.ts';
@@ -12,39 +13,45 @@ import { ackView } from '../views/ack-page.ts';
 type Route = { Params: { link: string } };
 
 /** The link in a page's mail. GET shows the incident and changes nothing, since mail scanners follow links; POST acknowledges. */
-export function ackPage(server: FastifyInstance, app: App) {
-  server.get<Route>('/oncall/ack/:link', async (request, reply) => {
-    const found = await incidentOf(app, request.params.link);
-    if (!found) return unknown(reply);
-    const { org, incident, page } = found;
-    if (!found.isMember) return refuseStranger(reply);
-    const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
-    return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
-  });
+export function ackPage(server: FastifyInstance, app: App, answerFor: AnswerFor) {
+  const answer = async (link: string, reply: FastifyReply, act: (found: Found) => Promise<FastifyReply>) => {
+    const named = readAckLink(app, link);
+    if (!named) return unknown(reply);
+    return answerFor(named.org, 'ack page', async () => {
+      const found = await findPaged(app, named);
+      return found ? act(found) : unknown(reply);
+    });
+  };
 
-  server.post<Route>('/oncall/ack/:link', async (request, reply) => {
-    const found = await incidentOf(app, request.params.link);
-    if (!found) return unknown(reply);
-    const { org, page: paged, incident } = found;
-    const settled = await app.db.write((tx) => answerPage(tx, org, paged, 'acknowledge'));
-    if (settled === 'stranger') return refuseStranger(reply);
-    const words =
-      settled?.is === 'acknowledged'
-        ? 'Acknowledged. Nobody else will be paged.'
-        : `This incident is ${settled?.incident.status ?? 'gone'} already.`;
-    return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, `<p>${words}</p>`);
-  });
+  server.get<Route>('/oncall/ack/:link', (request, reply) =>
+    answer(request.params.link, reply, async ({ org, incident, page, isMember }) => {
+      if (!isMember) return refuseStranger(reply);
+      const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
+      return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
+    }),
+  );
+
+  server.post<Route>('/oncall/ack/:link', (request, reply) =>
+    answer(request.params.link, reply, async ({ org, page, incident }) => {
+      const settled = await app.db.write((tx) => answerPage(tx, org, page, 'acknowledge'));
+      if (settled === 'stranger') return refuseStranger(reply);
+      const words =
+        settled?.is === 'acknowledged'
+          ? 'Acknowledged. Nobody else will be paged.'
+          : `This incident is ${settled?.incident.status ?? 'gone'} already.`;
+      return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, `<p>${words}</p>`);
+    }),
+  );
 }
 
-async function incidentOf(app: App, link: string) {
-  const named = readAckLink(app, link);
-  if (!named) return undefined;
-  return app.db.read(async (tx) => {
-    const paged = await pageById(tx, named.org, named.pageId);
-    const incident = paged && (await incidentById(tx, named.org, paged.incident_id));
-    return incident && { org: named.org, page: paged, incident, isMember: Boolean(await memberOf(tx, named.org, paged.user_id)) };
+const findPaged = (app: App, { org, pageId }: NonNullable<ReturnType<typeof readAckLink>>) =>
+  app.db.read(async (tx) => {
+    const page = await pageById(tx, org, pageId);
+    const incident = page && (await incidentById(tx, org, page.incident_id));
+    return incident && { org, page, incident, isMember: Boolean(await memberOf(tx, org, page.user_id)) };
   });
-}
+
+type Found = NonNullable<Awaited<ReturnType<typeof findPaged>>>;
 
 const unknown = (reply: FastifyReply) =>
   sendHtml(reply, 404, 'Not a link of ours', '<p>The link is damaged, or what it was for is gone.</p>');

@@ -21,6 +21,21 @@ test('one organization never has more than its slots, whoever waits is let in by
   assert.deepEqual(turns.figures(), [], 'nothing is remembered of who has left');
 });
 
+test('who is urgent goes before what else of their organization waits, in order among themselves, and however many those are', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const turns = makeTurnstile({ slots: 2, perOrg: 1, mostWaiting: 2 });
+  const inside: string[] = [];
+  const come = (org: string, name: string, isUrgent = false) => turns.enter(org, false, isUrgent)?.then(() => void inside.push(name));
+  assert.deepEqual([come('a', 'first'), come('b', 'other')], [undefined, undefined]);
+  const waits = [come('a', 'a1'), come('a', 'a2'), come('b', 'b1'), come('a', 'urgent1', true), come('a', 'urgent2', true)];
+  for (const org of ['a', 'b', 'a', 'a', 'a']) {
+    turns.leave(org);
+    await new Promise(setImmediate);
+  }
+  await Promise.all(waits);
+  assert.deepEqual(inside, ['urgent1', 'b1', 'urgent2', 'a1', 'a2']);
+});
+
 test('beside others who have had less an organization has fewer; who is aside neither makes it fewer nor has fewer', async () => {
   let clock = 0;
   const turns = makeTurnstile({ slots: 12, perOrg: 8, besides: 3, now: () => clock });

@@ -171,13 +171,19 @@ test('once the others are quiet, all who rest go on', async (t) => {
   assert.equal(gone.length, 100);
 });
 
-test('whoever has rested for five seconds goes on in the next turn', async (t) => {
+test('once one has rested for five seconds its organization has its whole part; whoever has for ten goes on in the next turn', async (t) => {
   const { share, want, gone, pass } = scene(t);
   share.spend('a', 101);
   share.spend('b', 1);
   for (let i = 0; i < 200; i++) want('a', `${i}`, 40);
   await pass(4_900, 'b');
   assert.ok(gone.length < 50, `${gone.length} had a turn`);
+  const before = gone.length;
+  await pass(1_000, 'b');
+  const more = gone.length - before;
+  assert.ok(more >= 10 && more <= 15, `${more} of 40 ms had a turn within a second`);
+  await pass(4_000, 'b');
+  assert.ok(gone.length < 110, `${gone.length} had a turn`);
   await pass(200, 'b');
   assert.equal(gone.length, 200);
 });

@@ -43,8 +43,6 @@ export interface SenderOptions {
 }
 
 const mostSites = 10_000;
-/** Domains that are being looked up at once; a DNS that hangs must not gather messages here. */
-const mostLookups = 500;
 
 type Settle = (outcome: Outcome) => void;
 
@@ -96,7 +94,7 @@ class SiteSender implements Sender {
   }
 
   restOf(domain: string, org: string): number {
-    const route = this.#smartSite === undefined ? this.#routes.known(domain) : undefined;
+    const route = this.#smartSite === undefined ? this.#routes.known(domain, org) : undefined;
     if (route?.kind === 'unknown') return 15;
     const site = this.#smartSite ?? (route?.kind === 'hosts' ? this.#sites.get(this.#keyOf(route)) : undefined);
     if (site === undefined) return 0;
@@ -127,11 +125,10 @@ class SiteSender implements Sender {
   #route(item: Outgoing, settle: Settle) {
     if (this.#isStopped) return settle(waits(0, 'this server stops'));
     if (this.#smartSite !== undefined) return this.#give(this.#smartSite, item, settle);
-    const known = this.#routes.known(item.domain);
+    const known = this.#routes.known(item.domain, item.org);
     if (known !== undefined) return this.#follow(known, item, settle);
-    if (this.#routes.asking >= mostLookups) return settle(waits(5, 'too many domains are being looked up at once'));
-    this.#routes.find(item.domain).then(
-      (found) => this.#follow(found, item, settle),
+    this.#routes.find(item.domain, item.org).then(
+      (found) => (found ? this.#follow(found, item, settle) : settle(waits(5, 'too many domains are being looked up at once'))),
       (error) => {
         this.#options.log.error({ err: error, domain: item.domain }, 'a domain could not be looked up');
         settle(waits(60, `the mail servers of ${item.domain} could not be looked up`));

@@ -15,7 +15,8 @@ test('a domain says where its mail goes: by MX, by its own address, nowhere, or 
     'failing.example': { MX: 'servfail' },
     'slow.example': { A: 'timeout' },
   });
-  const { find } = makeRoutes({ dns, now: () => 0 });
+  const routes = makeRoutes({ dns, now: () => 0 });
+  const find = async (domain: string) => (await routes.find(domain, 'org_a'))!;
   assert.deepEqual(await find('mx.example'), {
     kind: 'hosts',
     hosts: [
@@ -42,7 +43,9 @@ test('answers are believed for their time, a minute at least and an hour at most
   };
   const dns = memoryDns(zone);
   const clock = stoppedClock();
-  const { find, known } = makeRoutes({ dns, now: clock.now });
+  const routes = makeRoutes({ dns, now: clock.now });
+  const find = (domain: string) => routes.find(domain, 'org_a');
+  const known = (domain: string) => routes.known(domain, 'org_a');
   await Promise.all([find('short.example'), find('short.example'), find('long.example'), find('bad.example')]);
   assert.equal(dns.asked.length, 3);
   clock.advance(31_000);

@@ -3,8 +3,10 @@ import { memberOf } from '../../../../identity/store/members.ts';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { type Answered, answerPage } from '../../engine/answer-page.ts';
 import { endUndelivered, markDelivered } from '../../engine/page-reports.ts';
+import type { AnswerFor } from '../../engine/pages/answer-for.ts';
 import type { Signers } from '../../engine/provider.ts';
 import { heedStop } from '../../engine/settings.ts';
 import { callbackUrl } from '../../rules/callback-url.ts';
@@ -20,22 +22,29 @@ type Route = { Params: { org: string; page: string } };
 type Fields = Record<string, string>;
 
 /** What the provider tells us: how a message or a call went, which key was pressed, what somebody texted back. */
-export function twilioCallbacks(server: FastifyInstance, app: App, signers: Signers) {
+export function twilioCallbacks(server: FastifyInstance, app: App, signers: Signers, answerFor: AnswerFor) {
   const signed = (request: FastifyRequest<Route>) => readSigned(app, signers, request);
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/status', async (request, answer) => {
     const fields = await signed(request);
-    await app.db.write((tx) => report(tx, request.params, fields));
+    const { org } = request.params;
+    // A door of their own: of each message there are several, and a storm's must not keep anybody from answering it.
+    await app.requests.pass(`${org} reports`, () =>
+      onBehalf({ org, act: 'twilio report' }, () => app.db.write((tx) => report(tx, request.params, fields)), app.watch),
+    );
     return answer.code(204).send();
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/:page/gather', async (request, answer) => {
     const fields = await signed(request);
-    return twiml(answer, await app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? '')));
+    const press = () => app.db.write((tx) => pressed(tx, app, request.params, fields.Digits ?? ''));
+    return twiml(answer, await answerFor(request.params.org, 'twilio key', press));
   });
 
   server.post<Route>('/api/v1/oncall/twilio/:org/sms', async (request, answer) => {
     const fields = await signed(request);
-    return twiml(answer, reply(await app.db.write((tx) => texted(tx, request.params.org, fields.From ?? '', fields.Body ?? ''))));
+    const { org } = request.params;
+    const text = () => app.db.write((tx) => texted(tx, org, fields.From ?? '', fields.Body ?? ''));
+    return twiml(answer, reply(await answerFor(org, 'twilio text', text)));
   });
 }
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { App } from '../../../../kernel/app.ts';
 import { atMost } from '../../../../kernel/at-most.ts';
 import type { DropCache } from '../../../../kernel/cache.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { currentBehalf, house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { publicTopic } from '../../../services/index.ts';
 import { loadBoard } from '../../engine/load-board.ts';
 import { statusPageTopic } from '../../rules/addresses.ts';
@@ -144,8 +144,10 @@ async function fillPage(memory: Remembered, slug: string) {
 async function readPage({ app, last }: Remembered, slug: string): Promise<Known> {
   const readAt = performance.now();
   const before = last.get(slug);
-  const org = before?.page?.org ?? 'anyone';
-  const loaded = await onBehalf({ org, act: 'status page' }, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
+  // What was not read yet is read at the cost of whoever asks for it: anybody may make names up.
+  const org = before?.page?.org ?? currentBehalf().org;
+  const behalf = { org, act: 'status page', isAside: org === house.org };
+  const loaded = await onBehalf(behalf, () => app.db.read((tx) => loadBoard(tx, app, slug)), app.watch);
   const isNewest = !before || before.readAt <= readAt;
   if (!loaded) {
     if (isNewest) last.delete(slug);
