@@ -4,6 +4,7 @@ import type { Dns } from '../../../kernel/dns/index.ts';
 import type { Guard, TlsOptions } from '../../../kernel/guard/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { readStsId, readStsPolicy, type StsPolicy } from '../rules/mta-sts.ts';
+import { isSilent } from './mx.ts';
 
 export interface StsNeeds {
   dns: Dns;
@@ -13,6 +14,12 @@ export interface StsNeeds {
   /** Where policies are served: 443. */
   port?: number;
   tls?: TlsOptions;
+}
+
+/** What a domain enforces. `isKnown` is false while that could not be found out: then it counts as nothing, but not for long, nor for everybody. */
+export interface Enforced {
+  policy: StsPolicy | undefined;
+  isKnown: boolean;
 }
 
 interface Remembered {
@@ -28,8 +35,9 @@ const retryMs = 5 * 60_000;
  * The policy that a domain has published, if it enforces one. It is remembered for as long as it says, so that whoever takes the DNS or the
  * policy's server away later gains nothing; a domain whose policy was never read is sent to as if it had none.
  */
-export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string) => Promise<StsPolicy | undefined> {
+export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string, org: string) => Promise<Enforced> {
   const policies = new LRUCache<string, Remembered>(atMost(10_000));
+  /** For each organization: one that has used up its questions to the DNS fails at more than the domain is to blame for. */
   const failed = new LRUCache<string, number>(atMost(10_000));
 
   const fetchPolicy = async (domain: string): Promise<StsPolicy | undefined> => {
@@ -46,26 +54,28 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds):
     return readStsPolicy(await response.text());
   };
 
-  const refresh = async (domain: string, id: string, old: StsPolicy | undefined) => {
+  const refresh = async (domain: string, org: string, id: string, old: StsPolicy | undefined) => {
     try {
       const policy = await fetchPolicy(domain);
       if (policy === undefined) throw new Error('it is not a policy');
       policies.set(domain, { id, policy, until: now() + 1000 * policy.maxAgeSeconds });
       return policy;
     } catch (error) {
-      failed.set(domain, now() + retryMs);
+      failed.set(`${org} ${domain}`, now() + retryMs);
       log.info({ domain, why: (error as Error).message }, 'an MTA-STS policy could not be read');
       return old;
     }
   };
 
-  return async (domain) => {
+  return async (domain, org) => {
     const remembered = policies.get(domain);
     const old = remembered !== undefined && remembered.until > now() ? remembered : undefined;
     const answer = await dns.lookup(`_mta-sts.${domain}`, 'TXT');
     const id = readStsId(answer.records.map(({ data }) => String(data)));
-    const isToBeRead = id !== undefined && id !== old?.id && (failed.get(domain) ?? 0) <= now();
-    const policy = isToBeRead ? await refresh(domain, id, old?.policy) : old?.policy;
-    return policy?.mode === 'enforce' ? policy : undefined;
+    const isNews = id !== undefined && id !== old?.id;
+    const isToBeRead = isNews && (failed.get(`${org} ${domain}`) ?? 0) <= now();
+    const policy = isToBeRead ? await refresh(domain, org, id, old?.policy) : old?.policy;
+    const isKnown = policy !== undefined || !(isNews || isSilent(answer));
+    return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown };
   };
 }

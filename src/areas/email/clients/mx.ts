@@ -57,7 +57,7 @@ export interface RouteNeeds {
   dns: Dns;
   now: () => number;
   /** What the domain enforces, if it does (MTA-STS). */
-  policyOf?: (domain: string) => Promise<{ mx: string[] } | undefined>;
+  policyOf?: (domain: string, org: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean }>;
   remembered?: number;
 }
 
@@ -71,9 +71,12 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
   };
   const known = (domain: string, org: string) => holding(domain) ?? holding(`${org} ${domain}`);
   const ask = async (domain: string, org: string) => {
-    const [{ route, seconds }, policy] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
-    if (route.kind === 'hosts' && policy !== undefined) route.enforced = policy.mx;
-    routes.set(route.kind === 'unknown' ? `${org} ${domain}` : domain, { route, until: now() + 1000 * seconds });
+    const [{ route, seconds }, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain, org)]);
+    if (route.kind === 'hosts' && enforced?.policy) route.enforced = enforced.policy.mx;
+    // What it may enforce was not found out: asked again soon, and by everybody else at once.
+    const isSure = route.kind === 'none' || (route.kind === 'hosts' && enforced?.isKnown !== false);
+    const believedFor = isSure ? seconds : Math.min(seconds, leastSeconds);
+    routes.set(isSure ? domain : `${org} ${domain}`, { route, until: now() + 1000 * believedFor });
     return route;
   };
   return {
@@ -95,7 +98,7 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
 }
 
 const believed = (ttl: number) => Math.min(mostSeconds, Math.max(leastSeconds, ttl));
-const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
+export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
 
 const unknown = (domain: string, { outcome }: DnsAnswer) => ({
   route: {

@@ -56,6 +56,24 @@ test('answers are believed for their time, a minute at least and an hour at most
   assert.equal(known('long.example'), undefined);
 });
 
+test('where it was not found out what a domain enforces, that is believed for a minute, by whoever asked', async () => {
+  const dns = memoryDns({ 'mx.example': { MX: mx('a.example'), ttl: 3_600 } });
+  const clock = stoppedClock();
+  const policyOf = async (_domain: string, org: string) =>
+    org === 'org_a' ? { policy: undefined, isKnown: false } : { policy: { mx: ['a.example'] }, isKnown: true };
+  const routes = makeRoutes({ dns, now: clock.now, policyOf });
+  const enforcedFor = (org: string) => {
+    const route = routes.known('mx.example', org);
+    return route?.kind === 'hosts' ? (route.enforced ?? 'nothing') : 'not known';
+  };
+  await routes.find('mx.example', 'org_a');
+  assert.deepEqual([enforcedFor('org_a'), enforcedFor('org_b')], ['nothing', 'not known']);
+  clock.advance(60_000);
+  assert.equal(enforcedFor('org_a'), 'not known');
+  await routes.find('mx.example', 'org_b');
+  assert.deepEqual([enforcedFor('org_a'), enforcedFor('org_b')], [['a.example'], ['a.example']]);
+});
+
 test('the best come first, equals in any order, and a site is named by its hosts alone', () => {
   const host = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), preference: fc.nat(3) });
   fc.assert(
