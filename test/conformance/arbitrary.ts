@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyUrl } from '../harness/any-text.ts';
 
 /** A place in the text for an id or a word that is known when the request is sent: ids are made while the fuzzer runs. */
 export class Known {
@@ -84,7 +85,7 @@ type StringKind = Pick<Schema, 'pattern' | 'format'> & { minLength: number; maxL
 function makeStrings({ minLength, maxLength, pattern, format }: StringKind): fc.Arbitrary<unknown> {
   if (pattern) return fc.stringMatching(new RegExp(pattern));
   if (format === 'email') return fc.nat({ max: 99_999 }).map((n) => `person.${n}@example.com`);
-  if (format === 'uri') return fc.webUrl();
+  if (format === 'uri') return anyUrl();
   if (format === 'date-time') return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((d) => d.toISOString());
   const text = fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 60) }).filter((s) => [...s].length <= maxLength);
   return fc.oneof({ arbitrary: text, weight: 1 }, { arbitrary: word, weight: 1 });

@@ -1,3 +1,5 @@
+import http from 'node:http';
+
 export interface Answer {
   status: number;
   // Tests look into answers of many shapes; the contract checks the shapes themselves.
@@ -15,22 +17,23 @@ export interface Caller {
   delete(path: string): Promise<Answer>;
 }
 
-/** Plain HTTP below /api/v1 with one token. */
+const agent = new http.Agent({ keepAlive: true });
+const patienceMs = 20_000;
+
+/** Plain HTTP below /api/v1 with one token. By node:http: a run asks tens of thousands of times, and `fetch` takes three times as much CPU. */
 export function caller(url: string, key?: string): Caller {
   const request: Caller['request'] = async (method, path, body, headers = {}) => {
-    const answer = await fetch(`${url}/api/v1${path}`, {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await send(`${url}/api/v1${path}`, text, {
       method,
       headers: {
         ...(key ? { authorization: `Bearer ${key}` } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
     });
-    const text = await answer.text();
     const isJson = (answer.headers.get('content-type') ?? '').includes('json');
-    return { status: answer.status, body: isJson && text ? JSON.parse(text) : text, headers: answer.headers };
+    return { ...answer, body: isJson && answer.body ? JSON.parse(answer.body) : answer.body };
   };
   return {
     request,
@@ -40,4 +43,32 @@ export function caller(url: string, key?: string): Caller {
     patch: (path, body) => request('PATCH', path, body),
     delete: (path) => request('DELETE', path),
   };
+}
+
+/** Fails like `fetch`: by what happened to the connection, or by nothing having come within its time. */
+const send = (url: string, body: string | undefined, options: http.RequestOptions) =>
+  new Promise<{ status: number; headers: Headers; body: string }>((resolve, reject) => {
+    const request = http.request(url, { ...options, agent });
+    const late = setTimeout(() => request.destroy(new Error(`${options.method} ${url} was not answered in ${patienceMs} ms`)), patienceMs);
+    const fail = (error: Error) => {
+      clearTimeout(late);
+      reject(error);
+    };
+    request.on('error', fail).on('response', (response) => {
+      const parts: Buffer[] = [];
+      response
+        .on('error', fail)
+        .on('data', (part: Buffer) => parts.push(part))
+        .on('end', () => {
+          clearTimeout(late);
+          resolve({ status: response.statusCode!, headers: headersOf(response.rawHeaders), body: Buffer.concat(parts).toString() });
+        });
+    });
+    request.end(body);
+  });
+
+function headersOf(raw: string[]): Headers {
+  const headers = new Headers();
+  for (let i = 0; i < raw.length; i += 2) headers.append(raw[i]!, raw[i + 1]!);
+  return headers;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '../../../test/harness/any-text.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { keyFile, keyIdOf, makeSecrets, newKey, readKeys, seal, unseal, writeKeys } from '../secrets.ts';
 
@@ -13,7 +14,7 @@ const where = 'email.webhook.secret.whk_1';
 
 test('whatever was sealed opens again, in its place and with a key of the ring', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string({ maxLength: 50 }), (plain, place) => {
+    fc.property(anyText({ maxLength: 200 }), fc.string({ maxLength: 50 }), (plain, place) => {
       const sealed = seal(ring, plain, place);
       assert.equal(unseal(ring, sealed, place).toString(), plain.toWellFormed());
       if (plain.length > 4) assert.equal(sealed.includes(plain), false);

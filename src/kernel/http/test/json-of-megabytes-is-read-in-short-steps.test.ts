@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
+import { anyText } from '../../../../test/harness/any-text.ts';
 import { readJson, readJsonInSteps } from '../json.ts';
 
 const limits = { values: 10_000_000 };
@@ -29,7 +30,7 @@ const name = fc.oneof(fc.stringMatching(/^[a-z]{0,3}$/), fc.constantFrom('__prot
 const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },
-    fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.string({ unit: 'binary' })),
+    fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), anyText()),
     fc.array(tie('value'), { maxLength: 6 }),
     fc.dictionary(name, tie('value'), { maxKeys: 6 }),
   ),

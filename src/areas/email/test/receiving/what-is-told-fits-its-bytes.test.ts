@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '../../../../../test/harness/any-text.ts';
 import { mostPayloadBytes, receivedData } from '../../rules/received-event.ts';
 
+const graphemes = (constraints: fc.StringConstraints) => fc.string({ ...constraints, unit: 'grapheme' });
+
 /** Up to so many characters: a few hundred that are drawn, again and again, since to draw each takes long. */
-const long = (unit: 'binary' | 'grapheme', most: number) =>
+const long = (make: (constraints: fc.StringConstraints) => fc.Arbitrary<string>, most: number) =>
   fc
-    .tuple(fc.string({ unit, minLength: 1, maxLength: 300, size: 'max' }), fc.nat(most))
+    .tuple(make({ minLength: 1, maxLength: 300, size: 'max' }), fc.nat(most))
     .map(([some, length]) => some.repeat(Math.ceil(length / some.length)).slice(0, length));
-const text = fc.oneof(long('binary', 60_000), long('grapheme', 60_000));
+const text = fc.oneof(long(anyText, 60_000), long(graphemes, 60_000));
 const attachment = fc.record({ filename: fc.string({ maxLength: 255 }), contentType: fc.constant('text/csv'), sizeBytes: fc.nat() });
 
 test('what is told of a message stays below 20 kB, says whether there is more, and is the beginning of its text', () => {
