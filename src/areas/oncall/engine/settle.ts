@@ -2,7 +2,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { countResponse } from '../store/figures.ts';
 import * as incidents from '../store/incidents.ts';
 import { cancelQueued } from '../store/pages.ts';
-import { type Entry, note } from '../store/timeline.ts';
+import { type Entry, isToldBy, note } from '../store/timeline.ts';
 import { tellPublic } from './public-incidents.ts';
 import { wakeWalk } from './step.ts';
 
@@ -19,8 +19,8 @@ export async function acknowledge(tx: Tx, org: string, incidentId: string, actor
   const incident = await incidents.lockIncident(tx, org, incidentId);
   if (!incident || incident.status === 'resolved') return incident && { is: 'already', incident };
   if (incident.status === 'acknowledged') {
-    if (incident.acknowledged_by?.id !== actor.id)
-      await note(tx, org, incidentId, { kind: 'acknowledged', message: `${actor.label} acknowledged too`, actor });
+    const isNews = incident.acknowledged_by?.id !== actor.id && !(await isToldBy(tx, org, incidentId, 'acknowledged', actor.id ?? ''));
+    if (isNews) await note(tx, org, incidentId, { kind: 'acknowledged', message: `${actor.label} acknowledged too`, actor });
     return { is: 'already', incident };
   }
   const acknowledged = await incidents.acknowledgeIncident(tx, org, incidentId, actor);

@@ -50,6 +50,18 @@ test('an incident pages the first step by email, and an acknowledgement stops it
   assert.equal((await owner.post(`/oncall/incidents/${opened.body.id}/ack`)).status, 409);
 });
 
+test('whoever acknowledges too is in the timeline once, however often they do', async (t) => {
+  const qd = await ward(t);
+  const { owner } = qd;
+  const bob = await qd.member(owner, 'admin', 'bob@example.com');
+  const { service } = await covered(owner, { steps: [[user(owner), 300]] });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  for (const somebody of [owner, bob, owner, bob, bob]) assert.equal((await somebody.post(`/oncall/incidents/${id}/ack`)).status, 200);
+  const { timeline } = await detail(owner, id);
+  const told = timeline.filter((e: { kind: string }) => e.kind === 'acknowledged').map((e: { actor: { id: string } }) => e.actor.id);
+  assert.deepEqual(told, [owner.userId, bob.userId]);
+});
+
 test('without an acknowledgement the walk goes on, repeats, and says when it is through', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
