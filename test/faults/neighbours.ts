@@ -2,11 +2,12 @@
  * A does all that an organization can do to cost another something, each for some seconds and then all at once, while B pages, pushes,
  * pulls, lists, publishes and is probed. B has no error, and its p99 is at most twice what it is when A is quiet.
  *
- * What is compared is alike but for the server's work: attackers have the least priority, and while A is quiet another process of the same
- * priority burns as much of a core. Quiet and loud take turns, so that a machine that is slower for a while is so for both.
+ * What is compared is alike but for the server's work: attackers have what nobody else wants of the processors, and while A is quiet another
+ * process burns as much. Quiet and loud take turns, so that a machine that is slower for a while is so for both.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +31,15 @@ const shown = ({ times }: Measured) =>
     .map(([act, all]) => `${act} ${at(all, 0.5).toFixed(0)}/${at(all, quantileOf(all.length)).toFixed(0)} (${all.length})`)
     .join(', ');
 
-const started = (program: string) => fork(join(import.meta.dirname, 'neighbours', program));
+/** With a processor for as long as nobody else wants it. Where there is no `chrt` (util-linux), the program's own priority has to do. */
+const chrt = process.env
+  .PATH!.split(':')
+  .map((dir) => join(dir, 'chrt'))
+  .find(existsSync);
+const started = (program: string) => {
+  const path = join(import.meta.dirname, 'neighbours', program);
+  return chrt ? fork(path, { execPath: chrt, execArgv: ['--idle', '0', process.execPath, ...process.execArgv] }) : fork(path);
+};
 
 test('one organization never costs another', { timeout: 7_200_000 }, async (t) => {
   // What others take of the machine comes and goes: then times are shown and not held against anything.

@@ -11,6 +11,8 @@ export interface Behalf {
   readonly isAside?: boolean;
   /** It never rests, however much of the event loop its organization has had: pages on their way out, and what acknowledges them. */
   readonly isUrgent?: boolean;
+  /** Of what is done for several at once: each one's part of the time that it takes. */
+  readonly parts?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -21,6 +23,16 @@ const behalves = new AsyncLocalStorage<{ behalf: Behalf; watch: LoopWatch | unde
 
 /** Whatever is not done for anybody: starting, watching, and what tests do themselves. */
 export const house: Behalf = { org: '', act: 'house', isAside: true };
+
+/**
+ * A batch that holds a thing of each of these; who has several in it is named as often. It waits for nothing in anybody's name, since whoever
+ * has used their share up must not keep the others' from being done. But the event loop's time is theirs whose things it holds.
+ */
+export function together(act: string, orgs: readonly string[]): Behalf {
+  const parts = new Map<string, number>();
+  for (const org of orgs) parts.set(org, (parts.get(org) ?? 0) + 1 / orgs.length);
+  return { ...house, act, parts };
+}
 
 export const currentBehalf = (): Behalf => behalves.getStore()?.behalf ?? house;
 

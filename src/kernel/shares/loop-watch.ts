@@ -36,10 +36,14 @@ export function makeLoopWatch(
   let behalf = house;
   let since = 0;
 
+  const count = (ms: number) => {
+    if (behalf.parts) for (const [org, part] of behalf.parts) org ? share.spend(org, part * ms) : load.weigh(part * ms);
+    else if (behalf.isAside) load.weigh(ms);
+    else share.spend(behalf.org, ms);
+  };
   const close = (at: number) => {
     const ms = at - since;
-    if (behalf.isAside) load.weigh(ms);
-    else share.spend(behalf.org, ms);
+    count(ms);
     if (ms < noticedMs) return;
     const { act } = behalf;
     const known = long.get(act) ?? { act, count: 0, seconds: 0, longest: 0 };

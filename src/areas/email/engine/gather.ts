@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../../../kernel/app.ts';
 import { isAboutData } from '../../../kernel/db/index.ts';
+import { currentBehalf, onBehalf, together } from '../../../kernel/shares/index.ts';
 
 interface Waiting<I, O> {
   item: I;
+  org: string;
   resolve(result: O): void;
   reject(error: unknown): void;
 }
 
 export interface GatherOptions {
+  /** Its name, in what is told of the event loop. */
+  name: string;
   /** A batch begins no sooner than so long after the one before began, unless it is full: many who come one by one do not cost a transaction each. */
   paceMs?: number;
   /** Whether an error may be about one of a batch alone. Default: the database cannot take a value. */
@@ -19,11 +24,12 @@ const mostAtOnce = 200;
 /**
  * What is asked for in one turn, or while one batch is on its way, goes with the next: the busier it is, the less each costs. One batch at a time,
  * and whoever comes alone waits for nobody. One that the database cannot take makes its batch fall apart by halves until it stands alone: it
- * costs nobody else their turn.
+ * costs nobody else their turn. The event loop's time that a batch takes is theirs on whose behalf it was asked for.
  */
 export function gatherCalls<I, O>(
+  { watch }: Pick<App, 'watch'>,
   act: (items: I[]) => Promise<O[]>,
-  { paceMs = 0, fallsApart = isAboutData }: GatherOptions = {},
+  { name, paceMs = 0, fallsApart = isAboutData }: GatherOptions,
 ): (item: I) => Promise<O> {
   const waiting: Waiting<I, O>[] = [];
   let isRunning = false;
@@ -31,7 +37,8 @@ export function gatherCalls<I, O>(
 
   const actOn = async (batch: Waiting<I, O>[]): Promise<void> => {
     try {
-      const results = await act(batch.map(({ item }) => item));
+      const orgs = batch.map(({ org }) => org);
+      const results = await onBehalf(together(name, orgs), () => act(batch.map(({ item }) => item)), watch);
       batch.forEach(({ resolve }, n) => {
         resolve(results[n]!);
       });
@@ -56,7 +63,7 @@ export function gatherCalls<I, O>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, org: currentBehalf().org, resolve, reject });
       if (isRunning) return;
       isRunning = true;
       setImmediate(run);

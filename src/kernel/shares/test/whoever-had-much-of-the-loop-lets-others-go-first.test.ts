@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { inSlices } from '../../slices.ts';
-import { house, type LoopLoad, makeLoopShare, makeLoopWatch, onBehalf, watchLoop } from '../index.ts';
+import { house, type LoopLoad, makeLoopShare, makeLoopWatch, onBehalf, together, watchLoop } from '../index.ts';
 
 const always: LoopLoad = { isBusy: () => true, weigh: (ms) => ms };
 
@@ -218,6 +218,23 @@ test('what pieces of work take is what their organization has spent', async () =
   watch.resume(house);
   const rest = watch.takeTurn({ org: 'a', act: 'x' });
   assert.ok(rest);
+  clock += 1_001;
+  await rest;
+});
+
+test('a batch rests for nobody, and the time that it takes is theirs whose things are in it, as many as they are', async () => {
+  let clock = 0;
+  const watch = makeLoopWatch(undefined, () => clock, always);
+  const batch = together('some act', ['a', 'a', 'b', 'a', '']);
+  watch.resume(batch);
+  clock += 175;
+  assert.equal(watch.takeTurn(batch), undefined);
+  clock += 1;
+  watch.resume(house);
+  assert.equal(watch.takeTurn({ org: 'b', act: 'y' }), undefined, 'a fifth of it');
+  const rest = watch.takeTurn({ org: 'a', act: 'x' });
+  assert.ok(rest, 'three fifths of it');
+  assert.deepEqual(watch.share.figures().resting, [{ org: 'a', waiting: 1 }]);
   clock += 1_001;
   await rest;
 });

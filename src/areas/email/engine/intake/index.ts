@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { conflict, Refusal } from '../../../../kernel/errors.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { onBehalf, together } from '../../../../kernel/shares/index.ts';
 import type { Handed, Intake, Taken } from '../submission.ts';
 import { acceptAtOnce } from './at-once.ts';
 import { type BatchOptions, type Entry, writeBatch } from './batch.ts';
@@ -40,7 +40,8 @@ export function makeIntake(options: IntakeOptions): Intake {
   const write = async () => {
     isWriting = true;
     for (let batch = line.next(); batch.length > 0; batch = line.next()) {
-      await writeEach({ ...options, ...remembered }, batch);
+      const orgs = batch.map(({ handed }) => handed.submissions[0]!.org);
+      await onBehalf(together('email.intake', orgs), () => writeEach({ ...options, ...remembered }, batch), app.watch);
       const both = batch.length + line.size;
       if (line.size > 0 && options.queue().isSending) await line.gather(Math.min(both, worthwhile), gatherMs);
     }
@@ -50,8 +51,7 @@ export function makeIntake(options: IntakeOptions): Intake {
   const wait = (handed: Handed, entry: Omit<Entry, 'done' | 'failed'>) =>
     new Promise<Answer>((done, failed) => {
       line.add(handed.submissions[0]!.org, { ...entry, done, failed });
-      // The batch is nobody's: everybody's messages are in it.
-      if (!isWriting) void onBehalf({ ...house, act: 'email.intake' }, write, app.watch);
+      if (!isWriting) void write();
     });
 
   const take = async (handed: Handed): Promise<Answer> => {

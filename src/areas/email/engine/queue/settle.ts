@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isAboutData } from '../../../../kernel/db/index.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
+import { onBehalf, together } from '../../../../kernel/shares/index.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import { type Fate, settleRecipients } from '../../store/queue.ts';
 import { judgePosture } from '../posture.ts';
@@ -31,15 +31,11 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
     while (waiting.length > 0) {
       if (!stopping) await sleep(gatherMs);
       const batch = waiting.splice(0, mostAtOnce);
+      const fates = batch.map(({ fate }) => fate);
+      const orgs = batch.map(({ item }) => item.org);
       try {
-        const done = new Set(
-          (
-            await settleFates(
-              app,
-              batch.map(({ fate }) => fate),
-            )
-          ).map(({ id }) => id),
-        );
+        const rows = await onBehalf(together('email.settle', orgs), () => settleFates(app, fates), app.watch);
+        const done = new Set(rows.map(({ id }) => id));
         for (const fated of batch) settled(fated, !done.has(fated.item.id));
       } catch (error) {
         waiting = [...batch, ...waiting];
@@ -51,7 +47,7 @@ export function makeSettler(app: App, settled: (fated: Fated, isLost: boolean) =
     running = undefined;
   };
   const start = () => {
-    running ??= onBehalf({ ...house, act: 'email.settle' }, run, app.watch);
+    running ??= run();
   };
   return {
     add(fated) {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import { isAway } from '../../../../kernel/db/index.ts';
 import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
-import { Crowded, house, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
+import { Crowded, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
 import * as store from '../../store/arrivals.ts';
@@ -65,11 +65,10 @@ export function startReadings(options: ReadingOptions): Readings {
     above,
     turns: makeTurnstile({ slots, perOrg: slots / 2, mostWaiting: held.room, waitMs: options.turnMs ?? 600_000 }),
   }));
-  // A batch is nobody's: everybody's mail is in it.
-  const freeze = gatherCalls(
-    (read: ReadArrival[]) => onBehalf({ ...house, act: 'email.freeze' }, () => freezeBatch(options, read), app.watch),
-    { paceMs, fallsApart: (error) => !isAway(error) },
-  );
+  const freeze = gatherCalls(app, (read: ReadArrival[]) => freezeBatch(options, read), {
+    ...{ name: 'email.freeze', paceMs },
+    fallsApart: (error) => !isAway(error),
+  });
   const freezing = new Set<Promise<unknown>>();
   const turn = { afterOrg: '', isBehind: false };
   let isStopping = false;

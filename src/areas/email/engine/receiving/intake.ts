@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { readReceived } from '../../store/arrivals-taken.ts';
 import { gatherCalls } from '../gather.ts';
 import { largePrefix } from '../intake/prepare.ts';
@@ -41,9 +40,7 @@ export function openReception(options: ReceptionOptions): Reception {
   const wasFullWithin = (ms: number) => (org: string) => performance.now() - (full.get(org) ?? Number.NEGATIVE_INFINITY) < ms;
   const isFull = wasFullWithin(fullMs);
   const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
-  const take = gatherCalls((all: Arriving[]) => onBehalf({ ...house, act: 'email.reception' }, () => takeBatch(batch, all), app.watch), {
-    paceMs,
-  });
+  const take = gatherCalls(app, (all: Arriving[]) => takeBatch(batch, all), { name: 'email.reception', paceMs });
   return {
     async take(arriving) {
       const taken = await take(arriving);

@@ -4,7 +4,6 @@ import Type from 'typebox';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { job, postponeMany, RetryIn } from '../../../../kernel/jobs/index.ts';
-import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import { postEvent, type Reply } from '../../clients/webhook.ts';
 import { delayAfterAttempt, mostFailingDays, readRetryAfter } from '../../rules/webhook-retry.ts';
 import { settleReceived } from '../../store/arrivals.ts';
@@ -42,23 +41,24 @@ export function makeDeliverer({ db, watch }: Pick<App, 'db' | 'watch'>, counted:
 /** Many that begin or end one by one share a statement: each costs the database and us more than all that it does for one. */
 const paceMs = { begin: 10, settle: 25 };
 
-/** A batch is nobody's: everybody's deliveries are in it, and whoever happens to be the first may have used their share up. */
 const makeAttempts = ({ db, watch }: Pick<App, 'db' | 'watch'>): Pick<Deliverer, 'begin' | 'settle'> => ({
   begin: gatherCalls(
+    { watch },
     async (asked: { id: number; run: string }[]) => {
-      const rows = await onBehalf({ ...house, act: 'email.begin-deliveries' }, () => beginAttempts(db, asked), watch);
+      const rows = await beginAttempts(db, asked);
       const begun = new Map(rows.map((b) => [b.run, b]));
       return asked.map(({ run }) => begun.get(run));
     },
-    { paceMs: paceMs.begin },
+    { name: 'email.begin-deliveries', paceMs: paceMs.begin },
   ),
   settle: gatherCalls(
+    { watch },
     async (heard: Heard[]) => {
-      const rows = await onBehalf({ ...house, act: 'email.settle-deliveries' }, () => settleAttempts(db, heard), watch);
+      const rows = await settleAttempts(db, heard);
       const settled = new Map(rows.map((s) => [s.id, s]));
       return heard.map(({ id }) => settled.get(id));
     },
-    { paceMs: paceMs.settle },
+    { name: 'email.settle-deliveries', paceMs: paceMs.settle },
   ),
 });
 

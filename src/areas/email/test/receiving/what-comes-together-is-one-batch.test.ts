@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeLoopWatch } from '../../../../kernel/shares/index.ts';
 import { gatherCalls } from '../../engine/gather.ts';
 import { makeHoldings } from '../../engine/receiving/holdings.ts';
 
@@ -14,7 +15,7 @@ test('what comes while a batch is on its way goes with the next one, and a batch
     if (items.includes(3)) throw new Error('three');
     return items.map((item) => 10 * item);
   };
-  const gathered = gatherCalls(act, { paceMs: 1 });
+  const gathered = gatherCalls({ watch: makeLoopWatch() }, act, { name: 'some act', paceMs: 1 });
   const first = [gathered(1), gathered(2)];
   while (batches.length < 1) await new Promise(setImmediate);
   const second = [gathered(3), gathered(4)].map((each) => each.catch((error: Error) => error.message));

@@ -7,11 +7,12 @@ import { gatherCalls } from '../../engine/gather.ts';
 test('one outcome that the database cannot take holds up no other of its batch', async (t) => {
   const { app } = await quarterdeck(t);
   let statements = 0;
-  const keep = gatherCalls(async (texts: string[]) => {
+  const ask = async (texts: string[]) => {
     statements++;
     const { rows } = await app.db.read((tx) => tx.query(sql`select t from unnest(${texts}::text[]) t`));
     return rows.map((found) => (found as { t: string }).t);
-  });
+  };
+  const keep = gatherCalls(app, ask, { name: 'some act' });
   const texts = Array.from({ length: 64 }, (_, n) => (n === 37 ? 'a NUL: \u0000' : `outcome ${n}`));
   const settled = await Promise.allSettled(texts.map((text) => keep(text)));
 
