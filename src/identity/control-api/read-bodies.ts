@@ -25,11 +25,11 @@ export function readBodies(server: FastifyInstance, app: App) {
   });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', (request, payload, done) => {
-    parseBody(request, payload as never).then((body) => done(null, body), done);
+    parseBody(app, request, payload as never).then((body) => done(null, body), done);
   });
 }
 
-async function parseBody(request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
+async function parseBody(app: App, request: FastifyRequest, payload: Parameters<typeof readBody>[0]): Promise<unknown> {
   const { spec, bodySize = formSize } = request.routeOptions.config;
   const bytes = await readBody(payload, { maxBytes: bodySize.bytes, totalMs, held: request.held! });
   const type = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
@@ -43,6 +43,8 @@ async function parseBody(request: FastifyRequest, payload: Parameters<typeof rea
   if (spec.form && type === 'application/x-www-form-urlencoded') return form();
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new Refusal(415, 'unsupported_media_type', 'the body must be JSON: send Content-Type: application/json');
+  // Whoever is known pays for the reading, too.
+  if (request.principal) app.watch.resume({ org: request.principal.org.id, act: spec.id });
   return readUnlessLarge(bytes, bodySize);
 }
 

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { quarterdeck } from '../../../test/harness/index.ts';
+
+test('whoever is known pays for the reading of a body, also of one that nobody can use', async (t) => {
+  const qd = await quarterdeck(t);
+  const owner = await qd.organization('acme');
+  const { mock } = t.mock.method(qd.app.watch, 'resume');
+  const headers = { authorization: `Bearer ${owner.key}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${qd.url}/api/v1/tokens`, { method: 'POST', headers, body: '{"name": "no end' });
+  assert.equal(answer.status, 400);
+
+  const named = mock.calls.map(({ arguments: [behalf] }) => `${behalf.org} ${behalf.act}`);
+  assert.ok(named.includes(`${owner.orgId} createToken`), named.join(', '));
+});
