@@ -18,8 +18,8 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The longest pause. Whoever pauses may hold locks, and fifty pauses must be over before others give up waiting for one. */
-const mostPauseMs = 30;
+/** The longest pause. Whoever pauses may hold locks, and a hundred pauses must be over before others give up waiting for one. */
+const mostPauseMs = 15;
 
 /** Does one portion of long work. While the loop is busy it pauses afterwards, for as long as that took, and the database is there for others. */
 export async function withPause<T>(work: () => Promise<T>): Promise<T> {

@@ -55,7 +55,7 @@ export async function ingest(tx: Tx, org: string, from: Receiving, delivery: Del
 }
 
 /** So many alerts go into one statement: writing and reading its parameters keeps everybody else waiting. */
-const portion = 500;
+const portion = 250;
 
 async function inPortions<T, R>(list: readonly T[], act: (some: readonly T[]) => Promise<readonly R[] | undefined>): Promise<R[]> {
   if (list.length <= portion) return list.length ? [...((await act(list)) ?? [])] : [];
