@@ -16,11 +16,9 @@ import { makeLog } from '../src/kernel/log.ts';
 import { keepPostgres } from '../src/kernel/postgres/index.ts';
 import { serve } from '../src/serve.ts';
 import { postgresOf, type ServerProcess, startServer } from '../test/harness/process.ts';
+import { memoryFlags as nodeFlags } from '../test/harness/quick-start.ts';
 import { caller } from '../test/harness/request.ts';
 import { loadGenerator, type Result } from './http/load.ts';
-
-// As bin/hand-over.mjs starts it.
-const { memoryFlags: nodeFlags } = (await import('../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
 
 const rounds = 5;
 const connections = 32;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeDns } from '../../test/fakes/dns.ts';
 import { freePort } from '../../test/harness/free-port.ts';
 import { startServer } from '../../test/harness/process.ts';
+import { memoryFlags } from '../../test/harness/quick-start.ts';
 import { readCpu } from './cpu.ts';
 
 const metricsToken = 'bench';
@@ -49,7 +50,8 @@ export async function startOurs(
     QUARTERDECK_LOG_LEVEL: 'error',
     ...more,
   };
-  const begin = (which: string) => startServer({ dir, nodeFlags, env: { ...env, QUARTERDECK_ROLES: which } });
+  const begin = (which: string) =>
+    startServer({ dir, nodeFlags: [...memoryFlags, ...nodeFlags], env: { ...env, QUARTERDECK_ROLES: which } });
   let { server, end } = begin('api,worker,smtp');
   await server.ready;
   const owner = await server.owner();

@@ -5,9 +5,7 @@ import { once } from 'node:events';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-// As bin/hand-over.mjs starts it.
-const { memoryFlags } = (await import('../../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
+import { memoryFlags } from '../../test/harness/quick-start.ts';
 
 export interface Peer {
   name: string;

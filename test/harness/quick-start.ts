@@ -6,11 +6,11 @@ import { pathToFileURL } from 'node:url';
 /** As bin/hand-over.mjs has it: what is stripped and compiled once is not stripped and compiled again. */
 export const compileCache = { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/quarterdeck') };
 
-const { memoryFlags } = (await import('../../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
+/** What bin/hand-over.mjs starts with where memory and latency are measured. */
+export const { memoryFlags } = (await import('../../bin/hand-over.mjs' as string)) as { memoryFlags: string[] };
 
-/** What bin/hand-over.mjs starts with. And nothing here is reached through a link, which Node need not make sure of at every import. */
+/** The rest of what it starts with. And nothing here is reached through a link, which Node need not make sure of at every import. */
 export const quickFlags = [
-  ...memoryFlags,
   ...['--import', pathToFileURL(join(import.meta.dirname, '../../bin/quick-start.mjs')).href],
   ...['--preserve-symlinks', '--preserve-symlinks-main'],
 ];

@@ -16,6 +16,7 @@ import { type FakeSmtp, fakeSmtp } from '../../fakes/smtp.ts';
 import { caller, type Quarterdeck, quarterdeck, type Someone } from '../../harness/index.ts';
 import { urlOf } from '../../harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../harness/process.ts';
+import { memoryFlags } from '../../harness/quick-start.ts';
 
 // Two organizations on one server: A attacks, B works.
 
@@ -87,7 +88,7 @@ export async function makeScene(t: TestContext): Promise<Scene> {
   const a = { ...tenant, upstreamLayers, idToken: await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 }) };
   const { dir } = await scratch(t);
   const server = serverProcess(t, {
-    dir,
+    ...{ dir, nodeFlags: memoryFlags },
     dataDir: making.dataDir,
     env: {
       QUARTERDECK_DATABASE_URL: urlOf(making.connection),
