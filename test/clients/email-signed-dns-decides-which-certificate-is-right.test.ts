@@ -9,6 +9,7 @@ import { authority } from '../../src/kernel/guard/test/certificates.ts';
 import { smtpSink } from '../fakes/smtp-sink.ts';
 import { freePort } from '../harness/free-port.ts';
 import { quarterdeck } from '../harness/index.ts';
+import { eventually } from '../harness/process.ts';
 import { daemon, lacking, openFolder, run } from './email-support.ts';
 
 // knot signs zones, unbound validates them, and the certificates that they name (TLSA) decide where mail goes: DANE, RFC 7672.
@@ -44,7 +45,9 @@ async function startKnot(t: TestContext, folder: string, zones: Zone[], mailPort
   );
   await daemon(t, port, 'knotd', ['-c', conf]);
   /** The digest of the key that signs a zone, as its parent would publish it. */
-  const keyOf = async (name: string) => (await run('keymgr', ['-c', conf, name, 'ds'])).stdout.split('\n')[0]!;
+  const keyOf = (name: string) =>
+    // It makes its keys once it answers. Without one unbound would have no anchor, and take the zone for one that is not signed.
+    eventually(async () => (await run('keymgr', ['-c', conf, name, 'ds'])).stdout.split('\n')[0] || undefined);
   return { port, keyOf };
 }
 
