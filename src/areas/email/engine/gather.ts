@@ -5,14 +5,16 @@ import { currentBehalf, onBehalf, together } from '../../../kernel/shares/index.
 
 interface Waiting<I, O> {
   item: I;
-  org: string;
+  orgs: readonly string[];
   resolve(result: O): void;
   reject(error: unknown): void;
 }
 
-export interface GatherOptions {
+export interface GatherOptions<I> {
   /** Its name, in what is told of the event loop. */
   name: string;
+  /** Whose an item is. Default: the organization's on whose behalf it was asked for. */
+  orgsOf?(item: I): readonly string[];
   /** A batch begins no sooner than so long after the one before began, unless it is full: many who come one by one do not cost a transaction each. */
   paceMs?: number;
   /** Whether an error may be about one of a batch alone. Default: the database cannot take a value. */
@@ -21,15 +23,20 @@ export interface GatherOptions {
 
 const mostAtOnce = 200;
 
+function callerAlone(): readonly string[] {
+  const { org, isAside } = currentBehalf();
+  return [isAside ? '' : org];
+}
+
 /**
  * What is asked for in one turn, or while one batch is on its way, goes with the next: the busier it is, the less each costs. One batch at a time,
  * and whoever comes alone waits for nobody. One that the database cannot take makes its batch fall apart by halves until it stands alone: it
- * costs nobody else their turn. The event loop's time that a batch takes is theirs on whose behalf it was asked for.
+ * costs nobody else their turn. The event loop's time that a batch takes is theirs whose items are in it.
  */
 export function gatherCalls<I, O>(
   { watch }: Pick<App, 'watch'>,
   act: (items: I[]) => Promise<O[]>,
-  { name, paceMs = 0, fallsApart = isAboutData }: GatherOptions,
+  { name, orgsOf = callerAlone, paceMs = 0, fallsApart = isAboutData }: GatherOptions<I>,
 ): (item: I) => Promise<O> {
   const waiting: Waiting<I, O>[] = [];
   let isRunning = false;
@@ -37,7 +44,7 @@ export function gatherCalls<I, O>(
 
   const actOn = async (batch: Waiting<I, O>[]): Promise<void> => {
     try {
-      const orgs = batch.map(({ org }) => org);
+      const orgs = batch.flatMap((each) => each.orgs);
       const results = await onBehalf(together(name, orgs), () => act(batch.map(({ item }) => item)), watch);
       batch.forEach(({ resolve }, n) => {
         resolve(results[n]!);
@@ -63,7 +70,7 @@ export function gatherCalls<I, O>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, org: currentBehalf().org, resolve, reject });
+      waiting.push({ item, orgs: orgsOf(item), resolve, reject });
       if (isRunning) return;
       isRunning = true;
       setImmediate(run);

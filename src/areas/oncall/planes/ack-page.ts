@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { memberOf } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
 import { sendHtml } from '../../../kernel/http/html.ts';
@@ -11,20 +11,22 @@ import { pageById } from '../store/pages.ts';
 import { ackView } from '../views/ack-page.ts';
 
 type Route = { Params: { link: string } };
+type Asked = Pick<FastifyRequest<Route>, 'params' | 'raw'>;
 
 /** The link in a page's mail. GET shows the incident and changes nothing, since mail scanners follow links; POST acknowledges. */
 export function ackPage(server: FastifyInstance, app: App, answerFor: AnswerFor) {
-  const answer = async (link: string, reply: FastifyReply, act: (found: Found) => Promise<FastifyReply>) => {
-    const named = readAckLink(app, link);
+  const answer = async ({ params, raw }: Asked, reply: FastifyReply, act: (found: Found) => Promise<FastifyReply>) => {
+    const named = readAckLink(app, params.link);
     if (!named) return unknown(reply);
-    return answerFor(named.org, 'ack page', async () => {
+    const find = async () => {
       const found = await findPaged(app, named);
       return found ? act(found) : unknown(reply);
-    });
+    };
+    return answerFor(named.org, 'ack page', find, raw);
   };
 
   server.get<Route>('/oncall/ack/:link', (request, reply) =>
-    answer(request.params.link, reply, async ({ org, incident, page, isMember }) => {
+    answer(request, reply, async ({ org, incident, page, isMember }) => {
       if (!isMember) return refuseStranger(reply);
       const fires = await app.db.read((tx) => describeAlerts(tx, org, incident.id));
       return sendHtml(reply, 200, `${incident.service_name}: ${incident.title}`, ackView(incident, page.label, fires));
@@ -32,7 +34,7 @@ export function ackPage(server: FastifyInstance, app: App, answerFor: AnswerFor)
   );
 
   server.post<Route>('/oncall/ack/:link', (request, reply) =>
-    answer(request.params.link, reply, async ({ org, page, incident }) => {
+    answer(request, reply, async ({ org, page, incident }) => {
       const settled = await app.db.write((tx) => answerPage(tx, org, page, 'acknowledge'));
       if (settled === 'stranger') return refuseStranger(reply);
       const words =

@@ -43,11 +43,12 @@ export const isToldLately = async (tx: Tx, org: string, incidentId: string, kind
     select exists (select from (select kind, at from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200) t
                     where t.kind = ${kind} and t.at > kernel.now() - make_interval(secs => ${seconds})) as told`)!.told;
 
-/** Whether the newest lines have one of this kind by this person. */
+/** Whether the newest lines, since people were last asked anew, have one of this kind by this person. */
 export const isToldBy = async (tx: Tx, org: string, incidentId: string, kind: string, actorId: string): Promise<boolean> =>
   (await row(tx, Type.Object({ told: Type.Boolean() }))`
-    select exists (select from (select kind, actor from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200) t
-                    where t.kind = ${kind} and t.actor ->> 'id' = ${actorId}) as told`)!.told;
+    with newest as materialized (select seq, kind, actor from oncall.timeline where org_id = ${org} and incident_id = ${incidentId} order by seq desc limit 200)
+    select exists (select from newest t where t.kind = ${kind} and t.actor ->> 'id' = ${actorId}
+                      and t.seq > coalesce((select max(seq) from newest where kind = 'walk_restarted'), 0)) as told`)!.told;
 
 const EntryRow = Type.Object({
   id: Type.String(),

@@ -40,7 +40,7 @@ export function makeIntake(options: IntakeOptions): Intake {
   const write = async () => {
     isWriting = true;
     for (let batch = line.next(); batch.length > 0; batch = line.next()) {
-      const orgs = batch.map(({ handed }) => handed.submissions[0]!.org);
+      const orgs = batch.flatMap(({ handed }) => handed.submissions.map(({ org }) => org));
       await onBehalf(together('email.intake', orgs), () => writeEach({ ...options, ...remembered }, batch), app.watch);
       const both = batch.length + line.size;
       if (line.size > 0 && options.queue().isSending) await line.gather(Math.min(both, worthwhile), gatherMs);

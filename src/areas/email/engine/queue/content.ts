@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { buffer } from 'node:stream/consumers';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { type SigningKey, signHeaders } from '../../clients/dkim.ts';
@@ -61,7 +62,8 @@ export function makeContents(options: ContentsOptions) {
         returnPath: returnPath(item.id, domain),
         tries: item.tries,
         bytes: item.place.bytes,
-        content: () => loadContent(spool, item, headOf),
+        // In its own organization's name, whoever's mail opened the session that it goes by.
+        content: AsyncLocalStorage.bind(() => loadContent(spool, item, headOf)),
       };
     },
     /** This recipient needs it no more. */

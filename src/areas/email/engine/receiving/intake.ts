@@ -40,7 +40,10 @@ export function openReception(options: ReceptionOptions): Reception {
   const wasFullWithin = (ms: number) => (org: string) => performance.now() - (full.get(org) ?? Number.NEGATIVE_INFINITY) < ms;
   const isFull = wasFullWithin(fullMs);
   const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
-  const take = gatherCalls(app, (all: Arriving[]) => takeBatch(batch, all), { name: 'email.reception', paceMs });
+  const take = gatherCalls(app, (all: Arriving[]) => takeBatch(batch, all), {
+    ...{ name: 'email.reception', paceMs },
+    orgsOf: ({ to }) => to.map(({ destination }) => destination.org),
+  });
   return {
     async take(arriving) {
       const taken = await take(arriving);
