@@ -62,6 +62,24 @@ test('whoever acknowledges too is in the timeline once, however often they do', 
   assert.deepEqual(told, [owner.userId, bob.userId]);
 });
 
+test('whoever acknowledges too is in the timeline again once people are asked anew', async (t) => {
+  const qd = await ward(t);
+  const { owner } = qd;
+  const bob = await qd.member(owner, 'admin', 'bob@example.com');
+  const carol = await qd.member(owner, 'admin', 'carol@example.com');
+  const { service } = await covered(owner, { steps: [[user(owner), 300]] });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  const acknowledge = async (somebody: typeof bob) => assert.equal((await somebody.post(`/oncall/incidents/${id}/ack`)).status, 200);
+  await acknowledge(carol);
+  await acknowledge(bob);
+  assert.equal((await owner.delete(`/organization/members/${carol.userId}`)).status, 204);
+  await once(owner, id, (i) => i.status === 'open');
+  for (const somebody of [owner, bob, bob]) await acknowledge(somebody);
+  const { timeline } = await detail(owner, id);
+  const told = timeline.filter((e: { kind: string }) => e.kind === 'acknowledged').map((e: { actor: { id: string } }) => e.actor.id);
+  assert.deepEqual(told, [carol.userId, bob.userId, owner.userId, bob.userId]);
+});
+
 test('without an acknowledgement the walk goes on, repeats, and says when it is through', async (t) => {
   const qd = await ward(t);
   const { owner, smtp } = qd;
