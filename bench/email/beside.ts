@@ -1,14 +1,12 @@
 /** What one thing costs another: submission beside mail that arrives, sending beside webhooks, and memory beside large submissions. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { connectRunning } from '../../src/kernel/postgres/connection.ts';
 import { freePort } from '../../test/harness/free-port.ts';
+import { handIn } from './hand-in.ts';
 import { startOurs } from './ours.ts';
 import { startSink } from './peers.ts';
 import { addEndpoint, startEndpoint } from './webhooks.ts';
@@ -17,29 +15,25 @@ import { makeWhole, type WholeOptions } from './whole.ts';
 type Ours = Awaited<ReturnType<typeof startOurs>>;
 type Figure = (what: string, value: string, isMet: boolean) => void;
 
-const run = promisify(execFile);
-const program = join(import.meta.dirname, 'load.ts');
 const mebibyte = 2 ** 20;
 
 const residentOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]) * 1_024;
 
 /** Messages a second that are taken, by so many sessions. */
-async function load(port: number, sessions: number, messages: number, logins: string[], env: Record<string, string> = {}): Promise<number> {
-  const args = [program, String(port), String(sessions), String(messages), '5120', ...logins];
-  const { stdout } = await run(process.execPath, args, { env: { ...process.env, ...env } });
-  return messages / (Number(stdout) / 1_000);
+async function load(handing: Omit<Parameters<typeof handIn>[0], 'bytes'>): Promise<number> {
+  const { ms } = await handIn({ ...handing, bytes: 5_120 });
+  return handing.count / (ms / 1_000);
 }
 
 /** The submission door by itself and while 100 a second arrive, in turns. */
 export async function measureBesideInbound(ours: Ours, messages: number, rounds: number, figure: Figure): Promise<void> {
   const rates = { alone: [] as number[], beside: [] as number[] };
   for (let round = 0; round <= rounds; round++) {
-    const alone = await load(ours.port, 20, messages, ours.logins);
-    const arriving = load(ours.inbound, 5, Math.ceil((100 * messages) / alone), [], {
-      QUARTERDECK_BENCH_TO: 'somebody@example.com',
-      QUARTERDECK_BENCH_PER_SECOND: '100',
-    });
-    const beside = await load(ours.port, 20, messages, ours.logins);
+    const submitted = { port: ours.port, sessions: 20, count: messages, logins: ours.logins };
+    const alone = await load(submitted);
+    const arrives = { port: ours.inbound, sessions: 5, count: Math.ceil((100 * messages) / alone) };
+    const arriving = load({ ...arrives, to: 'somebody@example.com', perSecond: 100 });
+    const beside = await load(submitted);
     await arriving;
     if (round === 0) continue;
     rates.alone.push(alone);
@@ -111,7 +105,7 @@ async function addDeliveries({ dataDir }: Ours, endpointId: string, count: numbe
 
 /** Fifty messages of 20 MB at once by SMTP: what the program takes more at its highest. */
 export async function measureLarge(ours: Ours, figure: Figure): Promise<void> {
-  await load(ours.port, 20, 500, ours.logins);
+  await load({ port: ours.port, sessions: 20, count: 500, logins: ours.logins });
   const before = residentOf(ours.pid()!);
   let most = before;
   const watching = setInterval(() => {

@@ -3,7 +3,8 @@
  * pulls, lists, publishes and is probed. B has no error, and its p99 is at most twice what it is when A is quiet.
  *
  * What is compared is alike but for the server's work: attackers have what nobody else wants of the processors, and while A is quiet another
- * process burns as much. Quiet and loud take turns, so that a machine that is slower for a while is so for both.
+ * process burns as much. Quiet and loud take turns, so that a machine that is slower for a while is so for both; what is measured while the
+ * machine's host takes processors away does not count (harness/calm.ts).
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
@@ -26,7 +27,7 @@ const mostPieceMs = 50;
 const quantileOf = (count: number) => Math.min(0.99, 1 - 3 / count);
 const at = (times: readonly number[], quantile: number) =>
   times.toSorted((x, y) => x - y)[Math.min(times.length - 1, Math.floor(times.length * quantile))] ?? Number.NaN;
-const shown = ({ times }: Measured) =>
+const shown = (times: Measured['times']) =>
   Object.entries(times)
     .map(([act, all]) => `${act} ${at(all, 0.5).toFixed(0)}/${at(all, quantileOf(all.length)).toFixed(0)} (${all.length})`)
     .join(', ');
@@ -48,7 +49,7 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
   const scene = await makeScene(t);
   t.after(() => console.error(scene.said().slice(-5_000)));
   await work(scene, 3); // once warm
-  const quiet: Measured = { times: {}, failures: [] };
+  const quiet: Measured['times'] = {};
   /** The longest piece of work while A is quiet: on a machine that is busy, that is how long the scheduler keeps the server waiting. */
   let quietPiece = 0;
   const beQuiet = (howLong: number) =>
@@ -57,7 +58,7 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
       const { times, failures } = await work(scene, howLong);
       assert.deepEqual(failures, []);
       quietPiece = Math.max(quietPiece, ...grown(before, await scene.longestPieces()).map(([, ms]) => ms));
-      for (const [act, more] of Object.entries(times)) quiet.times[act] = [...(quiet.times[act] ?? []), ...more];
+      for (const [act, more] of Object.entries(times)) quiet[act] = [...(quiet[act] ?? []), ...more];
     });
   await beQuiet(seconds);
 
@@ -77,13 +78,15 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
       const loud = await beside(attacker, () => work(scene, seconds));
       const memory = await memoryOf(scene.pid);
       const pieces = grown(before, await scene.longestPieces());
-      console.error(`${name}, median/p99 in ms: ${shown(loud)}; ${Math.round(memory / 2 ** 20)} MiB`);
+      console.error(`${name}, median/p99 in ms: ${shown(loud.times)}; ${Math.round(memory / 2 ** 20)} MiB`);
       console.error(`  quiet: ${shown(quiet)}`);
+      if (loud.calm < 0.99)
+        console.error(`  the machine was not all ours for ${((1 - loud.calm) * 100).toFixed(0)} % of it, which is not counted`);
       if (pieces.length) console.error(`  the loop was held: ${pieces.map(([act, ms]) => `${act} ${ms.toFixed(0)} ms`).join(', ')}`);
       assert.deepEqual(loud.failures, []);
       for (const [act, times] of Object.entries(loud.times)) {
-        const quantile = quantileOf(Math.min(times.length, quiet.times[act]!.length));
-        const most = 2 * Math.max(leastMs, at(quiet.times[act]!, quantile));
+        const quantile = quantileOf(Math.min(times.length, quiet[act]!.length));
+        const most = 2 * Math.max(leastMs, at(quiet[act]!, quantile));
         const took = at(times, quantile);
         assert.ok(
           isBusy || took <= most,
@@ -91,7 +94,11 @@ test('one organization never costs another', { timeout: 7_200_000 }, async (t) =
         );
       }
       const long = pieces.filter(([, ms]) => ms > Math.max(mostPieceMs, 2 * quietPiece));
-      assert.deepEqual(isBusy ? [] : long, [], `held the loop for more than ${mostPieceMs} ms, or twice what it is held when A is quiet`);
+      assert.deepEqual(
+        isBusy || loud.calm < 0.99 ? [] : long,
+        [],
+        `held the loop for more than ${mostPieceMs} ms, or twice what it is held when A is quiet`,
+      );
       assert.ok(memory < mostMemory, `the server has ${Math.round(memory / 2 ** 20)} MiB`);
       assert.ok((await bytesBelow(scene)) < 2 * quotaBytes + 2 ** 20, 'two quotas are what the disk holds');
     });

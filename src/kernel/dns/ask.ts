@@ -17,14 +17,14 @@ export interface Asking {
   signal?: AbortSignal | undefined;
 }
 
-export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined };
+export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined; isCrowded?: true };
 
 /** In its organization's turn; who waits for it in vain has no answer in time. */
 export async function askServers(question: Question, asking: Asking): Promise<Asked> {
   try {
     return await asking.turns.pass(currentBehalf().org, () => askInTurn(question, asking));
   } catch (error) {
-    if (error instanceof Crowded) return { failure: 'timeout', server: undefined };
+    if (error instanceof Crowded) return { failure: 'timeout', server: undefined, isCrowded: true };
     throw error;
   }
 }
@@ -102,7 +102,10 @@ export async function resolveName(question: Question, asking: Asking, isTrusted:
   for (let hop = 0; hop <= mostAliases; hop++) {
     const asked = await askServers({ ...question, name }, asking);
     const server = asked.server?.text ?? '';
-    if ('failure' in asked) return { outcome: asked.failure, records: [], aliases, ttl: 0, authentic: false, server };
+    if ('failure' in asked) {
+      const { failure, isCrowded } = asked;
+      return { outcome: failure, records: [], aliases, ttl: 0, authentic: false, server, ...(isCrowded && { isCrowded }) };
+    }
     const { reply } = asked;
     const followed = followAliases(reply, { ...question, name }, aliases);
     authentic &&= reply.isAuthentic;

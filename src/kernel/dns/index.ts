@@ -30,6 +30,8 @@ export interface DnsAnswer {
   authentic: boolean;
   /** Which server answered. */
   server: string;
+  /** The question never left: whoever asks has as many under way as one may have. It says nothing of the name. */
+  isCrowded?: true;
 }
 
 /** Asks the DNS. Throws nothing but what `signal` is aborted with: whatever goes wrong is an outcome. */

@@ -35,9 +35,9 @@ const retryMs = 5 * 60_000;
  * The policy that a domain has published, if it enforces one. It is remembered for as long as it says, so that whoever takes the DNS or the
  * policy's server away later gains nothing; a domain whose policy was never read is sent to as if it had none.
  */
-export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string, org: string) => Promise<Enforced> {
+export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds): (domain: string) => Promise<Enforced> {
   const policies = new LRUCache<string, Remembered>(atMost(10_000));
-  /** For each organization: one that has used up its questions to the DNS fails at more than the domain is to blame for. */
+  /** Until when. It is asked for only once the DNS has said that there is one, so whoever failed, the domain is to blame. */
   const failed = new LRUCache<string, number>(atMost(10_000));
 
   const fetchPolicy = async (domain: string): Promise<StsPolicy | undefined> => {
@@ -54,27 +54,27 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds):
     return readStsPolicy(await response.text());
   };
 
-  const refresh = async (domain: string, org: string, id: string, old: StsPolicy | undefined) => {
+  const refresh = async (domain: string, id: string, old: StsPolicy | undefined) => {
     try {
       const policy = await fetchPolicy(domain);
       if (policy === undefined) throw new Error('it is not a policy');
       policies.set(domain, { id, policy, until: now() + 1000 * policy.maxAgeSeconds });
       return policy;
     } catch (error) {
-      failed.set(`${org} ${domain}`, now() + retryMs);
+      failed.set(domain, now() + retryMs);
       log.info({ domain, why: (error as Error).message }, 'an MTA-STS policy could not be read');
       return old;
     }
   };
 
-  return async (domain, org) => {
+  return async (domain) => {
     const remembered = policies.get(domain);
     const old = remembered !== undefined && remembered.until > now() ? remembered : undefined;
     const answer = await dns.lookup(`_mta-sts.${domain}`, 'TXT');
     const id = readStsId(answer.records.map(({ data }) => String(data)));
     const isNews = id !== undefined && id !== old?.id;
-    const isToBeRead = isNews && (failed.get(`${org} ${domain}`) ?? 0) <= now();
-    const policy = isToBeRead ? await refresh(domain, org, id, old?.policy) : old?.policy;
+    const isToBeRead = isNews && (failed.get(domain) ?? 0) <= now();
+    const policy = isToBeRead ? await refresh(domain, id, old?.policy) : old?.policy;
     const isKnown = policy !== undefined || !(isNews || isSilent(answer));
     return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown };
   };

@@ -57,7 +57,7 @@ export interface RouteNeeds {
   dns: Dns;
   now: () => number;
   /** What the domain enforces, if it does (MTA-STS). */
-  policyOf?: (domain: string, org: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean }>;
+  policyOf?: (domain: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean }>;
   remembered?: number;
 }
 
@@ -71,7 +71,7 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
   };
   const known = (domain: string, org: string) => holding(domain) ?? holding(`${org} ${domain}`);
   const ask = async (domain: string, org: string) => {
-    const [{ route, seconds }, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain, org)]);
+    const [{ route, seconds }, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
     if (route.kind === 'hosts' && enforced?.policy) route.enforced = enforced.policy.mx;
     // What it may enforce was not found out: asked again soon, and by everybody else at once.
     const isSure = route.kind === 'none' || (route.kind === 'hosts' && enforced?.isKnown !== false);

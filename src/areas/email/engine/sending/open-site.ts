@@ -2,6 +2,7 @@ import type { SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../../kernel/at-most.ts';
 import { type Guard, GuardRefusal } from '../../../../kernel/guard/index.ts';
+import { Crowded } from '../../../../kernel/shares/index.ts';
 import { inOrder, type MxHost } from '../../clients/mx.ts';
 import type { Timeouts } from '../../clients/smtp/conversation.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
@@ -48,7 +49,8 @@ export function makeOpener(reach: Reach, hosts: readonly MxHost[], planFor: Plan
         shunned.delete(name);
         return session;
       } catch (error) {
-        if (signal.aborted) throw error;
+        // Neither is a reason to shun the host.
+        if (signal.aborted || error instanceof Crowded) throw error;
         if (error instanceof GuardRefusal) refusal ??= error;
         else failure ??= error;
         shunned.set(name, reach.clock.now() + shunnedMs);

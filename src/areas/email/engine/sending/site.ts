@@ -1,5 +1,6 @@
 import { GuardRefusal } from '../../../../kernel/guard/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
+import { Crowded, onBehalf } from '../../../../kernel/shares/index.ts';
 import { SmtpFailure } from '../../clients/smtp/failure.ts';
 import type { Decision, Session } from '../../clients/smtp/session.ts';
 import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
@@ -49,6 +50,7 @@ const lossesThatCount = 3;
 /** So long a message stands in this line. Then it goes back to its row, where its reason is seen and its days are counted. */
 const patienceMs = 600_000;
 const overdueSeconds = 60;
+const crowdedSeconds = 5;
 const stops: Told = { stage: 'connect', response: 'this server stops' };
 
 /** One set of mail servers: who waits for it, the sessions with it, and its pace. */
@@ -140,7 +142,8 @@ export class Site implements SlotUser {
       const slot = this.#needs.slots.take(this, !this.#isProven, this.#turns.orgs);
       if (slot === undefined) return;
       this.#tokens -= 1;
-      void this.#open(slot);
+      const { orgs } = this.#turns;
+      void this.#open(slot, orgs[this.#opening % orgs.length]!);
     }
   }
 
@@ -178,14 +181,16 @@ export class Site implements SlotUser {
     return false;
   }
 
-  async #open(slot: Slot): Promise<void> {
+  /** In the name of one of those whose turn is next, whoever's turn it is once it is open. */
+  async #open(slot: Slot, org: string): Promise<void> {
     this.#opening += 1;
     let session: Session;
     try {
-      session = await this.#needs.open(this.#needs.signal);
+      session = await onBehalf({ org, act: 'email.send' }, () => this.#needs.open(this.#needs.signal));
     } catch (error) {
       this.#opening -= 1;
-      this.#notOpened(error);
+      if (error instanceof Crowded) this.#crowded(org, error);
+      else this.#notOpened(error);
       this.#needs.slots.give(slot);
       return;
     }
@@ -196,6 +201,12 @@ export class Site implements SlotUser {
     session.onEnd = () => this.#ended(line);
     if (session.isOver) this.#ended(line);
     else this.#next(line);
+  }
+
+  /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
+  #crowded(org: string, { message }: Crowded) {
+    for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }));
+    queueMicrotask(() => this.serve());
   }
 
   #notOpened(error: unknown) {

@@ -55,6 +55,14 @@ export class Turns<T> {
     return removed;
   }
 
+  /** Everything of one organization. */
+  drainOf(org: string): T[] {
+    const line = this.#lines.get(org) ?? [];
+    this.#lines.delete(org);
+    this.#size -= line.length;
+    return line;
+  }
+
   /** Everything, and nothing is left. */
   drain(): T[] {
     const all = [...this.#lines.values()].flat();

@@ -59,8 +59,11 @@ test('answers are believed for their time, a minute at least and an hour at most
 test('where it was not found out what a domain enforces, that is believed for a minute, by whoever asked', async () => {
   const dns = memoryDns({ 'mx.example': { MX: mx('a.example'), ttl: 3_600 } });
   const clock = stoppedClock();
-  const policyOf = async (_domain: string, org: string) =>
-    org === 'org_a' ? { policy: undefined, isKnown: false } : { policy: { mx: ['a.example'] }, isKnown: true };
+  const answers = [
+    { policy: undefined, isKnown: false },
+    { policy: { mx: ['a.example'] }, isKnown: true },
+  ];
+  const policyOf = async () => answers.shift()!;
   const routes = makeRoutes({ dns, now: clock.now, policyOf });
   const enforcedFor = (org: string) => {
     const route = routes.known('mx.example', org);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { smtpSink } from '../../../../../test/fakes/smtp-sink.ts';
 import type { Dns } from '../../../../kernel/dns/index.ts';
+import { currentBehalf } from '../../../../kernel/shares/index.ts';
 import { makeRoutes } from '../../clients/mx.ts';
 import { mailWorld, memoryDns, mx, outgoing } from './mail-world.ts';
 
@@ -35,4 +36,24 @@ test('that the DNS did not answer one organization is held against nobody else',
   const other = find('example.org', 'org_b');
   assert.deepEqual([(await lost)?.kind, (await other)?.kind], ['unknown', 'hosts']);
   assert.equal(known('example.org', 'org_a')?.kind, 'hosts', 'what one has found is there for all');
+});
+
+test('whoever has used up their questions opens no session, and keeps nobody else from it', async (t) => {
+  const sink = await smtpSink(t);
+  const memory = memoryDns({ 'example.org': { MX: mx('mx.example.org'), authentic: true } });
+  let isCrowded = true;
+  const lookup: Dns['lookup'] = async (name, type) => {
+    const answer = await memory.lookup(name, type);
+    const { org } = currentBehalf();
+    if (type === 'TLSA') assert.match(org, /^org_/, 'it is asked in the name of one who has mail for it');
+    return type === 'TLSA' && org === 'org_a' && isCrowded ? { ...answer, outcome: 'timeout', isCrowded: true } : answer;
+  };
+  const { sender } = mailWorld(t, sink.port, zone, { dns: { lookup, lookupAtSource: lookup } });
+  const both = [outgoing('ada@example.org', { org: 'org_a' }), outgoing('bob@example.org', { org: 'org_b' })];
+  const [held, sent] = await Promise.all(both.map((item) => sender.send(item)));
+  assert.deepEqual([held!.kind, held!.told.stage, sent!.kind], ['waits', 'here', 'delivered']);
+  assert.match(held!.told.response, /when a question of this organization’s is answered/);
+  assert.equal(sender.restOf('example.org', 'org_b'), 0, 'nothing is held against the site');
+  isCrowded = false;
+  assert.equal((await sender.send(outgoing('ada@example.org', { org: 'org_a' }))).kind, 'delivered');
 });
