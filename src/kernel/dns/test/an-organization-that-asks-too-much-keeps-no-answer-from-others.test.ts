@@ -17,3 +17,17 @@ test('an organization that has used up its questions keeps no answer from anothe
   assert.equal(fake.asked.filter((question) => question === 'udp MX example.com').length, 1, 'that of the first waits behind its own');
   await Promise.all(waiting);
 });
+
+test('a question that never left says so, and nothing of the name', async (t) => {
+  const fake = await fakeDns(t, {});
+  const dns = makeDns({ servers: [fake.address], mostMs: 200 });
+  const ask = (org: string, name: string) => onBehalf({ org, act: 'test' }, () => dns.lookup(name, 'MX'));
+  const silent = Array.from({ length: 128 + 2_000 }, (_, at) => `silent${at}.example`);
+  for (const name of silent) fake.zone[name] = 'silence';
+  const waiting = silent.map((name) => ask('org_a', name));
+  const { outcome, isCrowded } = await ask('org_a', 'example.com');
+  assert.deepEqual({ outcome, isCrowded }, { outcome: 'timeout', isCrowded: true });
+  const other = await ask('org_b', silent[0]!);
+  assert.deepEqual([other.outcome, other.isCrowded], ['timeout', undefined], 'this one was asked, and nobody answered');
+  await Promise.all(waiting);
+});
