@@ -100,13 +100,14 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
 const believed = (ttl: number) => Math.min(mostSeconds, Math.max(leastSeconds, ttl));
 export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
 
-const unknown = (domain: string, { outcome }: DnsAnswer) => ({
-  route: {
-    kind: 'unknown' as const,
-    sentence: `the mail servers of ${domain} could not be looked up: ${outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail'}`,
-  },
+const unknown = (domain: string, answer: DnsAnswer) => ({
+  route: { kind: 'unknown' as const, sentence: `the mail servers of ${domain} could not be looked up: ${reasonOf(answer)}` },
   seconds: unknownSeconds,
 });
+const reasonOf = ({ outcome, isCrowded }: DnsAnswer) => {
+  if (isCrowded) return 'this organization has asked the DNS as much at once as one may';
+  return outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail';
+};
 const none = (sentence: string, ttl: number) => ({ route: { kind: 'none' as const, sentence }, seconds: believed(ttl) });
 
 async function lookUp(dns: Dns, domain: string): Promise<{ route: Route; seconds: number }> {

@@ -38,6 +38,13 @@ test('that the DNS did not answer one organization is held against nobody else',
   assert.equal(known('example.org', 'org_a')?.kind, 'hosts', 'what one has found is there for all');
 });
 
+test('who has used up their questions reads so, and not that the DNS is silent', async () => {
+  const dns = memoryDns(zone);
+  const lookup: Dns['lookup'] = async (name, type) => ({ ...(await dns.lookup(name, type)), outcome: 'timeout', isCrowded: true });
+  const route = await makeRoutes({ dns: { lookup, lookupAtSource: lookup }, now: () => 0 }).find('example.org', 'org_a');
+  assert.match(route?.kind === 'unknown' ? route.sentence : '', /example\.org .*this organization has asked/);
+});
+
 test('whoever has used up their questions opens no session, and keeps nobody else from it', async (t) => {
   const sink = await smtpSink(t);
   const memory = memoryDns({ 'example.org': { MX: mx('mx.example.org'), authentic: true } });
