@@ -105,7 +105,7 @@ const acts: Record<string, Act> = {
       return () => deliver('resolved'); // the next one opens an incident of its own
     },
   },
-  push: { restMs: 150, act: ({ url, b }) => pushBlob(url, b.authorization, b.slug, Buffer.from(randomUUID().repeat(200))) },
+  push: { restMs: 150, act: ({ url, b }) => pushBlob(url, b.authorization, b.slug, Buffer.from(randomUUID().repeat(50))) },
   pull: {
     restMs: 100,
     act: async ({ url, b }) => {
