@@ -2,8 +2,8 @@ import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { type Body, MiB, pump } from './body.ts';
 import { StorageFull, StorageUnavailable } from './errors.ts';
+import { syncIfFree, syncInTurn } from './in-turn.ts';
 import type { Listed } from './storage.ts';
-import { syncIfFree, syncInTurn } from './sync.ts';
 
 /** Two of these a body: many bodies at once must not add up. */
 const bufferBytes = MiB / 8;

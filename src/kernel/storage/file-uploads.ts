@@ -5,9 +5,9 @@ import { typed, unlessMissing, writeFrom } from './disk.ts';
 import { OffsetMismatch, UploadBusy, UploadUnknown } from './errors.ts';
 import { exclusive } from './exclusive.ts';
 import { type FileTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
+import { syncInTurn } from './in-turn.ts';
 import { isUploadId } from './keys.ts';
 import type { AppendOptions, Storage } from './storage.ts';
-import { syncInTurn } from './sync.ts';
 
 /** An upload is its file, and its offset is that file's size: nothing else to keep, nothing to disagree with after a crash.
  *  Uploads in progress are not synced: a power cut may take their newest bytes, and then the offset tells. */

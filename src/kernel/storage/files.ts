@@ -7,8 +7,8 @@ import { typed, unlessMissing, walk, writeFrom } from './disk.ts';
 import { RangeUnsatisfiable } from './errors.ts';
 import { type FileTree, makeTree, objectPath, placeFile, uploadPath } from './file-tree.ts';
 import { fileUploads } from './file-uploads.ts';
+import { readInTurn, syncInTurn } from './in-turn.ts';
 import type { ByteRange, Opened, Stat, Storage } from './storage.ts';
-import { syncInTurn } from './sync.ts';
 
 /** Objects are files below a directory; what is not finished is in its `.uploads`. */
 export async function fileStorage(directory: string): Promise<Storage> {
@@ -53,8 +53,10 @@ async function lastingFile(tree: FileTree, key: string): Promise<string> {
 }
 
 async function openFile(place: string, range?: ByteRange): Promise<Opened | undefined> {
-  const file = await unlessMissing(fs.open(place, 'r'));
-  const stat = await file?.stat();
+  const [file, stat] = await readInTurn(async () => {
+    const opened = await unlessMissing(fs.open(place, 'r'));
+    return [opened, await opened?.stat()] as const;
+  });
   if (!file || !stat?.isFile()) return void (await file?.close());
   const { offset: start, length = stat.size } = range ?? { offset: 0 };
   const end = Math.min(stat.size, start + length);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { onBehalf } from '../../shares/index.ts';
-import { syncIfFree, syncInTurn } from '../sync.ts';
+import { syncIfFree, syncInTurn } from '../in-turn.ts';
 
 /** Syncs that end when the test says so. */
 function scene() {

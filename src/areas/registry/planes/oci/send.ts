@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
 import type { LoopWatch } from '../../../../kernel/shares/index.ts';
+import { readInTurn } from '../../../../kernel/storage/index.ts';
 
 const KiB = 1024;
 
@@ -114,7 +115,8 @@ async function sendInTurns(
     let fast = false;
     for (let at = 0, turn = 0; at < length; turn ^= 1) {
       const buffer = turns[turn]!.bufferFor(length - at, fast);
-      reading = read(fd, buffer, Math.min(buffer.length, length - at), start + at);
+      const from = at;
+      reading = readInTurn(() => read(fd, buffer, Math.min(buffer.length, length - from), start + from));
       const count = await reading;
       reading = undefined;
       if (count === 0) throw new Error('a stored blob is shorter than its row says');

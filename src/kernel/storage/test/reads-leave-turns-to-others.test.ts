@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { onBehalf } from '../../shares/index.ts';
+import { readInTurn } from '../in-turn.ts';
+
+test('of two hundred transfers that begin together a few read at once, and nobody else waits for the rest', async () => {
+  const under = new Map<string, number>();
+  const ends: (() => void)[] = [];
+  const ask = (org: string) =>
+    onBehalf({ org, act: 'pull' }, () =>
+      readInTurn(async () => {
+        under.set(org, (under.get(org) ?? 0) + 1);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        under.set(org, under.get(org)! - 1);
+      }),
+    );
+  const all = [ask('b'), ...Array.from({ length: 200 }, () => ask('a'))];
+  await setImmediate();
+  assert.deepEqual(Object.fromEntries(under), { b: 1, a: 4 }, 'beside another');
+  all.push(ask('b'));
+  await setImmediate();
+  assert.equal(under.get('b'), 2, 'it comes in at once');
+  let most = 0;
+  while (ends.length > 0) {
+    ends.shift()!();
+    await setImmediate();
+    most = Math.max(most, under.get('a')!);
+  }
+  await Promise.all(all);
+  assert.ok(most <= 16, `${most} at once`);
+});
