@@ -7,8 +7,8 @@ const patience = { mostWaiting: 10_000, waitMs: 60_000 };
 const syncs = makeTurnstile({ slots: 3, perOrg: 3, besides: 1, ...patience });
 
 // What is read is sent in the turn of the event loop in which it came: of two hundred transfers that begin together all others would wait for
-// two hundred pieces, before each step of their own.
-const reads = makeTurnstile({ slots: 64, perOrg: 16, besides: 4, ...patience });
+// two hundred pieces, before each step of their own. More than there are threads read no sooner.
+const reads = makeTurnstile({ slots: 64, perOrg: 4, ...patience });
 
 /** Begins one if there is room for it at this moment: for what may as well be left. */
 export function syncIfFree(sync: () => Promise<void>): Promise<void> | undefined {
