@@ -15,19 +15,35 @@ export interface Asking {
   /** Questions under way, by organization. */
   turns: Turnstile;
   signal?: AbortSignal | undefined;
+  /** In a turn that is free, or not at all. */
+  atOnce?: boolean | undefined;
 }
 
 export type Asked = { reply: Reply; server: Server } | { failure: 'servfail' | 'timeout'; server: Server | undefined; isCrowded?: true };
 
-/** In its organization's turn; who waits for it in vain has no answer in time. */
+/**
+ * In its organization's turn. Who waits for it in vain has no answer in time; nor has who waited for most of that time: then too it is their
+ * own doing that nobody answered.
+ */
 export async function askServers(question: Question, asking: Asking): Promise<Asked> {
+  const { org } = currentBehalf();
+  if (asking.atOnce && !asking.turns.enterAtOnce(org)) return crowded;
+  const turn = asking.atOnce ? undefined : asking.turns.enter(org);
   try {
-    return await asking.turns.pass(currentBehalf().org, () => askInTurn(question, asking));
+    await turn;
   } catch (error) {
-    if (error instanceof Crowded) return { failure: 'timeout', server: undefined, isCrowded: true };
+    if (error instanceof Crowded) return crowded;
     throw error;
   }
+  try {
+    const asked = await askInTurn(question, asking);
+    return turn && 'failure' in asked && asked.failure === 'timeout' ? { ...asked, isCrowded: true } : asked;
+  } finally {
+    asking.turns.leave(org);
+  }
 }
+
+const crowded: Asked = { failure: 'timeout', server: undefined, isCrowded: true };
 
 /** Each server in turn, and all of them again, until one knows. */
 async function askInTurn(question: Question, asking: Asking): Promise<Asked> {

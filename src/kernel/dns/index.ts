@@ -36,7 +36,8 @@ export interface DnsAnswer {
 
 /** Asks the DNS. Throws nothing but what `signal` is aborted with: whatever goes wrong is an outcome. */
 export interface Dns {
-  lookup(name: string, type: DnsType, options?: { signal?: AbortSignal }): Promise<DnsAnswer>;
+  /** `atOnce`: whoever has used up their questions does not wait for one of them to be answered. */
+  lookup(name: string, type: DnsType, options?: { signal?: AbortSignal; atOnce?: boolean }): Promise<DnsAnswer>;
   /** The same, at the name servers of the zone itself, so that nobody waits for a cache; through the resolver where they do not answer. */
   lookupAtSource(name: string, type: DnsType, options?: { signal?: AbortSignal }): Promise<DnsAnswer>;
 }
@@ -60,16 +61,26 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
   const remember = rememberAnswers();
   const turns = makeTurnstile({ slots: 256, perOrg: 128, mostWaiting: 2_000, waitMs: mostMs });
 
-  const resolve = (question: Question, signal?: AbortSignal) => {
-    const asking: Asking = { servers: resolvers(), recursive: true, tries, tryMs, until: performance.now() + mostMs, turns, signal };
+  const resolve = (question: Question, { signal, atOnce }: Pick<Asking, 'signal' | 'atOnce'>) => {
+    const asking: Asking = {
+      servers: resolvers(),
+      recursive: true,
+      tries,
+      tryMs,
+      until: performance.now() + mostMs,
+      turns,
+      signal,
+      atOnce,
+    };
     return resolveName(question, asking, isTrusted);
   };
   /** Others may wait for the same answer: nobody's signal ends it for them. */
-  const lookup = (question: Question) => remember(`${question.type} ${question.name}`, () => resolve(question), currentBehalf().org);
+  const lookup = (question: Question, atOnce?: boolean) =>
+    remember(`${question.type} ${question.name}`, () => resolve(question, { atOnce }), currentBehalf().org);
 
   const lookupAtSource = async (question: Question, signal: AbortSignal | undefined) => {
     const find = (name: string, type: DnsType) => lookup({ name, type });
-    return (await askSource(question, { lookup: find, allow, port: sourcePort, turns, signal })) ?? resolve(question, signal);
+    return (await askSource(question, { lookup: find, allow, port: sourcePort, turns, signal })) ?? resolve(question, { signal });
   };
 
   const ask = async (text: string, type: DnsType, signal: AbortSignal | undefined, find: (q: Question) => Promise<DnsAnswer>) => {
@@ -78,7 +89,7 @@ export function makeDns({ servers = [], allow = nothing, sourcePort = 53, tryMs 
     return signal ? unlessAborted(signal, () => find({ name, type })) : find({ name, type });
   };
   return {
-    lookup: (name, type, { signal } = {}) => ask(name, type, signal, lookup),
+    lookup: (name, type, { signal, atOnce } = {}) => ask(name, type, signal, (question) => lookup(question, atOnce)),
     lookupAtSource: (name, type, { signal } = {}) => ask(name, type, signal, (question) => lookupAtSource(question, signal)),
   };
 }

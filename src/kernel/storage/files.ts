@@ -55,7 +55,12 @@ async function lastingFile(tree: FileTree, key: string): Promise<string> {
 async function openFile(place: string, range?: ByteRange): Promise<Opened | undefined> {
   const [file, stat] = await readInTurn(async () => {
     const opened = await unlessMissing(fs.open(place, 'r'));
-    return [opened, await opened?.stat()] as const;
+    try {
+      return [opened, await opened?.stat()] as const;
+    } catch (error) {
+      await opened?.close();
+      throw error;
+    }
   });
   if (!file || !stat?.isFile()) return void (await file?.close());
   const { offset: start, length = stat.size } = range ?? { offset: 0 };

@@ -16,9 +16,9 @@ export interface Tlsa {
 /** What the DNS says of a host's certificate. `unknown`: it did not answer, and an attacker may be why, so the host is not used. */
 export type TlsaFinding = { kind: 'none' } | { kind: 'records'; records: Tlsa[] } | { kind: 'unknown'; sentence: string };
 
-/** Throws `Crowded` when whoever asks has used up its questions: that is nothing between the host and anybody else. */
+/** Throws `Crowded` when whoever asks has used up its questions: that is nothing between the host and anybody else, and nobody waits for it. */
 export async function findTlsa(dns: Dns, host: string, port: number): Promise<TlsaFinding> {
-  const answer = await dns.lookup(`_${port}._tcp.${host}`, 'TLSA');
+  const answer = await dns.lookup(`_${port}._tcp.${host}`, 'TLSA', { atOnce: true });
   if (answer.isCrowded) throw new Crowded(`what certificate ${host} must show is asked when a question of this organization’s is answered`);
   if (answer.outcome === 'servfail' || answer.outcome === 'timeout') {
     return { kind: 'unknown', sentence: `what certificate ${host} must show could not be looked up (TLSA)` };

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeDns } from '../../../../test/fakes/dns.ts';
 import { onBehalf } from '../../shares/index.ts';
-import { makeDns } from '../index.ts';
+import { type DnsAnswer, makeDns } from '../index.ts';
 
 test('an organization that has used up its questions keeps no answer from another that asks the same', async (t) => {
   const fake = await fakeDns(t, { 'example.com': { MX: [{ preference: 10, exchange: 'mx.example.com' }] } });
@@ -20,13 +21,20 @@ test('an organization that has used up its questions keeps no answer from anothe
 
 test('a question that never left says so, and nothing of the name', async (t) => {
   const fake = await fakeDns(t, {});
-  const dns = makeDns({ servers: [fake.address], mostMs: 200 });
-  const ask = (org: string, name: string) => onBehalf({ org, act: 'test' }, () => dns.lookup(name, 'MX'));
-  const silent = Array.from({ length: 128 + 2_000 }, (_, at) => `silent${at}.example`);
+  const dns = makeDns({ servers: [fake.address], mostMs: 300 });
+  const ask = (org: string, name: string, atOnce = false) => onBehalf({ org, act: 'test' }, () => dns.lookup(name, 'MX', { atOnce }));
+  const silent = Array.from({ length: 129 }, (_, at) => `silent${at}.example`);
   for (const name of silent) fake.zone[name] = 'silence';
-  const waiting = silent.map((name) => ask('org_a', name));
-  const { outcome, isCrowded } = await ask('org_a', 'example.com');
-  assert.deepEqual({ outcome, isCrowded }, { outcome: 'timeout', isCrowded: true });
+  const waiting = silent.slice(1).map((name) => ask('org_a', name));
+  const crowded = { outcome: 'timeout', isCrowded: true };
+  const told = ({ outcome, isCrowded }: DnsAnswer) => ({ outcome, isCrowded });
+  let over = 0;
+  for (const one of waiting) void one.then(() => over++);
+  assert.deepEqual(told(await ask('org_a', 'example.com', true)), crowded);
+  assert.equal(over, 0, 'none of them was waited for');
+  await sleep(20);
+  // It has its turn when there is no time left for it.
+  assert.deepEqual(told(await ask('org_a', silent[0]!)), crowded);
   const other = await ask('org_b', silent[0]!);
   assert.deepEqual([other.outcome, other.isCrowded], ['timeout', undefined], 'this one was asked, and nobody answered');
   await Promise.all(waiting);

@@ -205,6 +205,7 @@ export class Site implements SlotUser {
 
   /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
   #crowded(org: string, { message }: Crowded) {
+    this.#tokens += 1; // nothing was connected
     for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }));
     queueMicrotask(() => this.serve());
   }

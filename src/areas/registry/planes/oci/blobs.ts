@@ -72,6 +72,16 @@ function prepare({ request, response }: Call, size: number, digest: string): boo
   return true;
 }
 
+/** A refusal must not look like the content, which may be kept for a year. */
+async function orUnprepared<T>(call: Call, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!call.response.headersSent) unprepare(call);
+    throw error;
+  }
+}
+
 /** There is no such content after all, or not now. */
 function unprepare({ response }: Call) {
   for (const header of ['Content-Length', 'Content-Range', 'ETag', 'Cache-Control', 'Accept-Ranges', 'Docker-Content-Digest'])
@@ -103,7 +113,7 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
   }
   if (blob.size > smallest && (await leaveToProxy(call, blob))) return count(range?.length ?? blob.size);
   const whole = blob.size <= smallest;
-  const opened = await storage.open(blob.storage_key, whole ? undefined : range);
+  const opened = await orUnprepared(call, storage.open(blob.storage_key, whole ? undefined : range));
   if (!opened) {
     // Deleted since we remembered it, and perhaps pushed again by way of another process, whose word has not reached us yet; or it
     // was never there, and then the operator must know.
@@ -118,8 +128,10 @@ async function sendBlob(call: Call, place: Place, repository: RepositoryRow, blo
     if (bytes.length === blob.size) plane.small.set(blob.digest, makeSmallBlob(blob.digest, bytes));
     response.end(range ? bytes.subarray(range.offset, range.offset + range.length) : bytes);
   } else {
-    await whileAllowed(call, place, () =>
-      sendStream(opened.stream, opened.length, { response, org: call.access.org, buffers: plane.buffers, watch: plane.app.watch }),
+    const reader = { response, org: call.access.org, buffers: plane.buffers, watch: plane.app.watch };
+    await orUnprepared(
+      call,
+      whileAllowed(call, place, () => sendStream(opened.stream, opened.length, reader)),
     );
   }
   count(opened.length);
@@ -163,10 +175,7 @@ async function fromUpstream(call: Call, place: Place, repository: RepositoryRow,
   if (!source) return blobUnknown(digest);
   if (!prepare(call, source.size, digest)) return;
   const range = rangeOf(call.request.headers.range, source.size);
-  const stream = await source.open(typeof range === 'object' ? range : undefined).catch((error) => {
-    unprepare(call);
-    throw error;
-  });
+  const stream = await orUnprepared(call, source.open(typeof range === 'object' ? range : undefined));
   const length = typeof range === 'object' ? range.length : source.size;
   const { response, access, plane } = call;
   await whileAllowed(call, place, () =>

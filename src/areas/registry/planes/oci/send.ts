@@ -116,7 +116,10 @@ async function sendInTurns(
     for (let at = 0, turn = 0; at < length; turn ^= 1) {
       const buffer = turns[turn]!.bufferFor(length - at, fast);
       const from = at;
-      reading = readInTurn(() => read(fd, buffer, Math.min(buffer.length, length - from), start + from));
+      reading = readInTurn(async () => {
+        if (response.destroyed) throw new CallerGone(); // while it waited
+        return read(fd, buffer, Math.min(buffer.length, length - from), start + from);
+      });
       const count = await reading;
       reading = undefined;
       if (count === 0) throw new Error('a stored blob is shorter than its row says');
