@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
-import { makeLoopWatch } from '../../../../kernel/shares/index.ts';
+import { CallerGone } from '../../../../kernel/http/plane.ts';
+import { makeLoopWatch, onBehalf } from '../../../../kernel/shares/index.ts';
+import { readInTurn } from '../../../../kernel/storage/index.ts';
 import { bufferBounds, makeBuffers, sendStream } from '../../planes/oci/send.ts';
 import { someBytes } from '../registry-server.ts';
 
@@ -94,4 +96,23 @@ test('who reads slowly from the cache’s spool, from S3 or through us from an u
   await gone.stalled;
   gone.response.destroy();
   await assert.rejects(left);
+});
+
+test('nothing is read for who left before their turn', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'qdb-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  await writeFile(join(dir, 'blob'), someBytes(MiB));
+  const turns = Promise.withResolvers<void>();
+  const gone = makeReader();
+  const file = (await open(join(dir, 'blob'))).createReadStream() as unknown as fs.ReadStream;
+  const [held, transfer] = onBehalf({ org: 'org_gone', act: 'pull' }, () => [
+    Array.from({ length: 4 }, () => readInTurn(() => turns.promise)),
+    sendStream(file, MiB, { response: gone.response, org: 'org_gone', buffers: makeBuffers(), watch }),
+  ]);
+  const left = assert.rejects(transfer, CallerGone);
+  gone.response.destroy();
+  turns.resolve();
+  await Promise.all(held);
+  await left;
+  assert.deepEqual(gone.taken, []);
 });
