@@ -20,6 +20,8 @@ export interface StsNeeds {
 export interface Enforced {
   policy: StsPolicy | undefined;
   isKnown: boolean;
+  /** The question never left. Its mail waits: that much is asked at once is no reason to send it unprotected. */
+  isCrowded?: true;
 }
 
 interface Remembered {
@@ -76,6 +78,7 @@ export function makeMtaSts({ dns, guard, log, now, port = 443, tls }: StsNeeds):
     const isToBeRead = isNews && (failed.get(domain) ?? 0) <= now();
     const policy = isToBeRead ? await refresh(domain, id, old?.policy) : old?.policy;
     const isKnown = policy !== undefined || !(isNews || isSilent(answer));
-    return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown };
+    const isCrowded = policy === undefined && answer.isCrowded;
+    return { policy: policy?.mode === 'enforce' ? policy : undefined, isKnown, ...(isCrowded && { isCrowded }) };
   };
 }

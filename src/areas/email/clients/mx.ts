@@ -57,7 +57,7 @@ export interface RouteNeeds {
   dns: Dns;
   now: () => number;
   /** What the domain enforces, if it does (MTA-STS). */
-  policyOf?: (domain: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean }>;
+  policyOf?: (domain: string) => Promise<{ policy: { mx: string[] } | undefined; isKnown: boolean; isCrowded?: true }>;
   remembered?: number;
 }
 
@@ -71,7 +71,9 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
   };
   const known = (domain: string, org: string) => holding(domain) ?? holding(`${org} ${domain}`);
   const ask = async (domain: string, org: string) => {
-    const [{ route, seconds }, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
+    const [found, enforced] = await Promise.all([lookUp(dns, domain), policyOf?.(domain)]);
+    const { route, seconds } =
+      found.route.kind === 'hosts' && enforced?.isCrowded ? unknown(domain, { outcome: 'timeout', isCrowded: true }) : found;
     if (route.kind === 'hosts' && enforced?.policy) route.enforced = enforced.policy.mx;
     // What it may enforce was not found out: asked again soon, and by everybody else at once.
     const isSure = route.kind === 'none' || (route.kind === 'hosts' && enforced?.isKnown !== false);
@@ -100,11 +102,13 @@ export function makeRoutes({ dns, now, policyOf, remembered = 20_000 }: RouteNee
 const believed = (ttl: number) => Math.min(mostSeconds, Math.max(leastSeconds, ttl));
 export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || outcome === 'timeout';
 
-const unknown = (domain: string, answer: DnsAnswer) => ({
+type Silence = Pick<DnsAnswer, 'outcome' | 'isCrowded'>;
+
+const unknown = (domain: string, answer: Silence): { route: Route; seconds: number } => ({
   route: { kind: 'unknown' as const, sentence: `the mail servers of ${domain} could not be looked up: ${reasonOf(answer)}` },
   seconds: unknownSeconds,
 });
-const reasonOf = ({ outcome, isCrowded }: DnsAnswer) => {
+const reasonOf = ({ outcome, isCrowded }: Silence) => {
   if (isCrowded) return 'this organization has asked the DNS as much at once as one may';
   return outcome === 'timeout' ? 'the DNS did not answer' : 'its name servers fail';
 };

@@ -77,6 +77,18 @@ test('where it was not found out what a domain enforces, that is believed for a 
   assert.deepEqual([enforcedFor('org_a'), enforcedFor('org_b')], [['a.example'], ['a.example']]);
 });
 
+test('mail waits for whoever could not even ask what a domain enforces', async () => {
+  const dns = memoryDns({ 'mx.example': { MX: mx('a.example'), ttl: 3_600 } });
+  const clock = stoppedClock();
+  const answers = [
+    { policy: undefined, isKnown: false, isCrowded: true as const },
+    { policy: undefined, isKnown: true },
+  ];
+  const routes = makeRoutes({ dns, now: clock.now, policyOf: async () => answers.shift()! });
+  assert.equal((await routes.find('mx.example', 'org_a'))?.kind, 'unknown');
+  assert.equal((await routes.find('mx.example', 'org_b'))?.kind, 'hosts', 'it is held against nobody else');
+});
+
 test('the best come first, equals in any order, and a site is named by its hosts alone', () => {
   const host = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), preference: fc.nat(3) });
   fc.assert(
