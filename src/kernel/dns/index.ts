@@ -30,7 +30,7 @@ export interface DnsAnswer {
   authentic: boolean;
   /** Which server answered. */
   server: string;
-  /** The question never left: whoever asks has as many under way as one may have. It says nothing of the name. */
+  /** Whoever asks has as many questions under way as one may have: this one never left, or too late. It says nothing of the name. */
   isCrowded?: true;
 }
 

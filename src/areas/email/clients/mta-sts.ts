@@ -20,7 +20,7 @@ export interface StsNeeds {
 export interface Enforced {
   policy: StsPolicy | undefined;
   isKnown: boolean;
-  /** The question never left. Its mail waits: that much is asked at once is no reason to send it unprotected. */
+  /** Whoever asks has used up their questions. Their mail waits: that is no reason to send it unprotected. */
   isCrowded?: true;
 }
 
