@@ -58,20 +58,12 @@ export function openDb(options: DbOptions): Db {
   const { max = defaultMax, perOrg = max, besides = perOrg, watch, refused, checkRows: checksRows = false } = options;
   const turns = makeTurnstile({ slots: max, perOrg, besides, ...(refused ? { refused } : {}) });
   const unit = checksRows ? new AsyncLocalStorage<Unit>() : undefined;
+  const notes = (lent?: Slots) => makeNotes(checksRows, watch, lent);
   const wakers: ((channel: string) => void)[] = [];
   let slots: Slots | undefined;
   let fullAt = Number.NEGATIVE_INFINITY;
 
-  /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
-  const tellAll = (acts: readonly (() => void)[]) => {
-    for (const act of acts) {
-      try {
-        act();
-      } catch (error) {
-        options.onError?.(new Error('somebody who was to hear of the end of a transaction failed', { cause: error }));
-      }
-    }
-  };
+  const tellAll = (acts: readonly (() => void)[]) => tellEach(acts, options.onError);
   const tellCommitted = (noted: Notes) => {
     noted.end = 'committed';
     tellAll([...noted.after, ...[...noted.marked].flatMap((channel) => wakers.map((waken) => () => waken(channel)))]);
@@ -82,7 +74,7 @@ export function openDb(options: DbOptions): Db {
   };
 
   /** One unit of work on a connection of its own. What hangs on its end is told once the connection is free for others. */
-  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, lent?: Slots): Promise<T> => {
+  const perform = async <T>(work: (tx: Tx) => Promise<T>, { around, undo }: Manner, noted: Notes): Promise<T> => {
     if (unit?.getStore()?.isOver === false && currentBehalf() !== house)
       throw new Error('a unit of work begins inside another: it would wait for what that one holds');
     const behalf = currentBehalf();
@@ -95,7 +87,6 @@ export function openDb(options: DbOptions): Db {
       turns.leave(org);
       throw error;
     });
-    const noted = makeNotes(checksRows, watch, lent);
     let broken: Error | undefined;
     let result: T;
     try {
@@ -116,8 +107,13 @@ export function openDb(options: DbOptions): Db {
   };
 
   return {
-    read: (work) => perform(work, plainly),
-    write: (work) => tryAgain(() => perform(work, inTransaction, slots)),
+    read: (work) => tryAgain(plainly, (noted) => perform(work, plainly, noted), notes),
+    write: (work) =>
+      tryAgain(
+        inTransaction,
+        (noted) => perform(work, inTransaction, noted),
+        () => notes(slots),
+      ),
     onWake: (act) => wakers.push(act),
     lend: (given) => {
       slots = given;
@@ -130,6 +126,17 @@ export function openDb(options: DbOptions): Db {
     turns,
     end,
   };
+}
+
+/** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
+function tellEach(acts: readonly (() => void)[], onError?: (error: Error) => void): void {
+  for (const act of acts) {
+    try {
+      act();
+    } catch (error) {
+      onError?.(new Error('somebody who was to hear of the end of a transaction failed', { cause: error }));
+    }
+  }
 }
 
 /** In tests, of all that somebody asked for: two connections for one request could wait for each other, once all are taken. */
@@ -223,9 +230,12 @@ interface Manner {
   around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
   /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
+  /** Whether nothing is left of a unit of work in which a statement failed. */
+  isUndone(noted: Notes): boolean;
 }
 
-const plainly: Manner = { around: (_client, work) => work(), undo: async () => undefined };
+/** Each statement is a transaction of its own: what came before the one that failed may have changed something. */
+const plainly: Manner = { around: (_client, work) => work(), undo: async () => undefined, isUndone: ({ given }) => given === 1 };
 
 const inTransaction: Manner = {
   around: async (client, work) => {
@@ -244,18 +254,20 @@ const inTransaction: Manner = {
       () => undefined,
       (error: Error) => error,
     ),
+  isUndone: () => true,
 };
 
 /**
- * Everything a unit of work does is inside its transaction, so a deadlock's victim may simply be run again. So may one that lost a race
- * for a name, or refers to what was deleted this moment: the second time it sees what the winner did.
+ * What a deadlock's victim did is undone, so it may simply be run again. So may what lost a race for a name, or refers to what was deleted
+ * this moment: the second time it sees what the winner did.
  */
-async function tryAgain<T>(act: () => Promise<T>): Promise<T> {
+async function tryAgain<T>({ isUndone }: Manner, act: (noted: Notes) => Promise<T>, makeNoted: () => Notes): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const noted = makeNoted();
     try {
-      return await act();
+      return await act(noted);
     } catch (error) {
-      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error))) throw error;
+      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error)) || !isUndone(noted)) throw error;
     }
   }
 }

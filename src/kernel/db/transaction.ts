@@ -41,6 +41,8 @@ export interface Notes {
   checksRows: boolean;
   watch: LoopWatch | undefined;
   slots: Slots | undefined;
+  /** Statements that were given so far. */
+  given: number;
   /** How it ended, once that was told: a statement that was on its way when another part failed answers later than this. */
   end: 'committed' | 'failed' | 'in doubt' | undefined;
 }
@@ -51,6 +53,7 @@ export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots)
   checksRows,
   watch,
   slots,
+  given: 0,
   end: undefined,
 });
 
@@ -69,6 +72,7 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
       ...tx,
       query: async (piece) => {
         if (over) throw new Error('a statement came after the end of its transaction');
+        noted.given++;
         try {
           return await tx.query(piece);
         } catch (error) {

@@ -50,6 +50,26 @@ test('statements of a transaction travel together and end with it', async (t) =>
     assert.equal(attempts, 3, 'a race for a name is tried again');
   });
 
+  await t.test(
+    'a deadlock’s victim is run again, alone or in a transaction; not behind another that is a transaction of its own',
+    async () => {
+      const victim = (tx: Tx) => run(tx)`do $$ begin raise 'deadlock detected' using errcode = '40P01'; end $$`;
+      const tried = async (manner: 'read' | 'write', before: (tx: Tx) => Promise<unknown>) => {
+        let attempts = 0;
+        const work = db[manner](async (tx) => {
+          await before(tx);
+          return ++attempts < 3 ? victim(tx) : run(tx)`select 1`;
+        });
+        await work.catch((error) => assert.match(error.message, /deadlock detected/));
+        return attempts;
+      };
+      assert.equal(await tried('read', async () => {}), 3);
+      assert.equal(await tried('write', (tx) => run(tx)`insert into item values (8)`), 3);
+      assert.equal(await tried('read', (tx) => run(tx)`insert into item values (9)`), 1);
+      assert.equal(await db.read((tx) => run(tx)`delete from item where n > 2`), 2);
+    },
+  );
+
   await t.test('what goes on after another has failed reaches nobody else', async () => {
     const over = Promise.withResolvers<void>();
     let stray: Promise<unknown> | undefined;

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { Tx } from '../../../kernel/db/index.ts';
-import { notFound } from '../../../kernel/errors.ts';
+import { notFound, Refusal } from '../../../kernel/errors.ts';
 import { wake } from '../../../kernel/jobs/index.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
@@ -48,9 +48,25 @@ function readCertificate(encoded: string): X509Certificate | undefined {
 /** Live, by name. */
 export const nodesOf = (tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[]> => tenants.with(cluster, listNodes);
 
+const hasNodes = ({ endpoint, phase }: ClusterRow) => endpoint !== null && phase !== 'deleting';
+
 /** The same; none while the cluster has no endpoint. */
-export const nodesIfAny = (tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[]> =>
-  cluster.endpoint === null || cluster.phase === 'deleting' ? Promise.resolve([]) : nodesOf(tenants, cluster);
+export const nodesIfAny = async (tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[]> =>
+  hasNodes(cluster) ? nodesOf(tenants, cluster) : [];
+
+/** How long whoever can do without them waits. */
+const soonMs = 1_000;
+
+/** The same, for whoever can do without them: undefined if the cluster does not tell them soon. */
+export async function nodesSoon(tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[] | undefined> {
+  if (!hasNodes(cluster)) return [];
+  try {
+    return await tenants.with(cluster, listNodes, soonMs);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
 
 /** The requests of a node, with the certificates that they brought it. */
 async function requestsOfNode(ask: Ask, node: string) {

@@ -17,8 +17,8 @@ const mostOpened = 50;
 export interface Tenants {
   /** Whether its shard answers: it is served here, or another server holds it. */
   isAnswering(cluster: ClusterRow): boolean;
-  /** Asks the cluster. 409 before it has an endpoint, 502 when its shard is away. */
-  with<T>(cluster: ClusterRow, work: (ask: Ask) => Promise<T>): Promise<T>;
+  /** Asks the cluster. 409 before it has an endpoint, 502 when its shard is away, or it does not answer in time. */
+  with<T>(cluster: ClusterRow, work: (ask: Ask) => Promise<T>, withinMs?: number): Promise<T>;
   /** A plane that this process serves, from now until it is forgotten. */
   serve(id: string, plane: ControlPlane): void;
   forget(id: string): void;
@@ -60,16 +60,16 @@ export function makeTenants(app: App, binaries: Binaries, unread: Unread): Tenan
 
   return {
     isAnswering,
-    async with(cluster, work) {
+    async with(cluster, work, withinMs = answerMs) {
       const why = refuseEndpoint(cluster.name, cluster.phase, cluster.endpoint);
       if (why) return conflict(why);
       if (!isAnswering(cluster)) return refuseAway(cluster);
       const plane = served.get(cluster.id) ?? (await openToAsk(cluster));
-      const late = AbortSignal.timeout(answerMs * 5);
+      const late = AbortSignal.timeout(withinMs * 5);
       try {
         return await work(async (method, path, body) => {
           if (late.aborted) return refuseAway(cluster);
-          return answerInTime(cluster, plane.ask(method, path, body));
+          return answerInTime(cluster, plane.ask(method, path, body), withinMs);
         });
       } catch (error) {
         if (error instanceof TenantTrouble)
@@ -88,10 +88,10 @@ export function makeTenants(app: App, binaries: Binaries, unread: Unread): Tenan
   };
 }
 
-async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>): Promise<T> {
+async function answerInTime<T>(cluster: ClusterRow, asked: Promise<T>, withinMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), answerMs);
+    timer = setTimeout(() => resolve('late'), withinMs);
   });
   const answered = await Promise.race([asked, late]).finally(() => clearTimeout(timer));
   return answered === 'late' ? refuseAway(cluster) : answered;

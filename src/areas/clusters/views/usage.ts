@@ -68,6 +68,11 @@ export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly Sa
     datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
     loadBalancers: { count: 0, hours: 0, bytesIn: 0, bytesOut: 0 },
     api: { requests: meter.requests, errors5xx: meter.errors, inflightPeak: meter.inflight_peak },
-    limitations: [...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]), ...memoryOf(row, last), ...limitationsOf(specOf(row))],
+    limitations: [
+      ...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]),
+      ...(nodes ? [] : ['nodes: the control plane does not tell them now; how many there were when it was last asked is shown']),
+      ...memoryOf(row, last),
+      ...limitationsOf(specOf(row)),
+    ],
   };
 }

@@ -52,10 +52,15 @@ test('where the server may, a cluster’s programs are in a cgroup with its tier
   await eventually(async () => (await read('memory.max')) === String(6_400 * mebibyte) && (await read('cpu.weight')) === '200');
 
   // Whom the kernel ends for memory is named, with what to do.
-  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 1_500 }, 'kube-controller-manager': { slowStartMs: 1_500 } });
+  await misbehave(binaries, { 'kube-apiserver': { slowStartMs: 2_500 }, 'kube-controller-manager': { slowStartMs: 2_500 } });
   await writeFile(join(all, id, 'memory.events'), 'low 0\nhigh 7\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n');
   await killProgram(dataDir, 'kube-apiserver');
-  const limits = async () => ((await owner.get('/clusters/prod/usage')).body.limitations ?? []).join('\n');
+  // Also while the apiserver is away: that is when its people ask.
+  const limits = async () => {
+    const { status, body } = await owner.get('/clusters/prod/usage');
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.limitations.join('\n');
+  };
   await eventually(async () => /kube-apiserver was ended: .* 6400 MiB of memory/.test(await limits()), { withinMs: 60_000 });
   await untilReady(owner, 'prod');
   const metrics = await (await fetch(`http://${env.QUARTERDECK_METRICS_LISTEN}/metrics`)).text();

@@ -48,7 +48,7 @@ export interface Memory {
   /** At once when it is known to hold. */
   peek(slug: string): StatusPageAnswer | undefined;
   find(slug: string): Promise<StatusPageAnswer>;
-  /** Reads the pages that changed last, so that they can be shown when the database goes. */
+  /** Reads the pages that changed last, so that they can be shown when the database goes. Once, however often it is asked for. */
   warm(): Promise<void>;
   stop(): void;
 }
@@ -89,13 +89,14 @@ export function makeMemory(app: App): Memory {
   memory.cache.onDrop(({ slug, page }) => {
     if (page && !memory.stopped) refreshInTurn(memory, page.org, slug);
   });
+  let warming: Promise<void> | undefined;
   return {
     peek: (slug) => {
       const known = memory.cache.peek(slug);
       return known && answerOf(known);
     },
     find: (slug) => findPage(memory, slug),
-    warm: () => warmPages(memory),
+    warm: () => (warming ??= warmPages(memory)),
     stop: () => {
       memory.stopped = true;
       for (const { timer } of memory.unkept.values()) clearTimeout(timer);

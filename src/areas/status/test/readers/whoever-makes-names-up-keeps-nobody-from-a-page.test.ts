@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { openStatus } from '../../open.ts';
 import { house, page, read, service } from '../support.ts';
 
 test('a page that was not read yet is read at the cost of whoever asks for it, and later at that of its organization', async (t) => {
-  const { owner, url, app } = await house(t, { env: { QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1' } });
+  const { owner, url, app, own } = await house(t, { env: { QUARTERDECK_TRUSTED_PROXIES: '127.0.0.1' } });
+  await own({ name: 'status', open: openStatus }).memory.warm(); // what the server reads by itself comes before there is a page
   await page(owner, 'acme', [(await service(owner, 'Web')).id]);
   const whose: string[] = [];
   const { read: plainly } = app.db;
