@@ -25,6 +25,8 @@ export interface Db {
   end(): Promise<void>;
 }
 
+type OnError = (error: Error) => void;
+
 export interface DbOptions {
   connection: Connection;
   max?: number;
@@ -36,8 +38,8 @@ export interface DbOptions {
   /** Told of each organization that waited in vain for a connection. */
   refused?: (org: string) => void;
   checkRows?: boolean;
-  /** A connection that was lost while nobody used it, or somebody who failed at hearing of a commit. */
-  onError?: (error: Error) => void;
+  /** A connection that was lost while nobody used it, somebody who failed at hearing of a commit, or a deadlock, with who waited for whom. */
+  onError?: OnError;
   /** So long is a connection in use waited for before another is opened. Opening one takes the database longer than most work does. */
   patienceMs?: number;
   /** PostgreSQL settings of these connections alone. */
@@ -107,7 +109,7 @@ export function openDb(options: DbOptions): Db {
   };
 
   return {
-    read: (work) => tryAgain(plainly, (noted) => perform(work, plainly, noted), notes),
+    read: (work) => tryAgain(plainly, (noted) => perform(work, plainly, noted), notes, options.onError),
     write: (work) =>
       tryAgain(
         inTransaction,
@@ -129,7 +131,7 @@ export function openDb(options: DbOptions): Db {
 }
 
 /** What is done is done: whoever fails at hearing of it cannot make it look undone, nor keep it from the others. */
-function tellEach(acts: readonly (() => void)[], onError?: (error: Error) => void): void {
+function tellEach(acts: readonly (() => void)[], onError: OnError | undefined): void {
   for (const act of acts) {
     try {
       act();
@@ -261,12 +263,13 @@ const inTransaction: Manner = {
  * What a deadlock's victim did is undone, so it may simply be run again. So may what lost a race for a name, or refers to what was deleted
  * this moment: the second time it sees what the winner did.
  */
-async function tryAgain<T>({ isUndone }: Manner, act: (noted: Notes) => Promise<T>, makeNoted: () => Notes): Promise<T> {
+async function tryAgain<T>({ isUndone }: Manner, act: (noted: Notes) => Promise<T>, makeNoted: () => Notes, onError?: OnError): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const noted = makeNoted();
     try {
       return await act(noted);
     } catch (error) {
+      if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail}`, { cause: error }));
       if (attempt >= 3 || !worthAnotherTry.has(codeOf(error)) || !isUndone(noted)) throw error;
     }
   }
