@@ -115,6 +115,7 @@ export function openDb(options: DbOptions): Db {
         inTransaction,
         (noted) => perform(work, inTransaction, noted),
         () => notes(slots),
+        options.onError,
       ),
     onWake: (act) => wakers.push(act),
     lend: (given) => {
@@ -232,12 +233,16 @@ interface Manner {
   around<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T>;
   /** After a failure, on a connection that still answers; gives the reason why it cannot be used any more. */
   undo(client: pg.ClientBase): Promise<Error | undefined>;
-  /** Whether nothing is left of a unit of work in which a statement failed. */
-  isUndone(noted: Notes): boolean;
+  /** Whether nothing is left of a unit of work that ended with this error. */
+  isUndone(noted: Notes, error: unknown): boolean;
 }
 
 /** Each statement is a transaction of its own: what came before the one that failed may have changed something. */
-const plainly: Manner = { around: (_client, work) => work(), undo: async () => undefined, isUndone: ({ given }) => given === 1 };
+const plainly: Manner = {
+  around: (_client, work) => work(),
+  undo: async () => undefined,
+  isUndone: ({ given, failure }, error) => given === 1 && error === failure,
+};
 
 const inTransaction: Manner = {
   around: async (client, work) => {
@@ -269,8 +274,8 @@ async function tryAgain<T>({ isUndone }: Manner, act: (noted: Notes) => Promise<
     try {
       return await act(noted);
     } catch (error) {
-      if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail}`, { cause: error }));
-      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error)) || !isUndone(noted)) throw error;
+      if (codeOf(error) === '40P01') onError?.(new Error(`a deadlock: ${(error as { detail?: string }).detail ?? ''}`, { cause: error }));
+      if (attempt >= 3 || !worthAnotherTry.has(codeOf(error)) || !isUndone(noted, error)) throw error;
     }
   }
 }

@@ -41,8 +41,9 @@ export interface Notes {
   checksRows: boolean;
   watch: LoopWatch | undefined;
   slots: Slots | undefined;
-  /** Statements that were given so far. */
+  /** Statements that were given so far, and why the first that failed did. */
   given: number;
+  failure: unknown;
   /** How it ended, once that was told: a statement that was on its way when another part failed answers later than this. */
   end: 'committed' | 'failed' | 'in doubt' | undefined;
 }
@@ -54,6 +55,7 @@ export const makeNotes = (checksRows: boolean, watch?: LoopWatch, slots?: Slots)
   watch,
   slots,
   given: 0,
+  failure: undefined,
   end: undefined,
 });
 
@@ -66,7 +68,6 @@ const hearFailure = (noted: Notes, act: (isKnown: boolean) => void) =>
 export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = onClient(client, noted);
   let over = false;
-  let failure: unknown;
   try {
     return await work({
       ...tx,
@@ -77,8 +78,8 @@ export async function workOn<T>(client: pg.ClientBase, noted: Notes, work: (tx: 
           return await tx.query(piece);
         } catch (error) {
           // Those behind one that failed fail because of it: whichever of them is heard first, that one is the reason.
-          failure ??= error;
-          throw codeOf(error) === '25P02' ? failure : error;
+          noted.failure ??= error;
+          throw codeOf(error) === '25P02' ? noted.failure : error;
         }
       },
     });

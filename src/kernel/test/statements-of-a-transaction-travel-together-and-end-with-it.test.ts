@@ -9,7 +9,8 @@ const count = async (tx: Tx) => (await row(tx, Count)`select count(*)::int as n 
 
 test('statements of a transaction travel together and end with it', async (t) => {
   const { connection, drop } = await freshDatabase({ empty: true });
-  const db = openDb({ connection, max: 1, checkRows: true });
+  const told: string[] = [];
+  const db = openDb({ connection, max: 1, checkRows: true, onError: ({ message }) => told.push(message) });
   t.after(async () => {
     await db.end();
     await drop();
@@ -67,6 +68,7 @@ test('statements of a transaction travel together and end with it', async (t) =>
       assert.equal(await tried('write', (tx) => run(tx)`insert into item values (8)`), 3);
       assert.equal(await tried('read', (tx) => run(tx)`insert into item values (9)`), 1);
       assert.equal(await db.read((tx) => run(tx)`delete from item where n > 2`), 2);
+      assert.deepEqual(told.splice(0), Array(5).fill('a deadlock: '), 'each is told of');
     },
   );
 

@@ -58,13 +58,14 @@ export const nodesIfAny = async (tenants: Tenants, cluster: ClusterRow): Promise
 const soonMs = 1_000;
 
 /** The same, for whoever can do without them: undefined if the cluster does not tell them soon. */
-export async function nodesSoon(tenants: Tenants, cluster: ClusterRow): Promise<NodeSeen[] | undefined> {
+export async function nodesSoon(tenants: Tenants, cluster: ClusterRow, log: Logger): Promise<NodeSeen[] | undefined> {
   if (!hasNodes(cluster)) return [];
   try {
     return await tenants.with(cluster, listNodes, soonMs);
   } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    log.info({ err: error, cluster: cluster.id }, 'a cluster does not tell its nodes; its usage shows those last seen');
+    return undefined;
   }
 }
 

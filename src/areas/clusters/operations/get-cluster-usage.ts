@@ -4,17 +4,17 @@ import { findCluster } from '../engine/find-cluster.ts';
 import { nodesSoon } from '../engine/nodes.ts';
 import { refuseAway } from '../engine/tenants.ts';
 import type { OpenClusters } from '../open.ts';
-import { meterOf, samplesOf } from '../store/usage.ts';
+import { meterOf, newestSample, samplesOf } from '../store/usage.ts';
 import { usageView } from '../views/usage.ts';
 
 export const getClusterUsage = operation(clusters.getClusterUsage, async ({ ctx, params }, own: OpenClusters) => {
   const seen = await ctx.read((tx) => findCluster(tx, ctx, params.name));
   if (!own.isThere(seen)) refuseAway(seen);
-  const nodes = await nodesSoon(own.tenants, seen);
+  const nodes = await nodesSoon(own.tenants, seen, ctx.app.log);
   // After the nodes: why a cluster does not tell them may be known only since.
   return ctx.read(async (tx) => {
     const cluster = await findCluster(tx, ctx, params.name);
-    const [meter, samples] = await Promise.all([meterOf(tx, cluster.id), samplesOf(tx, cluster.id)]);
-    return ok(usageView(cluster, meter, samples, nodes));
+    const [meter, recent, newest] = await Promise.all([meterOf(tx, cluster.id), samplesOf(tx, cluster.id), newestSample(tx, cluster.id)]);
+    return ok(usageView(cluster, { meter, recent, newest }, cluster.id === seen.id ? nodes : undefined));
   });
 });

@@ -65,6 +65,10 @@ const SampleRow = Type.Object({
 export const samplesOf = (tx: Tx, cluster: string) => rows(tx, SampleRow)`
   select nodes, ready, inflight, objects, bytes, components from clusters.sample where cluster_id = ${cluster} and at > kernel.now() - ${span} order by at`;
 
+/** However old: nobody looks while a cluster is in trouble. */
+export const newestSample = (tx: Tx, cluster: string) => row(tx, SampleRow)`
+  select nodes, ready, inflight, objects, bytes, components from clusters.sample where cluster_id = ${cluster} order by at desc limit 1`;
+
 const MeterRow = Type.Object({
   now: Type.String(),
   month: Type.String(),

@@ -40,8 +40,14 @@ function memoryOf({ tier, replicas }: ClusterRow, last: SampleRow | undefined): 
   ];
 }
 
-export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly SampleRow[], nodes: readonly Counted[] | undefined) {
-  const last = samples.at(-1);
+interface Measured {
+  meter: MeterRow;
+  /** Of the last 15 minutes. */
+  recent: readonly SampleRow[];
+  newest: SampleRow | undefined;
+}
+
+export function usageView(row: ClusterRow, { meter, recent, newest: last }: Measured, nodes: readonly Counted[] | undefined) {
   const tier = tierOf(row.tier);
   const byVersion: Record<string, number> = {};
   for (const { agentVersion } of nodes ?? []) byVersion[agentVersion] = (byVersion[agentVersion] ?? 0) + 1;
@@ -55,7 +61,7 @@ export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly Sa
       tier: row.tier,
       replicas: row.replicas,
       version: row.version,
-      components: componentsOf(row, samples),
+      components: componentsOf(row, recent),
     },
     nodes: {
       count,
@@ -70,8 +76,12 @@ export function usageView(row: ClusterRow, meter: MeterRow, samples: readonly Sa
     api: { requests: meter.requests, errors5xx: meter.errors, inflightPeak: meter.inflight_peak },
     limitations: [
       ...(row.reason === null ? [] : [`${row.phase}: ${row.reason}`]),
-      ...(nodes ? [] : ['nodes: the control plane does not tell them now; how many there were when it was last asked is shown']),
-      ...memoryOf(row, last),
+      ...(nodes
+        ? []
+        : [
+            'nodes: the control plane does not tell them now; how many there were when it last did is shown, without their capacity and versions',
+          ]),
+      ...memoryOf(row, recent.at(-1)),
       ...limitationsOf(specOf(row)),
     ],
   };

@@ -34,6 +34,8 @@ const sliceSize = 100;
 /** What a collection may take together. A cluster's administrators may have put a server of their own behind any path: it may lie and dawdle. */
 const most = { slices: 500, bytes: 32 * 2 ** 20, ms: 30_000 };
 
+const trouble = (path: string, message: string) => new TenantTrouble('GET', path, { status: 200, body: { message } });
+
 /** Every object of a collection, in slices. */
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' objects, of many shapes
 export async function listAll(ask: Ask, path: string): Promise<any[]> {
@@ -48,14 +50,14 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
     if (answered.status !== 200) throw new TenantTrouble('GET', path, answered);
     left -= answered.bytes ?? 0;
     const items = answered.body?.items ?? [];
-    if (!Array.isArray(items) || items.length > sliceSize) throw new Error(`${path} is answered with no slice of objects`);
-    if (left < 0) throw new Error(`${path} is longer than ${most.bytes} bytes`);
+    if (!Array.isArray(items) || items.length > sliceSize) throw trouble(path, 'no slice of objects');
+    if (left < 0) throw trouble(path, `more than ${most.bytes} bytes`);
     found.push(...items);
     next = String(answered.body?.metadata?.continue ?? '');
     if (!next) return found;
-    if (performance.now() > until) throw new Error(`${path} was not read within ${most.ms / 1000} s`);
+    if (performance.now() > until) throw trouble(path, `more than could be read within ${most.ms / 1000} s`);
   }
-  throw new Error(`${path} has more than ${most.slices * sliceSize} objects`);
+  throw trouble(path, `more than ${most.slices * sliceSize} objects`);
 }
 
 const mostTries = 20;

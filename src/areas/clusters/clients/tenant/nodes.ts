@@ -10,14 +10,17 @@ export interface NodeSeen {
   memoryBytes: number;
 }
 
+/** What ought to be a list, whatever a cluster's people have put there. */
+const listed = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(value) ? value : []);
+
 // biome-ignore lint/suspicious/noExplicitAny: a Node of Kubernetes
 const seen = (node: any): NodeSeen => ({
-  name: String(node.metadata?.name ?? ''),
-  ready: (node.status?.conditions ?? []).some((c: { type?: string; status?: string }) => c.type === 'Ready' && c.status === 'True'),
-  agentVersion: String(node.status?.nodeInfo?.kubeletVersion ?? ''),
-  addresses: (node.status?.addresses ?? []).map((a: { address?: unknown }) => String(a.address ?? '')),
-  cpuMilli: quantity(node.status?.capacity?.cpu) * 1000,
-  memoryBytes: quantity(node.status?.capacity?.memory),
+  name: String(node?.metadata?.name ?? ''),
+  ready: listed<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
+  agentVersion: String(node?.status?.nodeInfo?.kubeletVersion ?? ''),
+  addresses: listed<{ address?: unknown }>(node?.status?.addresses).map((a) => String(a?.address ?? '')),
+  cpuMilli: quantity(node?.status?.capacity?.cpu) * 1000,
+  memoryBytes: quantity(node?.status?.capacity?.memory),
 });
 
 const units: Record<string, number> = {

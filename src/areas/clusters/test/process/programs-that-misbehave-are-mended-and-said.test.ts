@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { misbehave } from '../../../../../test/fakes/kubernetes/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
+import { run } from '../../../../kernel/db/index.ts';
+import { moveClock } from '../../../../kernel/time.ts';
 import { adminOf, kube, readyCluster, untilReady } from '../support.ts';
 import { programsIn, recordsBelow, runOf, withPrograms } from './support.ts';
 
 test('programs that crash, hang, do not end or find their port taken are mended, and said where people look', async (t) => {
-  const { owner, dataDir, binaries } = await withPrograms(t);
-  const run = await runOf(dataDir);
+  const { owner, dataDir, binaries, app } = await withPrograms(t);
+  const place = await runOf(dataDir);
 
   // An apiserver that does not start: the cluster says so, and is made once it does.
   await misbehave(binaries, { 'kube-apiserver': { crashAtStart: true } });
@@ -23,12 +25,12 @@ test('programs that crash, hang, do not end or find their port taken are mended,
   await untilReady(owner, 'deaf');
   // Deaf to SIGTERM: killed after a while, which the rest does not wait for. It is another cluster, whose programs have not ended before:
   // those that ended several times in a row are made to wait longer and longer.
-  const [deaf] = await readdir(run);
+  const [deaf] = await readdir(place);
   await misbehave(binaries, {});
   await owner.delete('/clusters/deaf');
   await readyCluster(owner, { name: 'prod' });
-  const prod = (await readdir(run)).find((id) => id !== deaf)!;
-  const pidOf = async (kind: string) => (await recordsBelow(join(run, prod))).find((record) => record.kind === kind)?.pid;
+  const prod = (await readdir(place)).find((id) => id !== deaf)!;
+  const pidOf = async (kind: string) => (await recordsBelow(join(place, prod))).find((record) => record.kind === kind)?.pid;
   const kill = async (kind: string) => {
     const pid = await eventually(() => pidOf(kind));
     process.kill(pid, 'SIGKILL');
@@ -57,6 +59,17 @@ test('programs that crash, hang, do not end or find their port taken are mended,
   const said = await kube(admin, 'GET', '/version');
   assert.deepEqual([said.status, said.body.kind, said.body.reason], [503, 'Status', 'ServiceUnavailable']);
   assert.equal((await owner.get('/clusters/prod/kubeconfig')).status, 502);
+  // What was last seen of it is shown, however long ago that was.
+  await app.db.write(
+    (tx) => run(tx)`
+      insert into clusters.sample (org_id, cluster_id, at, nodes, ready, inflight, objects, bytes, components)
+      select org_id, id, kernel.now() + interval '1 second', 3, 2, 0, 7, 1, '[]' from clusters.cluster where name = 'prod'`,
+  );
+  await app.db.write((tx) => moveClock(tx, 3_600));
+  const { status, body: usage } = await owner.get('/clusters/prod/usage');
+  assert.deepEqual([status, usage.limitations[0].split(' ')[0]], [200, 'degraded:'], JSON.stringify(usage));
+  assert.deepEqual([usage.nodes.count, usage.nodes.ready, usage.datastore.keys], [3, 2, 7]);
+  assert.match(usage.limitations[1], /^nodes: the control plane does not tell them now/);
   await misbehave(binaries, {});
   await untilReady(owner, 'prod');
 

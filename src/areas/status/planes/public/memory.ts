@@ -48,7 +48,7 @@ export interface Memory {
   /** At once when it is known to hold. */
   peek(slug: string): StatusPageAnswer | undefined;
   find(slug: string): Promise<StatusPageAnswer>;
-  /** Reads the pages that changed last, so that they can be shown when the database goes. Once, however often it is asked for. */
+  /** Reads the pages that changed last, so that they can be shown when the database goes. Once: the same promise for all who ask. */
   warm(): Promise<void>;
   stop(): void;
 }
