@@ -9,10 +9,12 @@ const DyingRow = Type.Object({
   linked: Type.Boolean(),
 });
 
-/** A blob, locked against whoever wants to link it; and whether anybody does. */
-export async function lockBlob(tx: Tx, id: number): Promise<Static<typeof DyingRow> | undefined> {
+/** A blob, locked against whoever wants to link it; and whether anybody does. Undefined: it is gone. It is not waited for: who links it
+ *  may wait for a link whose holder waits for the queue's entry, which is ours. */
+export async function lockBlob(tx: Tx, id: number): Promise<Static<typeof DyingRow> | 'in use' | undefined> {
+  const locked = await run(tx)`select from registry.blob where id = ${id} for update skip locked`;
+  if (locked === 0) return (await knownBlobIds(tx, [id])).has(id) ? 'in use' : undefined;
   // The links are counted by a statement of its own, after the lock is ours: one that began before would not see the newest.
-  if ((await run(tx)`select from registry.blob where id = ${id} for update`) === 0) return undefined;
   return row(tx, DyingRow)`
     select id, digest, storage_key, state, exists (select from registry.repository_blob where blob_id = b.id) as linked
       from registry.blob b where id = ${id}`;

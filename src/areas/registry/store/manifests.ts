@@ -174,7 +174,9 @@ export const referrersOf = (
 
 /** Marks pulls for retention and people, at most every so often for one manifest. */
 export const markPulled = (tx: Tx, ids: number[]) =>
-  run(tx)`update registry.manifest set pulled_at = kernel.now() where id = any(${ids}::bigint[])`;
+  run(tx)`
+    update registry.manifest set pulled_at = kernel.now()
+     where id in (select id from registry.manifest where id = any(${ids}::bigint[]) order by id for no key update)`; // two wait for each other in one order
 
 const TagRow = Type.Object({ name: Type.String() });
 

@@ -15,7 +15,7 @@ import type { Engine } from '../settings.ts';
 //             links it needs (FOR SHARE), we lock the one we look at (FOR UPDATE), and whoever comes second sees the other's work.
 //             A purge does not wait for those who were told of it lately: the link goes, and a promise stays in its place.
 //   a blob    goes when no repository links it and nobody has a promise of it. Whoever links it holds the row (FOR SHARE); we lock
-//             it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
+//             it, unless somebody has it, mark it dying, and only then delete its object. A dying blob is not found any more: the same content pushed again is a new row and object.
 // A crash leaves the queue's entry, and the next run goes on from there: every step may be done twice.
 
 /** After each portion of a purge so many entries of the queue have their turn: a purge of very many images, which may take minutes, keeps
@@ -87,6 +87,10 @@ async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): 
 
 async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
   const blob = await lockBlob(tx, Number(entry.ref));
+  if (blob === 'in use') {
+    await backOff(tx, entry);
+    return { entry };
+  }
   const promised = blob?.state === 'live' ? await promisedUntil(tx, blob.id) : undefined;
   if (promised) {
     await postpone(tx, entry, promised);
@@ -107,8 +111,8 @@ async function removeObject({ app }: Engine, entry: QueuedRow, { id, key }: { id
     await app.db.write(async (tx) => {
       if (!(await mayRemoveStored(tx))) return; // a backup may be about to copy it; the entry comes back
       await app.storage.remove(key);
+      await dequeue(tx, entry); // first, as whoever reviews it has it
       await deleteDying(tx, id);
-      await dequeue(tx, entry);
     });
   } catch (error) {
     log.warn({ err: error, key }, 'a deleted blob could not be removed from the storage; trying again later');

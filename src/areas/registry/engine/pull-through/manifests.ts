@@ -149,8 +149,8 @@ async function fetchManifest(
   const tags = tag ? [tag] : [];
   const store = () =>
     app.db.write(async (tx) => {
-      await storeManifest(tx, app.caches, { repository: into, digest, body, parsed, tags, by: 'cache', cached: true });
       if (tag) await noteChecked(tx, repository.id, tag, digest);
+      await storeManifest(tx, app.caches, { repository: into, digest, body, parsed, tags, by: 'cache', cached: true });
     });
   await withRoom(app, repository.registry_id, store, settledSeconds);
   return true;
