@@ -156,7 +156,7 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     max: config.database_pool,
     perOrg: shareOf(config.database_pool),
     besides: shareBesides(config.database_pool),
-    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+    patienceMs: options.patienceMs ?? patienceMs,
     watch,
     refused: refusals.of('connections'),
     checkRows: strict,
@@ -222,6 +222,9 @@ function bodyShares(mebibytes: number) {
 
 /** Whoever holds the event loop longer than this is named in the log. */
 const longMs = 200;
+
+/** A statement takes less. */
+const patienceMs = 10;
 
 function serveControlApi(server: FastifyInstance, app: App, open: OpenAreas, principals: Principals, stops: Stops) {
   const requests = lastRequests(app);

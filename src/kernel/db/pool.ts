@@ -40,7 +40,8 @@ export interface DbOptions {
   checkRows?: boolean;
   /** A connection that was lost while nobody used it, somebody who failed at hearing of a commit, or a deadlock, with who waited for whom. */
   onError?: OnError;
-  /** So long is a connection in use waited for before another is opened. Opening one takes the database longer than most work does. */
+  /** So long is a connection in use waited for before another is opened, which takes the database longer than most work does; and whoever
+   *  waits then takes what is there first. Default: whoever finds none opens one. */
   patienceMs?: number;
   /** PostgreSQL settings of these connections alone. */
   settings?: Record<string, string>;
@@ -199,10 +200,24 @@ const startupOptions = (settings: Record<string, string> = {}) =>
 /** A connection that has just been opened plans every statement, which takes longer than any work afterwards: it is waited for so many times as long. */
 const fresh = { ms: 2_000, times: 4 };
 
+/** So often whoever waits finds that others took what was given back: then one is opened for them. */
+const mostMissed = 10;
+
 function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
+  const wakeNext = () => waiting.values().next().value?.();
   // The pool tells before the connection is back in it.
-  pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
+  pool.on('release', () => queueMicrotask(wakeNext));
+  let isOpening = false;
+  /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
+  const openAside = () => {
+    if (isOpening) return;
+    isOpening = true;
+    const opened = pool.connect().then((client) => client.release(), wakeNext);
+    void opened.finally(() => {
+      isOpening = false;
+    });
+  };
   const nextRelease = (ms: number) =>
     new Promise<void>((resolve) => {
       const go = () => {
@@ -218,6 +233,10 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     const now = performance.now();
     const until = now + (now - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
     for (let ms = until - now; ms > 0 && isAllInUse(pool); ms = until - performance.now()) await nextRelease(ms);
+    for (let missed = 0; patienceMs > 0 && missed < mostMissed && isAllInUse(pool); missed++) {
+      openAside();
+      await nextRelease(limits.connectionTimeoutMillis);
+    }
     return pool.connect().catch((error) => {
       throw asAway(error) ?? error;
     });

@@ -2,7 +2,7 @@
 export interface Company {
   /** This organization has so many of it inside from now on. */
   note(org: string, inside: number): void;
-  /** Whether nobody else was there a moment ago who has had less. */
+  /** Whether nobody else was there a moment ago who has had less, also once what this one has inside has been there for a while. */
   hasLeast(org: string): boolean;
 }
 
@@ -13,6 +13,8 @@ const lookMs = 10;
 
 /** One more or less is no difference: whoever has little to do and is slow at it, because others are busy, is not held back for that. */
 const alikeMs = activeMs;
+/** What is inside counts as if it stayed for so long: whoever was quiet and comes with many at once has not had any of it yet. */
+const expectedMs = 300;
 
 interface Account {
   /** Milliseconds that one was inside, two count twice; older ones count less. */
@@ -21,22 +23,31 @@ interface Account {
   at: number;
 }
 
+/** Who has had least, how much that was, and how much the next one had. */
+interface Least {
+  org: string;
+  used: number;
+  next: number;
+  foundAt: number;
+}
+
 export function makeCompany(now = () => performance.now()): Company {
   const accounts = new Map<string, Account>();
-  let least = { org: '', used: Number.POSITIVE_INFINITY, foundAt: Number.NEGATIVE_INFINITY };
+  let least: Least = { org: '', used: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY, foundAt: Number.NEGATIVE_INFINITY };
 
   const usedAt = ({ used, inside, at }: Account, time: number) => {
     const kept = Math.exp((at - time) / activeMs);
     return used * kept + inside * activeMs * (1 - kept);
   };
-  /** Who has had least, and how much; those who left long ago are forgotten. */
-  const findLeast = (time: number) => {
+  /** Those who left long ago are forgotten. */
+  const findLeast = (time: number): Least => {
     if (time - least.foundAt < lookMs) return least;
-    least = { org: '', used: Number.POSITIVE_INFINITY, foundAt: time };
+    least = { org: '', used: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY, foundAt: time };
     for (const [org, account] of accounts) {
       const used = usedAt(account, time);
       if (account.inside === 0 && time - account.at > activeMs) accounts.delete(org);
-      else if (used < least.used) Object.assign(least, { org, used });
+      else if (used < least.used) Object.assign(least, { org, used, next: least.used });
+      else least.next = Math.min(least.next, used);
     }
     return least;
   };
@@ -51,8 +62,8 @@ export function makeCompany(now = () => performance.now()): Company {
     hasLeast: (org) => {
       const time = now();
       const own = accounts.get(org);
-      const { org: first, used } = findLeast(time);
-      return !own || first === org || usedAt(own, time) <= used + alikeMs;
+      const { org: first, used, next } = findLeast(time);
+      return !own || usedAt(own, time) + own.inside * expectedMs <= (first === org ? next : used) + alikeMs;
     },
   };
 }

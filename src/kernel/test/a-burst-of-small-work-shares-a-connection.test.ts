@@ -25,6 +25,37 @@ test('a burst of small work shares a connection, and one that is held for long m
   await holder;
 });
 
+test('whoever waits while one is opened takes what somebody gives back sooner', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const db = openDb({ connection, max: 3, patienceMs: 1 });
+  t.after(() => db.end());
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const holder = db.read(() => {
+    begun.resolve();
+    return held.promise;
+  });
+  await begun.promise;
+
+  const { pool } = db;
+  const connect = pool.connect.bind(pool);
+  const opening = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  t.mock.method(pool, 'connect', async () => {
+    if (pool.idleCount > 0) return connect();
+    asked.resolve();
+    await opening.promise;
+    return connect();
+  });
+  const answers = [ask(db), ask(db)];
+  await asked.promise;
+  held.resolve();
+  assert.deepEqual(await Promise.all(answers), [1, 1]);
+  opening.resolve();
+  await holder;
+});
+
 test('where nothing is said of patience, work at the same time has connections at the same time', async (t) => {
   const { connection, drop } = await freshDatabase();
   t.after(drop);

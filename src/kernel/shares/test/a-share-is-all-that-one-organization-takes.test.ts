@@ -63,6 +63,24 @@ test('beside others who have had less an organization has fewer; who is aside ne
   assert.deepEqual(turns.figures(), []);
 });
 
+test('who was quiet and comes with many at once beside others has one more than those who have had much', () => {
+  let clock = 0;
+  const turns = makeTurnstile({ slots: 12, perOrg: 8, besides: 3, now: () => clock });
+  const insideOf = (org: string) => turns.figures().find((f) => f.org === org)?.inside ?? 0;
+  turns.enter('b');
+  clock += 50;
+  turns.leave('b');
+  for (let i = 0; i < 8; i++) turns.enter('a')?.catch(() => {});
+  assert.equal(insideOf('a'), 4);
+  assert.equal(turns.enter('b'), undefined);
+  for (const org of ['a', 'a', 'a', 'a', 'b']) turns.leave(org);
+  clock += 2_000; // nobody else is there any more
+  assert.equal(turns.enter('a'), undefined);
+  assert.equal(insideOf('a'), 5, 'those who waited, and this one');
+  for (let i = 0; i < 5; i++) turns.leave('a');
+  assert.deepEqual(turns.figures(), []);
+});
+
 test('whoever waits beside others comes in once they have gone, though nobody leaves', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let clock = 0;
