@@ -209,11 +209,16 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   // The pool tells before the connection is back in it.
   pool.on('release', () => queueMicrotask(wakeNext));
   let isOpening = false;
+  let failed: { error: unknown; at: number } | undefined;
   /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
   const openAside = () => {
     if (isOpening) return;
     isOpening = true;
-    const opened = pool.connect().then((client) => client.release(), wakeNext);
+    const fail = (error: unknown) => {
+      failed = { error, at: performance.now() };
+      for (const wake of [...waiting]) wake();
+    };
+    const opened = pool.connect().then((client) => client.release(), fail);
     void opened.finally(() => {
       isOpening = false;
     });
@@ -236,6 +241,7 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     for (let missed = 0; patienceMs > 0 && missed < mostMissed && isAllInUse(pool); missed++) {
       openAside();
       await nextRelease(limits.connectionTimeoutMillis);
+      if (failed && failed.at >= now) throw asAway(failed.error) ?? failed.error;
     }
     return pool.connect().catch((error) => {
       throw asAway(error) ?? error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { freshDatabase, stopOwnServer } from '../../../test/harness/postgres.ts';
-import { openDb, run } from '../db/index.ts';
+import { DatabaseAway, openDb, run } from '../db/index.ts';
 
 after(stopOwnServer);
 
@@ -25,7 +25,8 @@ test('a burst of small work shares a connection, and one that is held for long m
   await holder;
 });
 
-test('whoever waits while one is opened takes what somebody gives back sooner', async (t) => {
+/** A database with a connection that is in use until it is let go. */
+async function inUse(t: TestContext) {
   const { connection, drop } = await freshDatabase();
   t.after(drop);
   const db = openDb({ connection, max: 3, patienceMs: 1 });
@@ -37,9 +38,15 @@ test('whoever waits while one is opened takes what somebody gives back sooner', 
     return held.promise;
   });
   await begun.promise;
+  const letGo = () => {
+    held.resolve();
+    return holder;
+  };
+  return { db, pool: db.pool, connect: db.pool.connect.bind(db.pool), letGo };
+}
 
-  const { pool } = db;
-  const connect = pool.connect.bind(pool);
+test('whoever waits while one is opened takes what somebody gives back sooner', async (t) => {
+  const { db, pool, connect, letGo } = await inUse(t);
   const opening = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   t.mock.method(pool, 'connect', async () => {
@@ -50,10 +57,22 @@ test('whoever waits while one is opened takes what somebody gives back sooner', 
   });
   const answers = [ask(db), ask(db)];
   await asked.promise;
-  held.resolve();
+  await letGo();
   assert.deepEqual(await Promise.all(answers), [1, 1]);
   opening.resolve();
-  await holder;
+});
+
+test('all who wait hear of it when none can be opened', async (t) => {
+  const { db, pool, letGo } = await inUse(t);
+  t.mock.method(pool, 'connect', async () => {
+    throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+  });
+  const answers = await Promise.allSettled([ask(db), ask(db), ask(db)]);
+  assert.deepEqual(
+    answers.map((answer) => answer.status === 'rejected' && answer.reason instanceof DatabaseAway),
+    [true, true, true],
+  );
+  await letGo();
 });
 
 test('where nothing is said of patience, work at the same time has connections at the same time', async (t) => {
