@@ -200,27 +200,32 @@ const startupOptions = (settings: Record<string, string> = {}) =>
 /** A connection that has just been opened plans every statement, which takes longer than any work afterwards: it is waited for so many times as long. */
 const fresh = { ms: 2_000, times: 4 };
 
-/** So often whoever waits finds that others took what was given back: then one is opened for them. */
-const mostMissed = 10;
-
 function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolClient> {
   const waiting = new Set<() => void>();
-  const wakeNext = () => waiting.values().next().value?.();
   // The pool tells before the connection is back in it.
-  pool.on('release', () => queueMicrotask(wakeNext));
+  pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
   let isOpening = false;
-  let failed: { error: unknown; at: number } | undefined;
+  let failure: { error: unknown } | undefined;
+  /** An opening has ended: the first of those who wait takes what it brought, the next one opens another. */
+  const wakeAll = () => {
+    for (const wake of [...waiting]) wake();
+  };
+  const fail = (error: unknown) => {
+    failure = { error };
+    wakeAll();
+  };
   /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
   const openAside = () => {
     if (isOpening) return;
     isOpening = true;
-    const fail = (error: unknown) => {
-      failed = { error, at: performance.now() };
-      for (const wake of [...waiting]) wake();
-    };
-    const opened = pool.connect().then((client) => client.release(), fail);
-    void opened.finally(() => {
+    const giveBack = (client: pg.PoolClient) => {
       isOpening = false;
+      client.release();
+      wakeAll();
+    };
+    pool.connect().then(giveBack, (error) => {
+      isOpening = false;
+      fail(error);
     });
   };
   const nextRelease = (ms: number) =>
@@ -235,15 +240,19 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
     });
   const openedAt = performance.now();
   return async () => {
-    const now = performance.now();
-    const until = now + (now - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
-    for (let ms = until - now; ms > 0 && isAllInUse(pool); ms = until - performance.now()) await nextRelease(ms);
-    for (let missed = 0; patienceMs > 0 && missed < mostMissed && isAllInUse(pool); missed++) {
-      openAside();
-      await nextRelease(limits.connectionTimeoutMillis);
-      if (failed && failed.at >= now) throw asAway(failed.error) ?? failed.error;
+    const from = performance.now();
+    const patient = from + (from - openedAt < fresh.ms ? fresh.times : 1) * patienceMs;
+    const latest = patienceMs > 0 ? patient + limits.connectionTimeoutMillis : from;
+    // Asked for in the same turn in which it was seen: else two would see the same.
+    for (let at = from; at < latest && isAllInUse(pool); at = performance.now()) {
+      const isPatient = at < patient;
+      const before = failure;
+      if (!isPatient) openAside();
+      await nextRelease((isPatient ? patient : latest) - at);
+      if (!isPatient && failure !== before && isAllInUse(pool)) throw asAway(failure!.error) ?? failure!.error;
     }
     return pool.connect().catch((error) => {
+      fail(error);
       throw asAway(error) ?? error;
     });
   };

@@ -39,12 +39,14 @@ export function makeCompany(now = () => performance.now()): Company {
     const kept = Math.exp((at - time) / activeMs);
     return used * kept + inside * activeMs * (1 - kept);
   };
+  /** What somebody has had, and will have had soon. */
+  const weighAt = (account: Account, time: number) => usedAt(account, time) + account.inside * expectedMs;
   /** Those who left long ago are forgotten. */
   const findLeast = (time: number): Least => {
     if (time - least.foundAt < lookMs) return least;
     least = { org: '', used: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY, foundAt: time };
     for (const [org, account] of accounts) {
-      const used = usedAt(account, time);
+      const used = weighAt(account, time);
       if (account.inside === 0 && time - account.at > activeMs) accounts.delete(org);
       else if (used < least.used) Object.assign(least, { org, used, next: least.used });
       else least.next = Math.min(least.next, used);
@@ -63,7 +65,7 @@ export function makeCompany(now = () => performance.now()): Company {
       const time = now();
       const own = accounts.get(org);
       const { org: first, used, next } = findLeast(time);
-      return !own || usedAt(own, time) + own.inside * expectedMs <= (first === org ? next : used) + alikeMs;
+      return !own || weighAt(own, time) <= (first === org ? next : used) + alikeMs;
     },
   };
 }

@@ -62,6 +62,21 @@ test('whoever waits while one is opened takes what somebody gives back sooner', 
   opening.resolve();
 });
 
+test('work that lasts has as many connections as there may be, one opened after the other', async (t) => {
+  const { connection, drop } = await freshDatabase();
+  t.after(drop);
+  const db = openDb({ connection, max: 4, patienceMs: 1 });
+  t.after(() => db.end());
+  let begun = 0;
+  const all = Promise.withResolvers<void>();
+  const lasting = () =>
+    db.read(() => {
+      if (++begun === 4) all.resolve();
+      return all.promise;
+    });
+  await Promise.all([lasting(), lasting(), lasting(), lasting()]);
+});
+
 test('all who wait hear of it when none can be opened', async (t) => {
   const { db, pool, letGo } = await inUse(t);
   t.mock.method(pool, 'connect', async () => {

@@ -65,8 +65,8 @@ export function makeTenants(app: App, binaries: Binaries, unread: Unread): Tenan
       const why = refuseEndpoint(cluster.name, cluster.phase, cluster.endpoint);
       if (why) return conflict(why);
       if (!isAnswering(cluster)) return refuseAway(cluster);
-      const plane = served.get(cluster.id) ?? (await openToAsk(cluster));
       const until = performance.now() + withinMs;
+      const plane = served.get(cluster.id) ?? (await openToAsk(cluster));
       try {
         return await work(async (method, path, body) => {
           const leftMs = until - performance.now();

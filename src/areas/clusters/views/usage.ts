@@ -49,8 +49,8 @@ interface Measured {
 
 export function usageView(row: ClusterRow, { meter, recent, newest: last }: Measured, nodes: readonly Counted[] | undefined) {
   const tier = tierOf(row.tier);
-  const byVersion: Record<string, number> = {};
-  for (const { agentVersion } of nodes ?? []) byVersion[agentVersion] = (byVersion[agentVersion] ?? 0) + 1;
+  const byVersion = new Map<string, number>();
+  for (const { agentVersion } of nodes ?? []) byVersion.set(agentVersion, (byVersion.get(agentVersion) ?? 0) + 1);
   const count = nodes?.length ?? last?.nodes ?? 0;
   return {
     cluster: row.name,
@@ -69,7 +69,7 @@ export function usageView(row: ClusterRow, { meter, recent, newest: last }: Meas
       nodeHours: hours(meter.node_seconds + meter.open_seconds * count),
       cpuMilli: sum(nodes?.map(({ cpuMilli }) => cpuMilli) ?? []),
       memoryBytes: sum(nodes?.map(({ memoryBytes }) => memoryBytes) ?? []),
-      byVersion,
+      byVersion: Object.fromEntries(byVersion),
     },
     datastore: { mode: row.datastore.mode, usedBytes: last?.bytes ?? 0, quotaBytes: tier.datastoreBytes, keys: last?.objects ?? 0 },
     loadBalancers: { count: 0, hours: 0, bytesIn: 0, bytesOut: 0 },

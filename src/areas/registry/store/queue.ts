@@ -67,6 +67,10 @@ export const dequeue = (tx: Tx, { kind, ref }: QueuedRow) => run(tx)`delete from
 export const postpone = (tx: Tx, { kind, ref }: QueuedRow, until: string) =>
   run(tx)`update registry.gc_queue set review_after = ${until}::timestamptz where kind = ${kind} and ref = ${ref}`;
 
+/** Somebody is at work on what it names. */
+export const lookLater = (tx: Tx, { kind, ref }: QueuedRow) =>
+  run(tx)`update registry.gc_queue set review_after = kernel.now() + interval '30 seconds' where kind = ${kind} and ref = ${ref}`;
+
 /** After a failure the entry comes back later and later, up to an hour. */
 export const backOff = (tx: Tx, { kind, ref }: Pick<QueuedRow, 'kind' | 'ref'>) => run(tx)`
   update registry.gc_queue

@@ -10,12 +10,15 @@ export interface Answered {
 /** A cluster's API as its administrator, whichever driver runs it. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<Answered>;
 
+/** What ought to be text, whatever a cluster's people have put there. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** The cluster's API refused or failed what ought to work. */
 export class TenantTrouble extends Error {
   readonly status: number;
 
   constructor(method: string, path: string, { status, body }: Answered) {
-    super(`${method} ${path.split('?', 1)[0]} was answered ${status}: ${String(body?.message ?? '').slice(0, 300)}`);
+    super(`${method} ${path.split('?', 1)[0]} was answered ${status}: ${textOf(body?.message).slice(0, 300)}`);
     this.name = 'TenantTrouble';
     this.status = status;
   }
@@ -53,7 +56,7 @@ export async function listAll(ask: Ask, path: string): Promise<any[]> {
     if (!Array.isArray(items) || items.length > sliceSize) throw trouble(path, 'no slice of objects');
     if (left < 0) throw trouble(path, `more than ${most.bytes} bytes`);
     found.push(...items);
-    next = String(answered.body?.metadata?.continue ?? '');
+    next = textOf(answered.body?.metadata?.continue);
     if (!next) return found;
     if (performance.now() > until) throw trouble(path, `more than could be read within ${most.ms / 1000} s`);
   }

@@ -1,4 +1,4 @@
-import { type Ask, askFor, changeObject, listAll } from './ask.ts';
+import { type Ask, askFor, changeObject, listAll, textOf } from './ask.ts';
 
 /** A worker node as its cluster shows it. */
 export interface NodeSeen {
@@ -15,10 +15,10 @@ const listed = <T>(value: unknown): (T | null | undefined)[] => (Array.isArray(v
 
 // biome-ignore lint/suspicious/noExplicitAny: a Node of Kubernetes
 const seen = (node: any): NodeSeen => ({
-  name: String(node?.metadata?.name ?? ''),
+  name: textOf(node?.metadata?.name),
   ready: listed<{ type?: string; status?: string }>(node?.status?.conditions).some((c) => c?.type === 'Ready' && c.status === 'True'),
-  agentVersion: String(node?.status?.nodeInfo?.kubeletVersion ?? ''),
-  addresses: listed<{ address?: unknown }>(node?.status?.addresses).map((a) => String(a?.address ?? '')),
+  agentVersion: textOf(node?.status?.nodeInfo?.kubeletVersion),
+  addresses: listed<{ address?: unknown }>(node?.status?.addresses).map((a) => textOf(a?.address)),
   cpuMilli: quantity(node?.status?.capacity?.cpu) * 1000,
   memoryBytes: quantity(node?.status?.capacity?.memory),
 });
@@ -30,7 +30,7 @@ const units: Record<string, number> = {
 
 /** A quantity such as `4`, `3900m` or `16Gi`; 0 for what is none. */
 export function quantity(text: unknown): number {
-  const m = /^(\d{1,15}(?:\.\d{1,9})?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(String(text ?? ''));
+  const m = /^(\d{1,15}(?:\.\d{1,9})?)(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/.exec(typeof text === 'number' ? String(text) : textOf(text));
   return m ? Number(m[1]) * (m[2] ? units[m[2]]! : 1) : 0;
 }
 

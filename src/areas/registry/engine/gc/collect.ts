@@ -5,7 +5,7 @@ import { withRest } from '../../../../kernel/slices.ts';
 import { isReferenced, lockLink } from '../../store/blobs.ts';
 import { deleteDying, lockBlob, markDying } from '../../store/collect.ts';
 import { promiseBlob, promisedUntil } from '../../store/promises.ts';
-import { backOff, dequeue, nextDue, orgsWithDue, postpone, type QueuedRow } from '../../store/queue.ts';
+import { backOff, dequeue, lookLater, nextDue, orgsWithDue, postpone, type QueuedRow } from '../../store/queue.ts';
 import { purgeDoomed } from '../purge.ts';
 import { unlinkBlob } from '../removal.ts';
 import type { Engine } from '../settings.ts';
@@ -88,7 +88,7 @@ async function reviewLink(tx: Tx, { app, settings }: Engine, entry: QueuedRow): 
 async function reviewBlob(tx: Tx, entry: QueuedRow): Promise<Step> {
   const blob = await lockBlob(tx, Number(entry.ref));
   if (blob === 'in use') {
-    await backOff(tx, entry);
+    await lookLater(tx, entry);
     return { entry };
   }
   const promised = blob?.state === 'live' ? await promisedUntil(tx, blob.id) : undefined;

@@ -149,8 +149,9 @@ async function fetchManifest(
   const tags = tag ? [tag] : [];
   const store = () =>
     app.db.write(async (tx) => {
-      if (tag) await noteChecked(tx, repository.id, tag, digest);
       await storeManifest(tx, app.caches, { repository: into, digest, body, parsed, tags, by: 'cache', cached: true });
+      // Afterwards: whether the tag was the cache's shows in what was checked before.
+      if (tag) await noteChecked(tx, repository.id, tag, digest);
     });
   await withRoom(app, repository.registry_id, store, settledSeconds);
   return true;

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { sha256 } from '../../../../../test/fakes/upstream-registry.ts';
+import { run } from '../../../../kernel/db/index.ts';
 import { cached } from '../cached.ts';
 
 test('the cache fetches an image once and asks about its tag by HEAD', async (t) => {
-  const { upstream, pull, bytes, clock, owner } = await cached(t);
+  const { upstream, pull, bytes, clock, owner, app } = await cached(t);
   const layer = randomBytes(300_000);
   const image = upstream.image('team/app', 'v1', [layer]);
 
@@ -28,6 +29,8 @@ test('the cache fetches an image once and asks about its tag by HEAD', async (t)
   assert.equal((await pull('up.test/team/app/manifests/v1')).status, 200);
   assert.equal(upstream.count('GET /v2/team/app/manifests'), gets, 'HEAD is enough while nothing changed');
 
+  // A tag of the cache's moves on also when its manifest is somebody's by now, such as of an index that lists it.
+  await app.db.write((tx) => run(tx)`update registry.manifest set cached = false, pushed_by = 'somebody'`);
   const moved = upstream.image('team/app', 'v1', [layer]);
   await clock.advance('61s');
   const after = await pull('up.test/team/app/manifests/v1');
