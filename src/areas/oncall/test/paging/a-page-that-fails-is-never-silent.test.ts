@@ -52,8 +52,10 @@ test('a server that is away for an hour costs an hour, not the page', async () =
   smtp.behave({ MAIL: '451 4.3.0 try later' });
   const { service } = await covered(owner, { steps: [[user(owner, 'Ada'), 86_400]] });
   const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
-  for (let attempts = 1; attempts <= 8; attempts++) {
-    const waiting = await once(owner, id, (i) => i.pages[0]?.state === 'queued' && i.pages[0].attempts === attempts);
+  // Its neighbours move the clock as well: there may be more tries than it asked for.
+  for (let attempts = 0; attempts < 8; ) {
+    const waiting = await once(owner, id, (i) => i.pages[0]?.state === 'queued' && i.pages[0].attempts > attempts);
+    ({ attempts } = waiting.pages[0]);
     assert.match(waiting.pages[0].error, /451 4\.3\.0 try later/);
     const delayed = waiting.timeline.filter((e: { kind: string }) => e.kind === 'page_delayed');
     assert.equal(delayed.length, 1, 'said once, not every time');
