@@ -205,28 +205,27 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
   // The pool tells before the connection is back in it.
   pool.on('release', () => queueMicrotask(() => waiting.values().next().value?.()));
   let isOpening = false;
-  let failure: { error: unknown } | undefined;
+  let failure: { error: unknown; since: number } | undefined;
   /** An opening has ended: the first of those who wait takes what it brought, the next one opens another. */
   const wakeAll = () => {
     for (const wake of [...waiting]) wake();
   };
-  const fail = (error: unknown) => {
-    failure = { error };
+  /** `since`: when that opening began. */
+  const fail = (error: unknown, since: number) => {
+    failure = { error, since };
     wakeAll();
   };
   /** One at a time, and nobody's: whoever waits takes what comes first, this one or what somebody gives back. */
   const openAside = () => {
     if (isOpening) return;
     isOpening = true;
-    const giveBack = (client: pg.PoolClient) => {
-      isOpening = false;
-      client.release();
-      wakeAll();
-    };
-    pool.connect().then(giveBack, (error) => {
-      isOpening = false;
-      fail(error);
-    });
+    const since = performance.now();
+    const open = async () => (await pool.connect()).release();
+    open()
+      .finally(() => {
+        isOpening = false;
+      })
+      .then(wakeAll, (error) => fail(error, since));
   };
   const nextRelease = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -249,10 +248,14 @@ function makeConnect(pool: pg.Pool, patienceMs: number): () => Promise<pg.PoolCl
       const before = failure;
       if (!isPatient) openAside();
       await nextRelease((isPatient ? patient : latest) - at);
-      if (!isPatient && failure !== before && isAllInUse(pool)) throw asAway(failure!.error) ?? failure!.error;
+      // Whoever came while it was opened has another opened.
+      const isMine = failure !== before && failure !== undefined && failure.since >= patient;
+      if (!isPatient && isMine && isAllInUse(pool)) throw asAway(failure!.error) ?? failure!.error;
     }
+    const since = performance.now();
+    const opens = pool.totalCount < pool.options.max && pool.idleCount <= pool.waitingCount; // else only this one waited in vain
     return pool.connect().catch((error) => {
-      fail(error);
+      if (opens) fail(error, since);
       throw asAway(error) ?? error;
     });
   };

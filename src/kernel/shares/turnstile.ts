@@ -83,7 +83,8 @@ export function makeTurnstile(options: TurnstileOptions): Turnstile {
 
 function enter(state: State, org: string, isAside = false, isUrgent = false): Promise<void> | undefined {
   const queue = queueOf(state, org, isAside);
-  if (queue.waiting.length > 0) letNextIn(state); // they came first, and may have more by now
+  // They came first, and may have more by now.
+  if (state.besides !== state.perOrg && queue.waiting.length > 0 && (!isUrgent || queue.waiting[0]!.isUrgent)) letNextIn(state);
   if (comeIn(state, org, queue)) return undefined;
   if (queue.waiting.length >= state.mostWaiting && !isUrgent) {
     state.refused(org);
