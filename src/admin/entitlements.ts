@@ -1,5 +1,7 @@
 import { actingOperator } from '../identity/engine/acting.ts';
 import { setEntitlements } from '../identity/engine/organization.ts';
+import { topics } from '../identity/principal.ts';
+import { lockRights } from '../identity/rights-lock.ts';
 import { organizationNamed } from './organization.ts';
 import { printJson, type Shown } from './output.ts';
 import type { Session } from './session.ts';
@@ -16,6 +18,7 @@ export async function showEntitlements({ db }: Session, options: Where) {
 export async function changeEntitlements({ db }: Session, wanted: string[], options: Where) {
   const org = await db.write(async (tx) => {
     const org = await organizationNamed(tx, options.organization);
+    await lockRights(tx, org.id, { revokes: [topics.org(org.id)] });
     await setEntitlements(tx, actingOperator(org.id), org, wanted);
     return org;
   });

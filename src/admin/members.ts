@@ -4,6 +4,8 @@ import { actingOperator } from '../identity/engine/acting.ts';
 import { invite } from '../identity/engine/invitations.ts';
 import { addMember as addToOrganization, changeMemberRole, endMembership } from '../identity/engine/membership.ts';
 import { mintTokenFor } from '../identity/engine/tokens.ts';
+import { topics } from '../identity/principal.ts';
+import { lockRights } from '../identity/rights-lock.ts';
 import { isSpokenFor } from '../identity/store/accounts.ts';
 import * as store from '../identity/store/members.ts';
 import { lockOrg, type OrgOverview } from '../identity/store/organizations.ts';
@@ -43,8 +45,7 @@ export async function addMember({ db, config }: Session, o: Newcomer & Shown & {
 
 export async function setRole({ db }: Session, who: string, role: OrganizationRole, o: Where) {
   const from = await db.write(async (tx) => {
-    const org = await lockOrganization(tx, o);
-    const member = await memberNamed(tx, org, who);
+    const { org, member } = await lockMembership(tx, o, who);
     if (member.role !== role) await changeMemberRole(tx, actingOperator(org.id), member, role);
     return member.role;
   });
@@ -53,8 +54,8 @@ export async function setRole({ db }: Session, who: string, role: OrganizationRo
 
 export async function removeMember({ db }: Session, who: string, o: Where) {
   const { slug, oncall } = await db.write(async (tx) => {
-    const org = await lockOrganization(tx, o);
-    const [by, member] = [actingOperator(org.id), await memberNamed(tx, org, who)];
+    const { org, member } = await lockMembership(tx, o, who);
+    const by = actingOperator(org.id);
     const changed = await leaveOncall(tx, by, member);
     await endMembership(tx, by, member, 'be removed', changed.length ? { oncall: changed } : {});
     return { slug: org.slug, oncall: changed };
@@ -67,6 +68,15 @@ async function lockOrganization(tx: Tx, o: Where): Promise<OrgOverview> {
   const org = await organizationNamed(tx, o.organization);
   await lockOrg(tx, org.id);
   return org;
+}
+
+/** Whose rights are about to be taken away: their lock comes before the organization's. */
+async function lockMembership(tx: Tx, o: Where, who: string) {
+  const org = await organizationNamed(tx, o.organization);
+  const { id } = await memberNamed(tx, org, who);
+  await lockRights(tx, org.id, { revokes: [topics.user(org.id, id)] });
+  await lockOrg(tx, org.id);
+  return { org, member: await memberNamed(tx, org, who) };
 }
 
 const memberNamed = async (tx: Tx, org: OrgOverview, who: string) =>

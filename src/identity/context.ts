@@ -6,6 +6,7 @@ import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';
 import type { Principal, User } from './principal.ts';
+import { lockRights } from './rights-lock.ts';
 
 /** What a handler knows of its caller, and its way to the database. */
 export interface Ctx {
@@ -22,8 +23,9 @@ export interface Ctx {
   /** Refuses with 403 when the operation's permission does not reach this resource. Call it once the resource is known to exist. */
   require(id: string, permission?: Permission): void;
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** One transaction holding the change, its audit row, and the answer to an Idempotency-Key. */
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** One transaction holding the change, its audit row, and the answer to an Idempotency-Key. It begins by reading the caller's rights
+   *  again: what `ctx` tells of them outside may be over. `revokes`: the topics that it takes rights away from. */
+  write<T>(work: (tx: Tx) => Promise<T>, options?: { revokes?: readonly string[] }): Promise<T>;
 }
 
 /** An operation without a guard: it may still have been called with a good token. */
@@ -48,29 +50,91 @@ export interface Call {
   idempotencyKey: string | undefined;
 }
 
-export function context({ app, spec, principal, requestId, idempotent, idempotencyKey }: Call): OpenCtx | Ctx {
+export function context(call: Call): OpenCtx | Ctx {
+  const { app, spec, principal, requestId, idempotencyKey } = call;
+  const acting: Acting = { principal };
   const read: Ctx['read'] = (work) => app.db.read(work);
-  const write: Ctx['write'] = (work) => app.db.write((tx) => (idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx)));
-  if (!principal?.user || spec.permission === 'none') return { app, principal, requestId, idempotencyKey, read, write };
+  const write = writing(call, acting);
+  if (!principal?.user || spec.permission === 'none')
+    return {
+      app,
+      get principal() {
+        return acting.principal;
+      },
+      requestId,
+      idempotencyKey,
+      read,
+      write,
+    };
 
-  const reach = (permission: Permission) => principal.grants.get(permission);
-  const visible: Visible = spec.permission === 'member' ? '*' : (reach(spec.permission) ?? new Set<string>());
+  const current = () => acting.principal as Principal & { user: User };
+  const reach = (permission: Permission) => current().grants.get(permission);
+  const own = spec.permission;
+  const visible = (): Visible => (own === 'member' ? '*' : (reach(own) ?? new Set<string>()));
   return {
     app,
-    principal,
+    get principal() {
+      return current();
+    },
     org: principal.org.id,
-    user: principal.user,
+    get user() {
+      return current().user;
+    },
     requestId,
-    visible,
+    get visible() {
+      return visible();
+    },
     reach,
     require: (id, permission) => {
-      const held = permission ? reach(permission) : visible;
+      const held = permission ? reach(permission) : visible();
       if (held !== '*' && !held?.has(id)) throw lacking(permission ?? (spec.permission as Permission), ` on ${id}`);
     },
     read,
     write,
   };
 }
+
+/** Who acts: as found when the request came, and inside `write` as found there. */
+interface Acting {
+  principal: Principal | undefined;
+}
+
+/**
+ * A transaction that begins with the locks of the caller's rights and reads these again: a revocation that commits before the operation
+ * does is obeyed, however long the operation waited. From then on `ctx` tells the rights that were found here.
+ */
+const writing =
+  ({ app, spec, idempotent }: Call, acting: Acting): Ctx['write'] =>
+  (work, { revokes = [] } = {}) =>
+    app.db.write(async (tx) => {
+      const { principal } = acting;
+      if (principal) {
+        // Given together: they travel with BEGIN. The second one has a snapshot of its own, taken once the locks are held.
+        const locked = lockRights(tx, principal.org.id, { shares: principal.topics, revokes });
+        const [found] = await Promise.all([principal.reload(tx), locked]);
+        acting.principal = found;
+        admitAgain(spec, found);
+      }
+      return idempotent ? remembered(tx, idempotent, spec, () => work(tx)) : work(tx);
+    });
+
+/** Refuses as the guard would have done, had the request come now. */
+function admitAgain(spec: Op, principal: Principal | undefined) {
+  if (isOpen(spec)) return;
+  if (!principal) throw unknownToken(spec);
+  requireEntitlement(spec, principal);
+  if (spec.permission !== 'none') authorize(spec, principal);
+}
+
+/** An operation that anybody may call. */
+export const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credential;
+
+export const unauthenticated = (spec: Op, why: string) =>
+  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
+    headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
+  });
+
+export const unknownToken = (spec: Op) => unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');
 
 export const lacking = (permission: Permission, where = '') =>
   new Refusal(

@@ -40,13 +40,19 @@ export interface Principal {
   customRoles: CustomRoles;
   /** What the credential's own area keeps with it. */
   access?: unknown;
+  /** What its rights hang on; a transaction that acts for it shares their locks: see rights-lock.ts. */
+  topics: readonly string[];
+  /** Reads its rights again, in a transaction that shares those locks. Undefined: they are gone. */
+  reload(tx: Tx): Promise<Principal | undefined>;
   /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
   signal: AbortSignal;
 }
 
 /** What a loader finds behind a hash. Without a principal: known, but switched off. */
 export interface Loaded {
-  principal: Omit<Principal, 'signal' | 'kind'> | undefined;
+  principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'reload'> | undefined;
+  /** Whether another look would find the same, if that is cheaper to ask. */
+  isUnchanged?: (tx: Tx) => Promise<boolean>;
   /** How long it stays valid by the product's clock. */
   ttlMs: number;
   topics: string[];
@@ -94,7 +100,7 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
         const abort = new AbortController();
         if (!loaded?.principal || loaded.ttlMs <= 0)
           return { value: { kind, hash, principal: null, abort }, topics: loaded?.topics ?? [], ttlMs: unknownTtlMs, tenant: '' };
-        const principal: Principal = { ...loaded.principal, kind, signal: abort.signal };
+        const principal = asPrincipal(loaded.principal, loaded, { kind, hash, load, signal: abort.signal });
         return { value: { kind, hash, principal, abort }, topics: loaded.topics, ttlMs: loaded.ttlMs, tenant: principal.org.id };
       });
       return believe(presented, found);
@@ -106,6 +112,29 @@ export function makePrincipals(db: Db, caches: Caches, loaders: Partial<Record<K
     findByHash: (kind, hash, ask) => look(presentedAs(kind, hash.toString('latin1')), ask),
     find: (key, accept, ask, presented = recognize(key)) => (presented && accept.has(presented.kind) ? look(presented, ask) : undefined),
   };
+}
+
+interface Source {
+  kind: Kind;
+  hash: string;
+  load: Loader;
+  signal: AbortSignal;
+}
+
+function asPrincipal(found: NonNullable<Loaded['principal']>, { topics, isUnchanged }: Loaded, source: Source): Principal {
+  const { kind, hash, load, signal } = source;
+  const principal: Principal = {
+    ...found,
+    kind,
+    topics,
+    signal,
+    reload: async (tx) => {
+      if (await isUnchanged?.(tx)) return principal;
+      const loaded = await load(tx, Buffer.from(hash, 'latin1'));
+      return loaded?.principal && loaded.ttlMs > 0 ? asPrincipal(loaded.principal, loaded, source) : undefined;
+    },
+  };
+  return principal;
 }
 
 const believe = ({ kind, hash }: Presented, found: Remembered | undefined): Principal | undefined =>

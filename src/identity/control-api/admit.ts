@@ -5,7 +5,7 @@ import type { Credential, Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
-import { requireEntitlement } from '../context.ts';
+import { isOpen, requireEntitlement, unauthenticated, unknownToken } from '../context.ts';
 import { type Presented, type Principal, type Principals, recognize } from '../principal.ts';
 import { makeRates } from '../rates.ts';
 import type { Kind } from '../token-format.ts';
@@ -43,9 +43,6 @@ export const makeGuesses = (app: App): GuessesByKind => ({
       }),
   ),
 });
-
-/** An operation that anybody may call. */
-export const isOpen = (spec: Op) => spec.permission === 'none' && !spec.credential;
 
 /** Who calls, and whether they may call again so soon. `done` is called without a promise for a principal that is remembered. */
 export type Admit = (spec: Op, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
@@ -161,10 +158,3 @@ interface ReadKey {
   key: string;
   presented: Presented | undefined;
 }
-
-const unauthenticated = (spec: Op, why: string) =>
-  new Refusal(401, 'unauthenticated', `${spec.area.unauthenticated}: ${why}`, {
-    headers: { 'www-authenticate': 'Bearer realm="quarterdeck"' },
-  });
-
-const unknownToken = (spec: Op) => unauthenticated(spec, 'the token is unknown, disabled, expired or revoked');

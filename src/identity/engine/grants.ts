@@ -4,6 +4,7 @@ import { conflict, forbidden, invalid } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
+import { dropRights } from '../rights-lock.ts';
 import { atomsOf, covers, grantsOf } from '../rules/grants.ts';
 import { most } from '../rules/most.ts';
 import { countGrantsOfMember, deleteGrant, type GrantRow, insertGrant } from '../store/grants.ts';
@@ -34,7 +35,7 @@ export async function grantRole(tx: Tx, by: ActingByToken, wanted: WantedGrant, 
   const grant = (await insertGrant(tx, by.org, { subject, role, resourceIds })) ?? conflict('the member already holds this role this way');
 
   await audit(tx, by, 'iam.grant.create', grant, { subject, role, resourceIds });
-  await by.app.caches.drop(tx, topics.user(by.org, subject));
+  await dropRights(tx, by.app.caches, by.org, topics.user(by.org, subject));
   return grant;
 }
 
@@ -45,5 +46,5 @@ export async function withdrawGrant(tx: Tx, by: ActingByToken, grant: GrantRow):
 
   await deleteGrant(tx, by.org, grant.id);
   await audit(tx, by, 'iam.grant.delete', grant, { subject: grant.user_id, role: grant.role });
-  await by.app.caches.drop(tx, topics.user(by.org, grant.user_id));
+  await dropRights(tx, by.app.caches, by.org, topics.user(by.org, grant.user_id));
 }

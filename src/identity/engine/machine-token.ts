@@ -2,7 +2,8 @@ import { dropElsewhere } from '../../kernel/cache.ts';
 import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
 import { topics } from '../principal.ts';
-import { lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
+import { dropRights, lockRights } from '../rights-lock.ts';
+import { findMachineToken, lastsFor, lockMachineToken, type MachineOwner, machineOwner } from '../store/machine-token.ts';
 import { insertToken, type NewToken, renewToken } from '../store/tokens.ts';
 import { hashKey, kindOf, mintKey } from '../token-format.ts';
 import { endLine } from './line.ts';
@@ -32,9 +33,13 @@ export async function refreshMachineToken(tx: Tx, present: string, file: string)
 
 /** The present one gets a new key and a new end: what it minted lives on. One that its owner switched off is ended, with all that. */
 async function renewPresent(tx: Tx, owner: MachineOwner, present: string, next: Pick<NewToken, 'start' | 'hash' | 'expiresIn'>) {
-  const old = await lockMachineToken(tx, owner, name, hashKey(present));
+  const hash = hashKey(present);
+  const found = await findMachineToken(tx, owner, name, hash);
+  if (!found) return undefined;
+  await lockRights(tx, owner.org_id, { revokes: [topics.credential(found.id)] });
+  const old = await lockMachineToken(tx, owner, name, hash);
   if (!old) return undefined;
-  await dropElsewhere(tx, topics.credential(old.id));
+  await dropRights(tx, { drop: dropElsewhere }, owner.org_id, topics.credential(old.id));
   if (old.enabled) return renewToken(tx, owner.org_id, { id: old.id, ...next });
   await endLine(tx, owner.org_id, owner.user_id, old.id);
   return undefined;

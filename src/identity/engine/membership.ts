@@ -3,6 +3,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
+import { dropRights } from '../rights-lock.ts';
 import { most } from '../rules/most.ts';
 import {
   type Account,
@@ -36,7 +37,7 @@ export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role:
   await requireAnotherOwner(tx, by.org, member, 'be demoted');
   await updateRoleOf(tx, by.org, member.id, role);
   await audit(tx, by, 'organization.member.update', member, { from: member.role, to: role });
-  await by.app.caches.drop(tx, topics.user(by.org, member.id));
+  await dropRights(tx, by.app.caches, by.org, topics.user(by.org, member.id));
   return { ...member, role };
 }
 
@@ -54,7 +55,7 @@ export async function endMembership(
   await lockAccount(tx, member.id);
   await leaveAccount(tx, member.id, by.org);
   await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role, ...changed });
-  await by.app.caches.drop(tx, topics.user(by.org, member.id));
+  await dropRights(tx, by.app.caches, by.org, topics.user(by.org, member.id));
 }
 
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */

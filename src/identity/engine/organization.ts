@@ -2,6 +2,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { audit, operator } from '../audit.ts';
 import type { Payment } from '../payment.ts';
 import { topics } from '../principal.ts';
+import { dropRights } from '../rights-lock.ts';
 import { insertMember } from '../store/members.ts';
 import {
   type ContactsRow,
@@ -67,7 +68,7 @@ export async function changeContacts(tx: Tx, by: Acting, org: OrgRow, change: Co
 export async function setEntitlements(tx: Tx, by: Acting, org: OrgOverview, wanted: readonly string[]): Promise<void> {
   await updateEntitlements(tx, org.id, wanted);
   await audit(tx, by, 'organization.entitlements.set', org, { from: org.entitlements, to: wanted });
-  await by.app.caches.drop(tx, topics.org(org.id));
+  await dropRights(tx, by.app.caches, org.id, topics.org(org.id));
 }
 
 /** Whether it counts as paying where no payment provider says so. */

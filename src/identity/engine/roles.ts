@@ -2,6 +2,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
 import { audit } from '../audit.ts';
 import { topics } from '../principal.ts';
+import { dropRights } from '../rights-lock.ts';
 import { most } from '../rules/most.ts';
 import { checkPermissions, requireHoldingAll } from '../rules/roles.ts';
 import { countGrantsOf } from '../store/grants.ts';
@@ -34,7 +35,7 @@ export async function changeRole(
   const wanted = { ...role, ...change, permissions };
   const changed = (await updateRole(tx, by.org, wanted)) ?? refuseName(wanted.name);
   await audit(tx, by, 'iam.role.update', role, change);
-  await by.app.caches.drop(tx, topics.org(by.org));
+  await dropRights(tx, by.app.caches, by.org, topics.org(by.org));
   return changed;
 }
 
@@ -47,7 +48,7 @@ export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Pro
 
   await deleteRole(tx, by.org, role.id);
   await audit(tx, by, 'iam.role.delete', role, { name: role.name });
-  await by.app.caches.drop(tx, topics.org(by.org));
+  await dropRights(tx, by.app.caches, by.org, topics.org(by.org));
 }
 
 const refuseName = (name: string) => conflict(`a role named ${name} exists; choose another name`);

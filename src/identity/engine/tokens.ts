@@ -3,6 +3,7 @@ import { conflict, unauthenticated } from '../../kernel/errors.ts';
 import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
 import type { ResourceSource } from '../resources.ts';
+import { dropRights } from '../rights-lock.ts';
 import { atomsOf } from '../rules/grants.ts';
 import { requireBelowMinters, requireRoom, requireWithinLifetime, withCeilings } from '../rules/line.ts';
 import { most } from '../rules/most.ts';
@@ -106,7 +107,7 @@ export async function changeToken(
   const { id, name, enabled } = { ...token, ...change };
   const changed = await updateToken(tx, by.org, { id, name, enabled, scope, ceilings });
   await audit(tx, by, 'tokens.token.update', token, { ...change });
-  await by.app.caches.drop(tx, topics.credential(token.id));
+  await dropRights(tx, by.app.caches, by.org, topics.credential(token.id));
   await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
   return changed;
 }
@@ -117,7 +118,7 @@ export async function revokeToken(tx: Tx, by: Acting, token: TokenRow): Promise<
   const told = ended.map(({ id, name }) => ({ id, detail: { name, ...(id === token.id ? {} : { with: token.id }) } }));
   await auditEach(tx, by, 'tokens.token.delete', told);
   // What it minted hangs on this topic as well.
-  await by.app.caches.drop(tx, topics.credential(token.id));
+  await dropRights(tx, by.app.caches, by.org, topics.credential(token.id));
   await by.app.caches.drop(tx, topics.tokensOf(by.org, by.user.id));
 }
 

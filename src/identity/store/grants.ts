@@ -28,6 +28,9 @@ export const countGrantsOfMember = (tx: Tx, org: string, user: string): Promise<
 export const countGrantsOf = (tx: Tx, org: string, role: string): Promise<number> =>
   run(tx)`select 1 from identity.role_grant where org_id = ${org} and role = ${role}`;
 
+export const findGrant = (tx: Tx, org: string, id: string) =>
+  row(tx, GrantRow)`select ${columns} from identity.role_grant where org_id = ${org} and id = ${id}`;
+
 export const lockGrant = (tx: Tx, org: string, id: string) => row(tx, GrantRow)`
   select ${columns} from identity.role_grant where org_id = ${org} and id = ${id} for update`;
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, run, type Tx } from '../../kernel/db/index.ts';
+import { sql } from '../../kernel/sql.ts';
 
 const OwnerRow = Type.Object({ org_id: Type.String(), user_id: Type.String() });
 /** Whom the token of this machine speaks for. */
@@ -12,10 +13,15 @@ export const machineOwner = (tx: Tx): Promise<MachineOwner | undefined> => row(t
 
 const MachineTokenRow = Type.Object({ id: Type.String(), enabled: Type.Boolean() });
 
-export const lockMachineToken = (tx: Tx, { org_id, user_id }: MachineOwner, name: string, hash: Buffer) => row(tx, MachineTokenRow)`
+const machineToken = ({ org_id, user_id }: MachineOwner, name: string, hash: Buffer) => sql`
   select id, enabled from identity.token
-   where org_id = ${org_id} and user_id = ${user_id} and name = ${name} and minters = '{}' and hash = ${hash}
-     for update`;
+   where org_id = ${org_id} and user_id = ${user_id} and name = ${name} and minters = '{}' and hash = ${hash}`;
+
+export const findMachineToken = (tx: Tx, owner: MachineOwner, name: string, hash: Buffer) =>
+  row(tx, MachineTokenRow)`${machineToken(owner, name, hash)}`;
+
+export const lockMachineToken = (tx: Tx, owner: MachineOwner, name: string, hash: Buffer) =>
+  row(tx, MachineTokenRow)`${machineToken(owner, name, hash)} for update`;
 
 /** Whether the token is alive, and will be for so many days. */
 export const lastsFor = async (tx: Tx, hash: Buffer, days: number): Promise<boolean> =>

@@ -57,6 +57,8 @@ export function madeUpKeys() {
         scopes: [],
         customRoles: new Map() as never,
         access: { keyId, domainIds: options.domainIds ?? [] },
+        topics: [],
+        reload: async () => find(hash),
         signal: abort.signal,
       };
       known.set(hash.toString('hex'), { principal, abort });

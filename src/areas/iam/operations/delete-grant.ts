@@ -1,13 +1,19 @@
 import { iam } from '../../../../contract/iam.ts';
 import { withdrawGrant } from '../../../identity/engine/grants.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { lockGrant } from '../../../identity/store/grants.ts';
+import { topics } from '../../../identity/principal.ts';
+import { findGrant, lockGrant } from '../../../identity/store/grants.ts';
 import { notFound } from '../../../kernel/errors.ts';
 
-export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) =>
-  ctx.write(async (tx) => {
-    const grant = (await lockGrant(tx, ctx.org, params.id)) ?? notFound('grant');
-    await withdrawGrant(tx, ctx, grant);
-    return noContent();
-  }),
-);
+export const deleteGrant = operation(iam.deleteGrant, async ({ ctx, params }) => {
+  // Who holds a grant never changes. Their lock comes before any row, so they are looked up beforehand.
+  const { user_id } = (await ctx.read((tx) => findGrant(tx, ctx.org, params.id))) ?? notFound('grant');
+  return ctx.write(
+    async (tx) => {
+      const grant = (await lockGrant(tx, ctx.org, params.id)) ?? notFound('grant');
+      await withdrawGrant(tx, ctx, grant);
+      return noContent();
+    },
+    { revokes: [topics.user(ctx.org, user_id)] },
+  );
+});

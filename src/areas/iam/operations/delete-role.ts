@@ -1,15 +1,19 @@
 import { iam } from '../../../../contract/iam.ts';
 import { dropRole } from '../../../identity/engine/roles.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
+import { topics } from '../../../identity/principal.ts';
 import { refuseBuiltin } from '../../../identity/rules/roles.ts';
 import { lockRole } from '../../../identity/store/roles.ts';
 import { notFound } from '../../../kernel/errors.ts';
 
 export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
-  ctx.write(async (tx) => {
-    refuseBuiltin(params.id);
-    const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
-    await dropRole(tx, ctx, role);
-    return noContent();
-  }),
+  ctx.write(
+    async (tx) => {
+      refuseBuiltin(params.id);
+      const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
+      await dropRole(tx, ctx, role);
+      return noContent();
+    },
+    { revokes: [topics.org(ctx.org)] },
+  ),
 );

@@ -1,16 +1,20 @@
 import { iam } from '../../../../contract/iam.ts';
 import { changeRole } from '../../../identity/engine/roles.ts';
 import { ok, operation } from '../../../identity/operation.ts';
+import { topics } from '../../../identity/principal.ts';
 import { refuseBuiltin } from '../../../identity/rules/roles.ts';
 import { lockRole } from '../../../identity/store/roles.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { roleView } from '../views/role.ts';
 
 export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }) =>
-  ctx.write(async (tx) => {
-    refuseBuiltin(params.id);
-    const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
-    const asked = Object.keys(body).length > 0;
-    return ok(roleView(asked ? await changeRole(tx, ctx, role, body) : role));
-  }),
+  ctx.write(
+    async (tx) => {
+      refuseBuiltin(params.id);
+      const role = (await lockRole(tx, ctx.org, params.id)) ?? notFound('role');
+      const asked = Object.keys(body).length > 0;
+      return ok(roleView(asked ? await changeRole(tx, ctx, role, body) : role));
+    },
+    { revokes: [topics.org(ctx.org)] },
+  ),
 );

@@ -1,6 +1,7 @@
 import { tokens } from '../../../../contract/tokens.ts';
 import { changeToken } from '../../../identity/engine/tokens.ts';
 import { ok, operation } from '../../../identity/operation.ts';
+import { topics } from '../../../identity/principal.ts';
 import { requireOwnLine } from '../../../identity/rules/line.ts';
 import { customRoles } from '../../../identity/store/roles.ts';
 import { lockToken } from '../../../identity/store/tokens.ts';
@@ -9,11 +10,14 @@ import type { OpenTokens } from '../open.ts';
 import { tokenView } from '../views/token.ts';
 
 export const updateToken = operation(tokens.updateToken, async ({ ctx, params, body }, { resources }: OpenTokens) =>
-  ctx.write(async (tx) => {
-    const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
-    requireOwnLine(ctx.principal, token);
-    const asked = Object.keys(body).length > 0;
-    const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
-    return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));
-  }),
+  ctx.write(
+    async (tx) => {
+      const token = (await lockToken(tx, ctx.org, ctx.user.id, params.id)) ?? notFound('token');
+      requireOwnLine(ctx.principal, token);
+      const asked = Object.keys(body).length > 0;
+      const changed = asked ? await changeToken(tx, ctx, token, body, resources) : token;
+      return ok(tokenView(changed, ctx.principal.org.slug, await customRoles(tx, ctx.org)));
+    },
+    { revokes: [topics.credential(params.id)] },
+  ),
 );

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+import type { Caches } from '../kernel/cache.ts';
+import type { Tx } from '../kernel/db/index.ts';
+import { holdsExclusively, lockInOrder, type RightsLock } from './store/rights-locks.ts';
+
+// Rights are checked when a request arrives, and used later: after a queue, a slow body, a row lock. In between they can be revoked.
+//
+// A principal hangs on topics: its credential and the tokens that minted it, its membership, its organization. Each topic has an advisory
+// lock. A transaction that acts for a principal first shares the locks of all its topics, and only then reads its rights: see `Ctx.write`.
+// A transaction that takes rights away holds the locks of the topics that it drops exclusively, from its beginning. So a revocation waits
+// for the acts under way, which were allowed; an act that comes later waits for the revocation, reads what it left, and is refused.
+//
+// Why no deadlock: a transaction takes these locks once, all of them in one sorted pass, before any other lock. It never upgrades a shared
+// one. Nothing that holds a row waits for one of them.
+
+/** The topics whose locks a transaction needs: those that it acts by, and those that it takes rights away from. */
+export interface WantedLocks {
+  shares?: readonly string[];
+  revokes?: readonly string[];
+}
+
+/** The first statement of a transaction. `org` is part of the key: a caller who names another tenant's credential locks nothing of theirs. */
+export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [] }: WantedLocks): Promise<void> {
+  const locks = new Map<bigint, RightsLock>();
+  for (const topic of shares) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
+  for (const topic of revokes) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: true });
+  await lockInOrder(tx, inOrder([...locks.values()]));
+}
+
+/** Likewise for a transaction that acts for several principals at once, of whatever organizations. */
+export async function shareRights(tx: Tx, principals: readonly { org: { id: string }; topics: readonly string[] }[]): Promise<void> {
+  const keys = new Set(principals.flatMap(({ org, topics }) => topics.map((topic) => keyOf(org.id, topic))));
+  await lockInOrder(tx, inOrder([...keys].map((key) => ({ key, exclusive: false }))));
+}
+
+/** Makes every process forget the principals that hang on a topic, in a transaction that takes rights away from them. */
+export async function dropRights(tx: Tx, caches: Pick<Caches, 'drop'>, org: string, topic: string): Promise<void> {
+  await checkRevoking(tx, org, topic);
+  await caches.drop(tx, topic);
+}
+
+/** In tests: rights that are taken away without their lock could still be used by a transaction that has read them. */
+async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> {
+  if (tx.checksRows && !(await holdsExclusively(tx, keyOf(org, topic))))
+    throw new Error(`${topic} is dropped by a transaction that did not begin with its lock; name it in \`revokes\``);
+}
+
+const keyOf = (org: string, topic: string): bigint => hash('sha256', `rights ${org} ${topic}`, 'buffer').readBigInt64BE(0);
+
+const inOrder = (locks: RightsLock[]): RightsLock[] => locks.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));

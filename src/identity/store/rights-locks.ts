@@ -1,0 +1,27 @@
+import Type from 'typebox';
+import { row, run, type Tx } from '../../kernel/db/index.ts';
+
+/** One advisory lock until the end of the transaction; `exclusive`, or shared with every other transaction that acts. */
+export interface RightsLock {
+  key: bigint;
+  exclusive: boolean;
+}
+
+/** In the order given, in one statement. PostgreSQL queues them fairly: a shared lock does not overtake an exclusive one that waits. */
+export const lockInOrder = (tx: Tx, locks: readonly RightsLock[]) => {
+  const keys = locks.map(({ key }) => String(key));
+  if (!locks.some(({ exclusive }) => exclusive))
+    return run(tx)`select pg_advisory_xact_lock_shared(key) from unnest(${keys}::bigint[]) key`;
+  const exclusive = locks.map((lock) => lock.exclusive);
+  return run(tx)`
+    select case when exclusive then pg_advisory_xact_lock(key) else pg_advisory_xact_lock_shared(key) end
+      from unnest(${keys}::bigint[], ${exclusive}::boolean[]) as l (key, exclusive)`;
+};
+
+const HeldRow = Type.Object({ held: Type.Boolean() });
+
+/** Whether this transaction holds a lock exclusively. */
+export const holdsExclusively = async (tx: Tx, key: bigint): Promise<boolean> =>
+  (await row(tx, HeldRow)`
+    select exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and mode = 'ExclusiveLock' and granted
+                      and objsubid = 1 and (classid::bigint << 32 | objid::bigint) = ${String(key)}::bigint) as held`)!.held;
