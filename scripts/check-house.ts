@@ -4,6 +4,7 @@ import { contract } from '../contract/index.ts';
 import { whatChangesIsAudited } from './house/audited.ts';
 import { outward } from './house/outward.ts';
 import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
+import { rightsAreAskedInside } from './house/rights.ts';
 import { areasHaveTheSameRooms, foldersAreOfOneIdea, functionsAreShort } from './house/rooms.ts';
 import { judge, type Rule } from './house/rule.ts';
 import { onlyStoresSpeakSql } from './house/sql.ts';
@@ -70,6 +71,7 @@ const files = sources.map((file) => ({ file, text: read(file) }));
 for (const rule of [
   outward,
   whatChangesIsAudited,
+  rightsAreAskedInside,
   onlyStoresSpeakSql,
   areasHaveTheSameRooms,
   foldersAreOfOneIdea,

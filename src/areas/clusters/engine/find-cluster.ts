@@ -10,5 +10,10 @@ export async function findCluster(tx: Tx, ctx: Ctx, name: string, find = store.c
   return cluster;
 }
 
+/** The same for a cluster that was found before the transaction, whose rights may have changed since. */
+export async function findAgain(tx: Tx, ctx: Ctx, { id, name }: Pick<store.ClusterRow, 'id' | 'name'>): Promise<void> {
+  if ((await findCluster(tx, ctx, name)).id !== id) notFound('cluster');
+}
+
 /** The same, for whoever changes it. */
 export const lockCluster = (tx: Tx, ctx: Ctx, name: string) => findCluster(tx, ctx, name, store.lockCluster);

@@ -2,13 +2,14 @@ import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { created, operation } from '../../../identity/operation.ts';
 import { issueJoinToken } from '../engine/exchange.ts';
-import { findCluster } from '../engine/find-cluster.ts';
+import { findAgain, findCluster } from '../engine/find-cluster.ts';
 import type { OpenClusters } from '../open.ts';
 
 export const createJoinToken = operation(clusters.createJoinToken, async ({ ctx, params }, { tenants }: OpenClusters) => {
   const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
   const { joinToken, joinCommand, expiresIn } = await issueJoinToken(tenants, cluster, (note) =>
     ctx.write(async (tx) => {
+      await findAgain(tx, ctx, cluster);
       const noted = await note(tx);
       await audit(tx, ctx, 'clusters.token.join', cluster, { cluster: cluster.name, joinToken: noted.token.id });
       // What an Idempotency-Key remembers of it; the secret is not shown again.

@@ -1,7 +1,7 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
-import { findCluster } from '../engine/find-cluster.ts';
+import { findAgain, findCluster } from '../engine/find-cluster.ts';
 import { deregisterNode } from '../engine/nodes.ts';
 import type { OpenClusters } from '../open.ts';
 
@@ -9,6 +9,7 @@ export const deregisterClusterNode = operation(clusters.deregisterClusterNode, a
   const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
   return deregisterNode({ tenants, log: ctx.app.log }, cluster, params.node, (refuse) =>
     ctx.write(async (tx) => {
+      await findAgain(tx, ctx, cluster);
       await refuse(tx);
       await audit(tx, ctx, 'clusters.node.deregister', cluster, { cluster: cluster.name, node: params.node });
       return noContent();

@@ -2,7 +2,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { conflict, notFound } from '../../../kernel/errors.ts';
 import { enqueue, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { publicChanged } from '../../services/index.ts';
-import { type Actor, type IncidentRow, lockIncident } from '../store/incidents.ts';
+import type { Actor, IncidentRow } from '../store/incidents.ts';
 import { note } from '../store/timeline.ts';
 import { countUpdates, deleteUpdate, insertUpdate, type UpdateRow } from '../store/updates.ts';
 
@@ -12,7 +12,7 @@ export const updatePublished: NamedJob = { kind: 'status.announce-update', lane:
 /** Of one incident: everybody who reads of it is sent them all. */
 const mostUpdates = 100;
 
-/** From now on the public may know of the incident. */
+/** From now on the public may know of a locked incident: two callers who publish at once do not both take the last place. */
 export async function publishUpdate(
   tx: Tx,
   org: string,
@@ -22,8 +22,6 @@ export async function publishUpdate(
 ): Promise<UpdateRow> {
   if (kind === 'postmortem' && incident.status !== 'resolved')
     conflict('the incident is not resolved yet; resolve it before its post-mortem');
-  // Locked, so that two who publish at once do not both take the last place.
-  await lockIncident(tx, org, incident.id);
   if ((await countUpdates(tx, org, incident.id)) >= mostUpdates)
     conflict(`the incident has ${mostUpdates} updates, which is the most; retract one, or go on in a new incident`);
   const update = await insertUpdate(tx, org, incident.id, body, actor.label, kind);
