@@ -1,38 +1,33 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import Type from 'typebox';
-import type { App } from '../../src/kernel/app.ts';
-import { row, type Tx } from '../../src/kernel/db/index.ts';
+import pg from 'pg';
+import type { Connection } from '../../src/kernel/db/index.ts';
 import { eventually } from './process.ts';
 
-/** Takes locks in a transaction of the test's own and keeps them until `release`. */
-export async function holding(app: App, lock: (tx: Tx) => Promise<unknown>): Promise<{ release(): Promise<void> }> {
-  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const outside = AsyncLocalStorage.snapshot(); // what the test does meanwhile is no part of the transaction
-  const ended = outside(() =>
-    app.db.write(async (tx) => {
-      await lock(tx);
-      held.resolve();
-      await released.promise;
-    }),
-  );
-  await Promise.race([held.promise, ended]);
+/** A connection beside the server's own: what it locks or looks at takes nothing of their number. */
+export async function openRace(connection: Connection) {
+  const client = new pg.Client(connection);
+  const watch = new pg.Client(connection);
+  for (const each of [client, watch]) each.on('error', () => {}); // its database may be dropped first
+  await Promise.all([client.connect(), watch.connect()]);
+  const countWaiting = async (): Promise<number> => {
+    const { rows } = await watch.query(
+      `select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0].waiting;
+  };
   return {
-    release: () => {
-      released.resolve();
-      return ended;
+    /** Takes locks and keeps them until `release`. */
+    hold: async (lock: string, values: readonly unknown[] = []) => {
+      await client.query('begin');
+      await client.query(lock, [...values]);
     },
+    release: async () => void (await client.query('commit')),
+    /** Resolves once so many transactions wait for a lock, counting each `over` as one that waits no more. */
+    untilWaiting: (count: number, over: () => number = () => 0) => eventually(async () => over() + (await countWaiting()) >= count),
+    close: async () => void (await Promise.all([client.end(), watch.end()])),
   };
 }
 
-const WaitingRow = Type.Object({ waiting: Type.Integer() });
+export type Race = Awaited<ReturnType<typeof openRace>>;
 
-/** How many transactions wait for a lock at this moment. */
-export const countWaiting = async (app: App): Promise<number> =>
-  (await app.db.read(
-    (tx) => row(tx, WaitingRow)`
-      select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  ))!.waiting;
-
-/** Resolves once so many transactions wait for a lock, or `isOver` says that there is nothing to wait for. */
-export const untilWaiting = (app: App, count: number, isOver: () => boolean = () => false) =>
-  eventually(async () => isOver() || (await countWaiting(app)) >= count);
+export const heldUpByOrganization = (orgId: string) => ['select from identity.org where id = $1 for update', [orgId]] as const;
+export const heldUpByToken = (tokenId: string) => ['select from identity.token where id = $1 for update', [tokenId]] as const;
