@@ -2,7 +2,7 @@ import type { Config } from '../kernel/config.ts';
 import type { Connection } from '../kernel/db/index.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
-import { connectRunning, type EmbeddedPostgres, keepPostgres } from '../kernel/postgres/index.ts';
+import { connectRunning, type EmbeddedPostgres, keepPostgres, lockDataDirectory } from '../kernel/postgres/index.ts';
 
 export interface Database {
   connection: Connection;
@@ -20,10 +20,20 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   return keepEmbedded(config, log);
 }
 
+/** The directory is ours until we stop, also while its PostgreSQL is down and started again. */
 async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
-  const keep = () => keepPostgres({ dataDir: config.data, log: ({ event, ...fields }) => log.debug(fields, event) });
-  let server: EmbeddedPostgres = await keep();
+  const serverLock = await lockDataDirectory(config.data, { onWait: (sentence) => log.warn(sentence) });
+  const keep = () => keepPostgres({ dataDir: config.data, serverLock, log: ({ event, ...fields }) => log.debug(fields, event) });
+  let server: EmbeddedPostgres = await keep().catch((error) => {
+    serverLock.release();
+    throw error;
+  });
   let stopping = false;
+  // Two on one directory is worse than none here, so we drain and go.
+  void serverLock.lost.then((sentence) => {
+    log.error(sentence);
+    process.kill(process.pid, 'SIGTERM');
+  });
 
   const watch = (running: EmbeddedPostgres) =>
     void running.exited.then(async () => {
@@ -50,6 +60,7 @@ async function keepEmbedded(config: Config, log: Logger): Promise<Database> {
     stop: async () => {
       stopping = true;
       await server.stop();
+      serverLock.release();
     },
   };
 }

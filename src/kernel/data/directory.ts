@@ -5,8 +5,9 @@ import { exitCodes, Stop } from '../errors.ts';
 /** What a start makes in a data directory; with one of them it is one of ours. */
 const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters']);
 
-/** What may stand in a directory before its first start: what a file system or the operator puts there. */
-const isHarmless = (name: string) => name.startsWith('.') || name === 'lost+found' || /\.(toml|pem|crt|key)$/.test(name);
+/** What may stand in a directory before its first start: what a file system or the operator puts there, and a start that did not come far. */
+const isHarmless = (name: string) =>
+  name.startsWith('.') || name === 'lost+found' || /^(server|postgres)\.(lock|holder)/.test(name) || /\.(toml|pem|crt|key)$/.test(name);
 
 /** A first start into somebody's home directory is a slip: nothing of ours is mixed with what is not. */
 export async function refuseForeignFiles(dataDir: string): Promise<void> {

@@ -1,4 +1,4 @@
 export { connectRunning, type EmbeddedConnection } from './connection.ts';
 export type { PostgresEvent } from './events.ts';
-export { keepPostgres } from './keep.ts';
+export { keepPostgres, lockDataDirectory } from './keep.ts';
 export type { EmbeddedPostgres } from './keep-running.ts';

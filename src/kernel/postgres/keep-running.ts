@@ -27,10 +27,12 @@ export interface Held {
   /** The connection whose session holds the keeper's lock. */
   client: pg.Client;
   adopted: boolean;
+  /** Called when the server has ended or is another keeper's. */
+  ended: () => void;
 }
 
 /** From the moment the lock is ours until we stop: watches its connection, takes it again when only that broke. */
-export function keepRunning({ place, pid, connection, client, adopted }: Held, log: Log): EmbeddedPostgres {
+export function keepRunning({ place, pid, connection, client, adopted, ended }: Held, log: Log): EmbeddedPostgres {
   const { promise: exited, resolve: resolveExited } = Promise.withResolvers<{ reason: string }>();
   const bounding = setInterval(() => void boundLog(place.log).catch(() => {}), 60_000).unref();
   let locked = client;
@@ -40,6 +42,7 @@ export function keepRunning({ place, pid, connection, client, adopted }: Held, l
   const leave = (reason: string) => {
     ours = false;
     clearInterval(bounding);
+    ended();
     resolveExited({ reason });
   };
 
@@ -72,6 +75,7 @@ export function keepRunning({ place, pid, connection, client, adopted }: Held, l
     if (ours) log({ event: 'postgres.stopped', pid, how: await shutDown(pid, place.cluster, { fastMs: 20_000, immediateMs: 10_000 }) });
     await locked.end().catch(() => {});
     await dropSocketDir(place, connection.host);
+    ended();
   };
   const stop = () => {
     stopping ??= shut();

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { alreadyRunningHere } from '../data/already-running.ts';
 import { notUsable } from '../data/directory.ts';
-import { exitCodes, Stop } from '../errors.ts';
+import { type LockOptions, type ServerLock, takeServerLock } from '../data/server-lock.ts';
 import { connectionTo } from './connection.ts';
 import type { PostgresEvent } from './events.ts';
 import { type EmbeddedPostgres, keepRunning } from './keep-running.ts';
@@ -10,19 +11,46 @@ import { judgeEnd, type Launched, launch } from './launch.ts';
 import { patience } from './patience.ts';
 import { type Place, settleIn } from './place.ts';
 import { findPostmaster } from './postmaster.ts';
+import { holdForAdopted, waitForLock } from './postmaster-lock.ts';
 
 export interface KeepOptions {
   dataDir: string;
   log?: (event: PostgresEvent) => void;
   /** More PostgreSQL settings, such as fsync=off in tests. */
   settings?: Record<string, string>;
+  /** Of the data directory, where the caller holds it already, and longer than this PostgreSQL lives. */
+  serverLock?: ServerLock;
+  /** Of the data directory, where it is taken here. */
+  locking?: LockOptions;
+}
+
+/** The lock of a data directory, which is made if it is missing. */
+export async function lockDataDirectory(dataDir: string, options?: LockOptions): Promise<ServerLock> {
+  const place = await settleIn(dataDir);
+  try {
+    return await takeServerLock(place.dataDir, options);
+  } catch (error) {
+    throw notUsable(dataDir, error);
+  }
 }
 
 /** Exactly one keeper a data directory: finds, starts or adopts its server, and holds the keeper's lock from then on. */
 export async function keepPostgres(options: KeepOptions): Promise<EmbeddedPostgres> {
+  const { dataDir, serverLock, locking } = options;
+  if (serverLock) return keepLocked(options);
+  const lock = await lockDataDirectory(dataDir, locking);
+  try {
+    return await keepLocked(options, lock.release);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function keepLocked(options: KeepOptions, released = () => {}): Promise<EmbeddedPostgres> {
   const place = await settleIn(options.dataDir);
   try {
-    return await findOrStart(place, options);
+    return await findOrStart(place, options, released);
   } catch (error) {
     throw notUsable(options.dataDir, error);
   }
@@ -32,7 +60,7 @@ export async function keepPostgres(options: KeepOptions): Promise<EmbeddedPostgr
  * Every turn looks at what is there now and takes one step, so it does not matter who started the server, what was killed when,
  * or whether another start is doing the same at this moment: the lock decides, and only the lock.
  */
-async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptions): Promise<EmbeddedPostgres> {
+async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptions, released: () => void): Promise<EmbeddedPostgres> {
   const began = performance.now();
   const elapsed = () => performance.now() - began;
   const beTolerant = patience(place, log);
@@ -43,17 +71,23 @@ async function findOrStart(place: Place, { settings, log = () => {} }: KeepOptio
     if (server) {
       const connection = await connectionTo(place, server);
       const attempt = connection && (await takeLock(connection));
-      if (attempt && 'heldBy' in attempt) throw alreadyRunning(attempt.heldBy);
+      if (attempt && 'heldBy' in attempt) throw alreadyRunningHere(attempt.heldBy);
       if (attempt && 'held' in attempt) {
         await ensureDatabase(attempt.held);
         const adopted = server.pid !== launched?.pid;
         log({ event: 'postgres.kept', pid: server.pid, adopted, ms: Math.round(elapsed()) });
-        return keepRunning({ place, pid: server.pid, connection, client: attempt.held, adopted }, log);
+        const lock = adopted ? await holdForAdopted(place) : undefined;
+        const ended = () => {
+          lock?.release();
+          released();
+        };
+        return keepRunning({ place, pid: server.pid, connection, client: attempt.held, adopted, ended }, log);
       }
       beTolerant(server, attempt?.away);
     } else if (!launched || launched.ended) {
       if (launched) await judgeEnd(place, launched, elapsed());
-      launched = await launch(place, settings, log);
+      const lock = await waitForLock(place, log);
+      launched = await launch(place, settings, log, lock);
     }
     await sleep(5);
   }
@@ -85,12 +119,4 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
     await client.end().catch(() => {});
     throw error;
   }
-}
-
-function alreadyRunning(pid: number): Stop {
-  const who = pid > 0 ? `as pid ${pid}` : 'in another process';
-  return new Stop(
-    exitCodes.alreadyRunning,
-    `Quarterdeck is already running here ${who}; stop that one first, or give this one another directory with QUARTERDECK_DATA`,
-  );
 }

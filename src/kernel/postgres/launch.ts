@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { chown } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OsLock } from '../data/os-lock.ts';
 import { exitCodes, Stop } from '../errors.ts';
 import { chooseIdentity, giveTo } from '../programs/identity.ts';
 import { boundLog, lastWord, logSince, sizeOf, withLogOpen } from '../programs/log-file.ts';
@@ -9,6 +10,7 @@ import { initialize } from './initialize.ts';
 import { dropLeftovers } from './leftovers.ts';
 import { clusterState, type Place } from './place.ts';
 import { dropStalePid, survivors } from './postmaster.ts';
+import { stillUsed } from './postmaster-lock.ts';
 import { serverArguments } from './settings.ts';
 import { dropStaleSocketLock, makeServerSocketDir } from './socket.ts';
 import { prepareSoftware } from './software.ts';
@@ -21,8 +23,29 @@ export interface Launched {
   logOffset: number;
 }
 
-/** Starts a server, making the cluster first if there is none. Safe beside another start: PostgreSQL lets one of them win. */
-export async function launch(place: Place, settings: Record<string, string> | undefined, log: Log): Promise<Launched> {
+/**
+ * Starts a server, making the cluster first if there is none. Safe beside another start: PostgreSQL lets one of them win. The lock is
+ * handed to the server and all its processes: it holds until the last of them is gone.
+ */
+export async function launch(
+  place: Place,
+  settings: Record<string, string> | undefined,
+  log: Log,
+  lock: OsLock | undefined,
+): Promise<Launched> {
+  try {
+    return await launchLocked(place, settings, log, lock);
+  } finally {
+    lock?.release();
+  }
+}
+
+async function launchLocked(
+  place: Place,
+  settings: Record<string, string> | undefined,
+  log: Log,
+  lock: OsLock | undefined,
+): Promise<Launched> {
   await dropLeftovers(place.dir);
   const identity = await chooseIdentity({ name: 'PostgreSQL', dataDir: place.dataDir, dir: place.dir, data: place.cluster });
   if (identity.owner) await chown(place.dir, identity.owner.uid, identity.owner.gid);
@@ -44,7 +67,7 @@ export async function launch(place: Place, settings: Record<string, string> | un
   const child = withLogOpen(place.log, identity.owner, (fd) =>
     identity.spawn(software.postgres, serverArguments(place.cluster, socketDir, settings), {
       cwd: place.dir,
-      stdio: ['ignore', fd, fd],
+      stdio: ['ignore', fd, fd, ...(lock ? [lock.fd] : [])],
       detached: true,
     }),
   );
@@ -68,11 +91,7 @@ export async function judgeEnd(place: Place, launched: Launched, waitedMs: numbe
   // The previous server was killed, and some of its processes are still busy with a statement and have not noticed.
   if (/pre-existing shared memory block/.test(said)) {
     if (waitedMs < 30_000) return void (await sleep(50));
-    const pids = await survivors(place.cluster);
-    throw new Stop(
-      exitCodes.databaseUnreachable,
-      `processes of a PostgreSQL that was killed still use ${place.cluster}${pids.length ? ` (pids ${pids.join(', ')})` : ''}; end them and start again`,
-    );
+    throw stillUsed(place, await survivors(place.cluster));
   }
   throw new Stop(exitCodes.dataDirectory, `PostgreSQL did not start on ${place.cluster}: ${lastWord(said)}; more is in ${place.log}`);
 }

@@ -22,7 +22,9 @@ interface Shown extends store.Issued {
 export function shownBy({ spec, status }: RequestObject): Shown | undefined {
   if (!isNodeSigner(spec.signerName) || !status?.certificate) return undefined;
   const certificate = readCertificate(status.certificate);
-  const node = certificate && /^CN=system:node:(.+)$/m.exec(certificate.subject)?.[1];
+  // Undefined where the certificate has no subject, against Node's own types.
+  const subject: string | undefined = certificate?.subject;
+  const node = /^CN=system:node:(.+)$/m.exec(subject ?? '')?.[1];
   if (!certificate || node === undefined) return undefined;
   const askedWith = /^X509SHA256=([0-9a-f]{64})$/.exec(spec.extra?.['authentication.kubernetes.io/credential-id']?.[0] ?? '')?.[1];
   return { certificate, node, fingerprint: fingerprintOf(certificate), expiresAt: certificate.validToDate.toISOString(), askedWith };
@@ -39,7 +41,8 @@ export async function noteCertificates(tx: Tx, { org_id, id }: ClusterRow, shown
 /** Undefined: an administrator wrote something else there. */
 function readCertificate(encoded: string): X509Certificate | undefined {
   try {
-    return new X509Certificate(Buffer.from(encoded, 'base64'));
+    const certificate = new X509Certificate(Buffer.from(encoded, 'base64'));
+    return Number.isNaN(certificate.validToDate.getTime()) ? undefined : certificate;
   } catch {
     return undefined;
   }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { connectRunning } from '../index.ts';
+import { connectRunning, keepPostgres, type PostgresEvent } from '../index.ts';
 import { isPostmaster } from '../postmaster.ts';
 import { isRoot, keep, keeperProcess, query, scratch } from './support.ts';
 
@@ -64,11 +63,12 @@ test('a start recovers from whatever was killed before it', async (t) => {
     assert.match((await first.exited).reason, /ended$/);
     assert.ok(await isPostmaster(rows[0].pid, cluster), 'the busy backend is still there');
 
-    const starting = keep(t, dataDir);
-    const log = join(dataDir, 'postgres', 'log');
-    while (!(await readFile(log, 'utf8')).includes('pre-existing shared memory block')) await sleep(5);
+    const waits = Promise.withResolvers<PostgresEvent>();
+    const starting = keepPostgres({ dataDir, log: (event) => event.event === 'postgres.survivors' && waits.resolve(event) });
+    assert.deepEqual(await waits.promise, { event: 'postgres.survivors', pids: [rows[0].pid] });
     process.kill(rows[0].pid, 'SIGTERM');
     const second = await starting;
+    t.after(() => second.stop());
     assert.equal(second.adopted, false);
     await first.stop();
     assert.equal((await query(second.connection, 'select id from kept')).length, 3, 'stopping the dead one does not touch the new one');

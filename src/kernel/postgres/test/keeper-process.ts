@@ -3,7 +3,7 @@ import { Stop } from '../../errors.ts';
 import { keepPostgres } from '../index.ts';
 
 try {
-  const kept = await keepPostgres({ dataDir: process.argv[2]! });
+  const kept = await keepPostgres({ dataDir: process.argv[2]!, locking: JSON.parse(process.argv[3] ?? '{}') });
   process.once('SIGTERM', () => void kept.stop());
   console.log(JSON.stringify({ kept: true, adopted: kept.adopted, postgres: kept.pid }));
 } catch (error) {

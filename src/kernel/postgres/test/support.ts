@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import pg from 'pg';
 import { settleMigrated } from '../../../../test/harness/postgres.ts';
 import { quickFlags } from '../../../../test/harness/quick-start.ts';
+import type { LockOptions } from '../../data/server-lock.ts';
 import { type EmbeddedConnection, type EmbeddedPostgres, keepPostgres } from '../index.ts';
 import { placeIn } from '../place.ts';
 import { findPostmaster, shutDown } from '../postmaster.ts';
@@ -64,11 +65,27 @@ export interface KeeperProcess {
   killed(): Promise<void>;
 }
 
+export interface KeeperOptions {
+  /** Runs it as another container would: it sees no other process, and no shared memory of theirs. */
+  isInNamespace?: boolean;
+  locking?: LockOptions;
+  env?: Record<string, string>;
+}
+
+const inNamespace = ['unshare', '--pid', '--ipc', '--mount-proc', '--fork', '--kill-child'];
+
+/** Why not, where this machine does not let us. */
+export const noNamespaces =
+  spawnSync(inNamespace[0]!, [...inNamespace.slice(1), 'true'], { stdio: 'ignore' }).status === 0
+    ? false
+    : 'this user may not make namespaces (unshare)';
+
 /** Not ended by the test's own end: each test says what becomes of it, and a leftover is killed. */
-export function keeperProcess(t: TestContext, dataDir: string): KeeperProcess {
-  const child = spawn(process.execPath, [...quickFlags, join(import.meta.dirname, 'keeper-process.ts'), dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+export function keeperProcess(t: TestContext, dataDir: string, options: KeeperOptions = {}): KeeperProcess {
+  const { isInNamespace = false, locking = {}, env = {} } = options;
+  const program = [process.execPath, ...quickFlags, join(import.meta.dirname, 'keeper-process.ts'), dataDir, JSON.stringify(locking)];
+  const [first, ...args] = isInNamespace ? [...inNamespace, ...program] : program;
+  const child = spawn(first!, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
   const gone = once(child, 'exit');
   const killed = async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');

@@ -12,20 +12,32 @@ const fieldOf = (subject: string, field: string): string[] =>
  * Who a connection is by its certificate. TLS has checked that it has the key, and against the authority of the server name; here it is held
  * against this cluster's own once more, so that no mistake about names can let one cluster's node into another.
  */
-export function identifySocket(socket: TLSSocket, { cluster, house }: Authorities): Shown {
+export function identifySocket(socket: TLSSocket, authorities: Authorities): Shown {
+  try {
+    return readIdentity(socket, authorities);
+  } catch {
+    return { is: 'bad' }; // the peer wrote the certificate, and a field that Node cannot read must not end the process
+  }
+}
+
+function readIdentity(socket: TLSSocket, { cluster, house }: Authorities): Shown {
   const certificate = socket.getPeerX509Certificate();
   if (!certificate) return { is: 'nothing' };
   const isBy = (authority: X509Certificate | undefined) =>
     authority !== undefined && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
   const isOfHouse = isBy(house);
   if (!socket.authorized || !(isOfHouse || isBy(cluster))) return { is: 'bad' };
-  const [commonName = ''] = fieldOf(certificate.subject, 'CN');
+  // Node leaves `subject` undefined where the certificate has none, against its own types.
+  const subject: string | undefined = certificate.subject;
+  const [commonName] = fieldOf(subject ?? '', 'CN');
+  // Kubernetes takes the user's name from the common name; a certificate without one names no user.
+  if (subject === undefined || !commonName) return { is: 'bad' };
   return {
     is: 'good',
     until: certificate.validToDate,
     identity: {
       commonName,
-      organizations: fieldOf(certificate.subject, 'O'),
+      organizations: fieldOf(subject, 'O'),
       fingerprint: createHash('sha256').update(certificate.raw).digest('hex'),
       isOfHouse,
     },

@@ -1,0 +1,21 @@
+import { exitCodes, Stop } from '../errors.ts';
+import { type Holder, isSameSpace } from './holder.ts';
+
+const remedy = 'stop that one first, or give this one another directory with QUARTERDECK_DATA';
+
+/** One sentence for a data directory that another server uses. */
+export function alreadyRunning(dataDir: string, holder: Holder | undefined, own: Holder): Stop {
+  if (!holder || holder.pid === 0) return new Stop(exitCodes.alreadyRunning, `Quarterdeck is already running on ${dataDir}; ${remedy}`);
+  const { pid, host } = holder;
+  if (isSameSpace(holder, own)) return alreadyRunningHere(pid);
+  return new Stop(
+    exitCodes.alreadyRunning,
+    `Quarterdeck is already running on ${dataDir} as pid ${pid} of ${host}, in another container or on another machine; ${remedy}`,
+  );
+}
+
+/** Among the processes that we see. */
+export function alreadyRunningHere(pid: number): Stop {
+  const who = pid > 0 ? `as pid ${pid}` : 'in another process';
+  return new Stop(exitCodes.alreadyRunning, `Quarterdeck is already running here ${who}; ${remedy}`);
+}

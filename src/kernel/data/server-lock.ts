@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { alreadyRunning } from './already-running.ts';
+import { describeSelf, type FoundHolder, type Holder, isSameSpace, isVisiblyGone, readHolder } from './holder.ts';
+import { tryOsLock } from './os-lock.ts';
+
+// One data directory with an embedded PostgreSQL has one server. Two mechanisms, both always in use:
+//
+//   server.lock    an OS lock (os-lock.ts). It decides between servers that share a kernel, whatever their namespaces.
+//   server.holder  who holds the directory, rewritten every 5 s. It names the holder to a server that is refused, and decides where there
+//                  are no OS locks: macOS without `flock`, a volume without locks, or locks that do not reach another machine.
+//
+// A holder that has not written for 30 s is gone. A holder that finds another name in the file has lost the directory and stops.
+
+export interface ServerLock {
+  /** Settles with a sentence if another server took the directory from us, which only a server without OS locks can do. */
+  lost: Promise<string>;
+  release(): void;
+}
+
+export interface LockOptions {
+  /** Told when a start has to wait and see whether the last holder still lives. */
+  onWait?: (sentence: string) => void;
+  /** Shorter in tests. */
+  renewMs?: number;
+  staleMs?: number;
+}
+
+interface Taking extends Required<LockOptions> {
+  dataDir: string;
+  path: string;
+  own: Holder;
+}
+
+/** Throws a sentence that names the holder if there is one. */
+export async function takeServerLock(dataDir: string, options: LockOptions = {}): Promise<ServerLock> {
+  const path = join(dataDir, 'server.holder');
+  const attempt = await tryOsLock(join(dataDir, 'server.lock'));
+  const lock = attempt.is === 'taken' ? attempt.lock : undefined;
+  const own = await describeSelf({ instance: randomUUID(), hasOsLock: lock !== undefined });
+  if (attempt.is === 'held') throw alreadyRunning(dataDir, await namedHolder(path), own);
+  const taking: Taking = { onWait: () => {}, renewMs: 5_000, staleMs: 30_000, ...options, dataDir, path, own };
+  try {
+    await takeRecord(taking);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+  const { lost, end } = keepRecord(taking);
+  return {
+    lost,
+    release() {
+      end();
+      lock?.release();
+    },
+  };
+}
+
+/** The lock is taken a moment before its holder writes its name; what stands there until then may be of a holder that is gone. */
+async function namedHolder(path: string): Promise<Holder | undefined> {
+  for (const until = performance.now() + 1_000; ; await sleep(20)) {
+    const found = await readHolder(path);
+    if ((found && !(await isVisiblyGone(found.holder))) || performance.now() > until) return found?.holder;
+  }
+}
+
+const mostRounds = 20;
+
+/** Writes our name where there is none, or that of a holder which is gone. The file gets its name whole, and only if there is none. */
+async function takeRecord(taking: Taking): Promise<void> {
+  const { path, own } = taking;
+  const making = `${path}.${own.instance}`;
+  try {
+    for (let round = 0; round < mostRounds; round++) {
+      await writeFile(making, JSON.stringify(own), { mode: 0o600 });
+      if (await linkIfFree(making, path)) return;
+      const found = await readHolder(path);
+      if (found && !(await isGone(taking, found, (await stat(making)).mtimeMs))) throw alreadyRunning(taking.dataDir, found.holder, own);
+      await removeJudged(path, making, found?.text);
+    }
+    throw alreadyRunning(taking.dataDir, undefined, own);
+  } finally {
+    await rm(making, { force: true });
+  }
+}
+
+const linkIfFree = (from: string, to: string): Promise<boolean> =>
+  link(from, to).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return false;
+      throw error;
+    },
+  );
+
+/**
+ * `fileTime` is the present as this file system's clock tells it, which may be another machine's. A holder of another machine that wrote
+ * within the last 30 s is watched until it writes again, and lives, or until the 30 s are over, and it is gone.
+ */
+async function isGone(taking: Taking, found: FoundHolder, fileTime: number): Promise<boolean> {
+  const { own, path, staleMs, onWait } = taking;
+  if (await isVisiblyGone(found.holder)) return true;
+  if (isSameSpace(found.holder, own)) return false;
+  // On one machine its OS lock would have kept us out.
+  if (own.hasOsLock && found.holder.hasOsLock && found.holder.boot === own.boot) return true;
+  const leftMs = staleMs - Math.max(0, fileTime - found.writtenAt);
+  if (leftMs > 0) onWait(`a server on ${found.holder.host} used ${taking.dataDir} a moment ago; waiting to see whether it still runs`);
+  for (const until = performance.now() + leftMs; performance.now() < until; await sleep(Math.min(200, staleMs / 10))) {
+    const now = await readHolder(path);
+    if (!now) return true;
+    if (now.writtenAt !== found.writtenAt || now.text !== found.text) return false;
+  }
+  return true;
+}
+
+/** Another start may have put its own name there since we looked: that one is put back. */
+async function removeJudged(path: string, making: string, judged: string | undefined): Promise<void> {
+  const aside = `${making}.stale`;
+  try {
+    await rename(path, aside);
+    if ((await readHolder(aside))?.text !== judged) await linkIfFree(aside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+function keepRecord({ path, own, dataDir, renewMs }: Taking): { lost: Promise<string>; end(): void } {
+  const { promise: lost, resolve: tellLost } = Promise.withResolvers<string>();
+  const text = JSON.stringify(own);
+  const renew = async () => {
+    const found = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? '' : undefined));
+    if (isEnded || found === undefined) return; // a disk that does not answer now may do so the next time
+    if (found !== '' && found !== text) {
+      clearInterval(timer);
+      return tellLost(`another server has taken ${dataDir}: ${(await readHolder(path))?.holder.host ?? 'its name is gone'}`);
+    }
+    // The same bytes in place: a reader never sees half of them.
+    await writeFile(path, text, { mode: 0o600, flag: found === '' ? 'wx' : 'r+' }).catch(() => {});
+  };
+  let isEnded = false;
+  const timer = setInterval(() => void renew(), renewMs).unref();
+  return {
+    lost,
+    end() {
+      isEnded = true;
+      clearInterval(timer);
+      if (readIfThere(path) === text) rmSync(path, { force: true });
+    },
+  };
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
