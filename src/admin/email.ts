@@ -1,4 +1,4 @@
-import { posture, queueFigures } from '../areas/email/index.ts';
+import { heldAway, posture, queueFigures } from '../areas/email/index.ts';
 import { operator } from '../identity/audit.ts';
 import { organizationNamed } from './organization.ts';
 import { printRows, type Shown } from './output.ts';
@@ -34,7 +34,14 @@ export async function resume({ db }: Session, o: Where) {
 }
 
 export async function showQueue({ db }: Session, o: Shown) {
-  const found = await db.read(queueFigures);
+  const [found, away] = await db.read((tx) => Promise.all([queueFigures(tx), heldAway(tx)]));
+  const onAbsentDisks = away.map((a) => ({
+    organization: a.org_id,
+    state: 'on an absent disk',
+    recipients: a.recipients,
+    'oldest due': `${Math.round(a.oldest_seconds)} s`,
+    'last error': `in the data directory ${a.node}, last seen at ${a.seen_at}; given up at ${a.gone_at} unless a server runs on it by then`,
+  }));
   const shown = found.map((q) => ({
     organization: q.org_id,
     state: q.state,
@@ -42,5 +49,5 @@ export async function showQueue({ db }: Session, o: Shown) {
     'oldest due': `${Math.round(q.oldest_seconds)} s`,
     'last error': q.last_error ?? undefined,
   }));
-  printRows(o, shown, 'nothing is on its way');
+  printRows(o, [...shown, ...onAbsentDisks], 'nothing is on its way');
 }

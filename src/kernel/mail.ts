@@ -7,8 +7,10 @@ import { GiveUp, job } from './jobs/declare.ts';
 export interface Mail {
   /** Hands one message over and returns once the next server has taken it; throws what stood in the way. */
   deliver(message: Message): Promise<{ response: string }>;
-  /** Whether anything leaves at all. */
+  /** Whether anything leaves at all, as far as is known. */
   leaves(): boolean;
+  /** Looks again, for a caller that would else give up; returns whether anything leaves. */
+  look?(): Promise<boolean>;
 }
 
 /** Through the operator's relay, until something that sends by itself is there. */
@@ -23,6 +25,7 @@ export function makeMail(relay: Mail): ProductMail {
   return {
     deliver: (message) => way().deliver(message),
     leaves: () => way().leaves(),
+    look: async () => way().leaves() || ((await own?.look?.()) ?? false),
     prefer(preferred) {
       own = preferred;
     },
@@ -41,16 +44,30 @@ export interface Message {
   headers?: Record<string, string>;
 }
 
-/** The message did not leave, and why. `permanent`: trying again will not help. */
-export class NotDelivered extends Error {
-  readonly permanent: boolean;
+/**
+ * How long a failure lasts. `for good`: the recipient or the message itself is refused. `until mended`: the same message may pass once something
+ * else has changed (a policy, a full mailbox, our own settings), so it is tried on; a caller with another way takes that at once. `for now`: the
+ * next attempt may pass.
+ */
+export type Lasting = 'for good' | 'until mended' | 'for now';
 
-  constructor(sentence: string, permanent: boolean, options?: { cause?: unknown }) {
+/** The message did not leave, and why. */
+export class NotDelivered extends Error {
+  readonly lasting: Lasting;
+
+  constructor(sentence: string, lasting: Lasting, options?: { cause?: unknown }) {
     super(sentence, options);
     this.name = 'NotDelivered';
-    this.permanent = permanent;
+    this.lasting = lasting;
   }
 }
+
+/** Refusals whose enhanced code (RFC 3463) speaks of a full or disabled mailbox, of a mail system, a network, a protocol or a policy. */
+const maybeMended = /^5\d\d[ -]5\.(?:2\.[12]|3\.[0-35-9]|4|5|7)(?:\.|\b)/;
+
+/** What a relay's refusal of the recipient or the message means. */
+const lastingOf = (code: number, response: string): Lasting =>
+  code < 500 ? 'for now' : maybeMended.test(response) ? 'until mended' : 'for good';
 
 export interface RelaySettings {
   relay: string;
@@ -74,7 +91,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
       deliver: async () => {
         throw new NotDelivered(
           'no mail leaves this server: set QUARTERDECK_SMTP_RELAY to smtp://user:password@host:port, or QUARTERDECK_MAIL_FROM to an address whose domain is verified here',
-          false,
+          'until mended',
         );
       },
     };
@@ -105,7 +122,7 @@ export function relayMail({ relay, from, patienceMs = 10_000 }: RelaySettings): 
         throw new NotDelivered(
           `the mail relay did not take the message for ${to}: ${response ?? `${code ?? 'no answer'}; check QUARTERDECK_SMTP_RELAY`}`,
           // Refused for what it is. A refused login (EAUTH, 535) is the operator's to mend, and the message can wait for that.
-          (code === 'EENVELOPE' || code === 'EMESSAGE') && (responseCode ?? 0) >= 500,
+          code === 'EENVELOPE' || code === 'EMESSAGE' ? lastingOf(responseCode ?? 0, response ?? '') : 'for now',
           { cause: error },
         );
       }
@@ -131,7 +148,7 @@ export const sendMail = job(
   { lane: 'mail', payload: MailPayload, maxAttempts: 12 },
   async ({ app, payload, key, org = '' }: { app: App; payload: Omit<Message, 'id' | 'org'>; key: string; org?: string }) => {
     await app.mail.deliver({ ...payload, id: key, org }).catch((error) => {
-      throw error instanceof NotDelivered && error.permanent ? new GiveUp(error.message, { cause: error }) : error;
+      throw error instanceof NotDelivered && error.lasting === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
     });
   },
 );

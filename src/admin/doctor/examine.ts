@@ -14,6 +14,7 @@ import { checkClock, checkMigrations, checkSettings } from './database.ts';
 import { checkDisk } from './disk.ts';
 import { type Ask, checkDns } from './dns.ts';
 import { type Finding, fail, warn } from './finding.ts';
+import { checkHeldMail } from './held-mail.ts';
 import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
 import { checkPorts } from './ports.ts';
@@ -67,6 +68,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('mail on one disk', () => checkHeldMail(db, config)) : []),
           ...(migrated.verdict === 'ok'
             ? await attempt('clusters', () => checkClusters(db, { isForeign: !database.embedded, clusters }))
             : []),

@@ -40,6 +40,8 @@ export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
 export { queueFigures } from './store/figures.ts';
+export { heldAway } from './store/holders.ts';
+export { unstoredSegments } from './store/segments.ts';
 
 export const email = defineArea({
   name: 'email',

@@ -5,6 +5,7 @@ import type { Readings } from './engine/receiving/index.ts';
 import { arrivalFigures } from './store/arrivals.ts';
 import { deliveryFigures } from './store/deliveries.ts';
 import { queueFigures } from './store/figures.ts';
+import { heldAway } from './store/holders.ts';
 
 /** Counted from the first message on; a registry of metrics takes them over when it is there. */
 export interface Counters {
@@ -76,6 +77,15 @@ export function measure(
       if (!found) return;
       this.reset();
       for (const { state, recipients } of found) this.inc({ state }, recipients);
+    },
+  });
+  new Gauge({
+    name: 'quarterdeck_email_recipients_on_absent_disks',
+    help: 'Recipients whose mail is only in a data directory on which no server has run for a minute; counted once a minute',
+    registers: [registry],
+    async collect() {
+      const found = await db.read(heldAway).catch(() => undefined);
+      if (found) this.set(found.reduce((sum, { recipients }) => sum + recipients, 0));
     },
   });
   new Gauge({

@@ -16,7 +16,7 @@ import { makeDestinationBook } from './engine/receiving/book.ts';
 import { nobodyReads, type Readings, startReadings } from './engine/receiving/index.ts';
 import { openReception } from './engine/receiving/intake.ts';
 import { openReturnPaths, type ReturnPaths } from './engine/return-path.ts';
-import { keepStoring, segmentFolder, segmentPrefix } from './engine/segments.ts';
+import { keepDirectory, keepStoring, openForMs, segmentFolder, segmentPrefix } from './engine/segments.ts';
 import { makeSender } from './engine/sending/index.ts';
 import { type Deliverer, makeDeliverer } from './engine/webhooks/deliver.ts';
 import { type Counters, makeCounters, measure } from './metrics.ts';
@@ -48,8 +48,8 @@ const ownConnections = 20;
 export async function openEmail({ app, principals }: Host): Promise<Opened<OpenEmail>> {
   const folder = segmentFolder(app.config.data);
   const spool = openSpool(app, folder);
-  const storing = keepStoring(app, spool);
   const node = await readNodeId(app.config);
+  const storing = keepDirectory(app, spool, node);
   const domains = makeDomainBook(app);
   const lastUsed = makeLastUsed(app, touchKeys);
   const counters = makeCounters();
@@ -110,8 +110,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
       ownMail.stop();
       await ownSender.stop(0);
       await lastUsed.stop();
-      await storing.stop();
-      await receiving.stop();
+      await Promise.all([storing.stop(), receiving.stop()]);
       await spool.close();
     },
   };
@@ -119,7 +118,7 @@ export async function openEmail({ app, principals }: Host): Promise<Opened<OpenE
 
 /** A segment that only this machine reads is closed soon, so that others can go on with what is in it. */
 const openSpool = ({ config, storage }: App, folder: string): Spool =>
-  makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? 60_000 : 3_600_000 });
+  makeSpool({ storage, folder, prefix: segmentPrefix, mostAgeMs: config.storage ? openForMs : 3_600_000 });
 
 const openSender = (app: App, most: number) =>
   makeSender({
@@ -152,7 +151,7 @@ interface ReceivingOptions {
   counters: Counters;
 }
 
-/** Mail in: the door (role `smtp`), and whoever reads what came through it. Both roles read: bytes of the last minute may be on this machine alone. */
+/** Mail in: the door (role `smtp`), and whoever reads what came through it. Both roles read: bytes of the last seconds may be on this machine alone. */
 function openReceiving({ app, node, spool, folder, returnPaths, counters }: ReceivingOptions) {
   const mailHost = mailHostOf(app);
   // A segment of its own: those who send write to the other one at the same time.

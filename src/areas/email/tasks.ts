@@ -1,6 +1,7 @@
 import { type Task, task } from '../../kernel/jobs/index.ts';
 import { checkDueDomains, checksDue } from './engine/domains/check-due.ts';
 import { addUpFigures } from './engine/figures.ts';
+import { followHolders } from './engine/holders.ts';
 import { removeOld, sweepOrphans } from './engine/retention.ts';
 
 /** Looks whether domains have their records. Safe to run twice: a check counts only for a domain that is as it was when it was read. */
@@ -23,4 +24,9 @@ export const addUpQueue = task('email.add-up-queue', { everySeconds: 30, deadlin
   addUpFigures(app, signal),
 );
 
-export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue];
+/** Mail on the disks of servers that are away. Safe to run twice: what was given up is found no more. */
+export const watchHolders = task('email.watch-holders', { everySeconds: 60, deadlineSeconds: 300 }, ({ app, signal }) =>
+  followHolders(app, signal),
+);
+
+export const tasks: Task[] = [checkDomains, forgetOldMail, sweepMail, addUpQueue, watchHolders];

@@ -18,6 +18,8 @@ export interface Spool {
   append(bodies: readonly Buffer[]): Appended;
   /** What comes next goes into a new segment. */
   rotate(): void;
+  /** Whether `store` has something to close or to hand over. */
+  readonly isDue: boolean;
   /** The bytes of one; undefined when they are gone, or on another machine. */
   read(place: Place): Promise<Readable | undefined>;
   /** Closes what is full or old, and makes objects of segments that are files of this machine: also those of processes that are gone,
@@ -119,6 +121,9 @@ export function makeSpool(options: SpoolOptions): Spool {
       return { places, written, takeBack };
     },
     rotate: finish,
+    get isDue() {
+      return full.length > 0 || closed.size > 0 || (current !== undefined && performance.now() - bornAt >= mostAgeMs);
+    },
     read: (place) => readPlace(storage, folder, place),
     async store(telling, untouchedSince) {
       if (current && performance.now() - bornAt >= mostAgeMs) finish();

@@ -5,16 +5,16 @@ import { fakeSmtp } from '../../../test/fakes/smtp.ts';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { eventually } from '../../../test/harness/process.ts';
 import { enqueue, jobAdmin } from '../jobs/index.ts';
-import { type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
+import { type Lasting, type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
 import { sql } from '../sql.ts';
 
 const message: Message = { org: 'org_1', to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };
 const from = 'quarterdeck@cloud.example';
 
-const notDelivered = (sentence: RegExp, permanent: boolean) => (error: unknown) => {
+const notDelivered = (sentence: RegExp, lasting: Lasting) => (error: unknown) => {
   assert.ok(error instanceof NotDelivered, String(error));
   assert.match(error.message, sentence);
-  assert.equal(error.permanent, permanent, error.message);
+  assert.equal(error.lasting, lasting, error.message);
   return true;
 };
 
@@ -43,30 +43,37 @@ test('a message that does not leave says why, and whether trying again can help'
   smtp.behave({ RCPT: '550 5.1.1 no such user' });
   await assert.rejects(
     mail.deliver(message),
-    notDelivered(/did not take the message for ada@example\.com: 550 5\.1\.1 no such user/, true),
+    notDelivered(/did not take the message for ada@example\.com: 550 5\.1\.1 no such user/, 'for good'),
   );
   smtp.behave({ END: '554 5.7.1 looks like spam' });
-  await assert.rejects(mail.deliver(message), notDelivered(/554 5\.7\.1 looks like spam/, true));
+  await assert.rejects(mail.deliver(message), notDelivered(/554 5\.7\.1 looks like spam/, 'until mended'));
+  // Of our relay or a full mailbox, not of the person: the message is tried on.
+  for (const refusal of ['554 5.7.1 relaying denied', '552 5.2.2 mailbox full', '550 5.4.4 no route']) {
+    smtp.behave({ RCPT: refusal });
+    await assert.rejects(mail.deliver(message), notDelivered(new RegExp(refusal), 'until mended'));
+  }
+  smtp.behave({ RCPT: '550 no such user' });
+  await assert.rejects(mail.deliver(message), notDelivered(/550 no such user/, 'for good'));
   smtp.behave({ RCPT: '451 4.7.1 come back later' });
-  await assert.rejects(mail.deliver(message), notDelivered(/451 4\.7\.1 come back later/, false));
+  await assert.rejects(mail.deliver(message), notDelivered(/451 4\.7\.1 come back later/, 'for now'));
   smtp.behave('drop');
-  await assert.rejects(mail.deliver(message), notDelivered(/did not take the message.*; check QUARTERDECK_SMTP_RELAY/, false));
+  await assert.rejects(mail.deliver(message), notDelivered(/did not take the message.*; check QUARTERDECK_SMTP_RELAY/, 'for now'));
   smtp.behave('silent');
-  await assert.rejects(mail.deliver(message), notDelivered(/ETIMEDOUT; check QUARTERDECK_SMTP_RELAY/, false));
+  await assert.rejects(mail.deliver(message), notDelivered(/ETIMEDOUT; check QUARTERDECK_SMTP_RELAY/, 'for now'));
   // A wrong password of ours is no fault of the message.
   smtp.behave({ AUTH: '535 5.7.8 wrong password' });
   const locked = relayMail({ relay: smtp.url.replace('//', '//relay:wrong@'), from, patienceMs: 200 });
-  await assert.rejects(locked.deliver(message), notDelivered(/535 5\.7\.8 wrong password/, false));
+  await assert.rejects(locked.deliver(message), notDelivered(/535 5\.7\.8 wrong password/, 'for now'));
 
   const gone = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => gone.once('listening', resolve));
   const { port } = gone.address() as { port: number };
   gone.close();
   const nobody = relayMail({ relay: `smtp://127.0.0.1:${port}`, from, patienceMs: 200 });
-  await assert.rejects(nobody.deliver(message), notDelivered(/did not take the message.*check QUARTERDECK_SMTP_RELAY/, false));
+  await assert.rejects(nobody.deliver(message), notDelivered(/did not take the message.*check QUARTERDECK_SMTP_RELAY/, 'for now'));
   await assert.rejects(
     relayMail({ relay: '', from }).deliver(message),
-    notDelivered(/no mail leaves this server: set QUARTERDECK_SMTP_RELAY/, false),
+    notDelivered(/no mail leaves this server: set QUARTERDECK_SMTP_RELAY/, 'until mended'),
   );
   assert.deepEqual(smtp.received, []);
 });

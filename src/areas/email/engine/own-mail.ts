@@ -1,6 +1,6 @@
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import type { App } from '../../../kernel/app.ts';
-import { headerIdOf, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
+import { headerIdOf, type Lasting, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
 import { now } from '../../../kernel/time.ts';
 import { makeBodyHash } from '../clients/dkim.ts';
 import { domainOf, foldAddress } from '../rules/envelope.ts';
@@ -38,6 +38,7 @@ export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { sto
   const timer = setInterval(() => look().catch(() => {}), lookEveryMs).unref();
   return {
     leaves: () => domain !== undefined,
+    look: () => look().then(() => domain !== undefined),
     deliver: (message) => attempt(options, from, domain!, message),
     stop: () => clearInterval(timer),
   };
@@ -61,8 +62,12 @@ async function attempt(options: OwnMailOptions, from: string, domain: store.OwnD
     .catch((error) => app.log.warn({ err: error, mail: message.id }, 'the product’s own mail is not in the log'));
   if (outcome.kind === 'delivered') return { response: outcome.told.response };
   const { mx, response } = outcome.told;
-  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, outcome.kind === 'bounced');
+  throw new NotDelivered(`the message for ${message.to} was not taken${mx ? ` by ${mx}` : ''}: ${response}`, lastingOf(outcome));
 }
+
+/** Only a refusal of the recipient is for good: a full mailbox, a policy or a block list may let the next attempt pass. */
+const lastingOf = (outcome: Outcome): Lasting =>
+  outcome.kind !== 'bounced' ? 'for now' : outcome.bounceType === 'hard' ? 'for good' : 'until mended';
 
 const compose = (from: string, { to, subject, text, html, headers }: Message, messageId: string, at: string): Promise<Buffer> =>
   new MailComposer({
@@ -84,7 +89,7 @@ async function makeOutgoing(
   hash.update(raw.subarray(headerBytes));
   const signing = await loadSigning(domain.id);
   if (!signing)
-    throw new NotDelivered(`the domain ${domain.name} was deleted here; register it again, or set QUARTERDECK_SMTP_RELAY`, false);
+    throw new NotDelivered(`the domain ${domain.name} was deleted here; register it again, or set QUARTERDECK_SMTP_RELAY`, 'until mended');
   const head = await signMessage({
     signing,
     hostname,

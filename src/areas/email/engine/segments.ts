@@ -1,8 +1,12 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../../../kernel/app.ts';
+import { wake } from '../../../kernel/jobs/index.ts';
 import type { Spool } from '../../../kernel/spool/index.ts';
-import { now } from '../../../kernel/time.ts';
-import * as store from '../store/retention.ts';
+import { noteHolder } from '../store/holders.ts';
+import * as store from '../store/segments.ts';
+import { queueChannel } from './queue/channel.ts';
+import { arrivalsChannel } from './receiving/arriving.ts';
 
 /** Where segments are that are not objects yet, and how their keys begin. */
 export const segmentFolder = (dataDir: string) => join(dataDir, 'mail');
@@ -26,34 +30,102 @@ export async function retrySealed<T>(spool: Spool, write: () => Promise<T>): Pro
   }
 }
 
-const everyMs = 10_000;
-/** A writer closes its segment after a minute: one that nobody touched for so long belongs to nobody who still runs. */
+/** With S3, a segment takes mail for so long before it is sealed and uploaded. */
+export const openForMs = 1_000;
+/** How often a segment is looked for that is due; asks nobody unless there is one. */
+const lookEveryMs = 250;
+/** How often this data directory says that it is there, and looks for segments that a killed process left. */
+const tendEveryMs = 10_000;
+/** After the storage did not take one. */
+const restMs = 2_000;
+/** A writer closes its segment in seconds: one that nobody touched for so long belongs to nobody who still runs. */
 const abandonedMs = 300_000;
+/** A server that stops waits so long for its last upload; a container has 10 s by default, and connections end before this. */
+const stopWaitMs = 5_000;
+
+/** Later than any file was touched. */
+const always = new Date(8.64e15);
+const never = new Date(0);
 
 /** Closes segments that are full or old, and hands those that lie only on this machine to the storage that everybody reads. */
-export async function storeSegments({ db }: App, spool: Spool): Promise<void> {
-  const at = Date.parse(await db.read(now));
+export async function storeSegments({ db }: App, spool: Spool, untouchedSince = never): Promise<void> {
   const telling = {
     seal: async (key: string) => void (await db.write((tx) => store.sealSegment(tx, key))),
-    stored: (key: string) => db.write((tx) => store.markStored(tx, key)),
+    stored: (key: string) =>
+      db.write(async (tx) => {
+        await store.markStored(tx, key);
+        wake(tx, queueChannel);
+        wake(tx, arrivalsChannel);
+      }),
   };
-  await spool.store(telling, new Date(at - abandonedMs));
+  await spool.store(telling, untouchedSince);
+}
+
+export interface Storing {
+  /** Hands over what there is, and gives up after some seconds: it stays on the disk, and the next start adopts it. */
+  stop(): Promise<void>;
 }
 
 /** The same, again and again. */
-export function keepStoring(app: App, spool: Spool) {
+export function keepStoring(app: App, spool: Spool): Storing {
+  return keepRunning(app, spool, () => storeSegments(app, spool));
+}
+
+/**
+ * The same for a whole data directory: a start adopts what earlier processes left there, at once. A segment that a neighbour on the same directory
+ * still writes to is sealed by that; the neighbour goes on in another one.
+ */
+export function keepDirectory(app: App, spool: Spool, node: string): Storing {
+  let adopted = false;
+  let tendAt = Number.NEGATIVE_INFINITY;
+  const isDue = () => performance.now() >= tendAt;
+  const tend = async () => {
+    const at = Date.parse(await app.db.write((tx) => noteHolder(tx, node)));
+    await storeSegments(app, spool, adopted ? new Date(at - abandonedMs) : always);
+    adopted = true;
+    tendAt = performance.now() + tendEveryMs;
+  };
+  return keepRunning(app, spool, () => (isDue() ? tend() : storeSegments(app, spool)), isDue);
+}
+
+function keepRunning(app: App, spool: Spool, act: () => Promise<void>, isDue = () => false): Storing {
   let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= storeSegments(app, spool)
-      .catch((error) => app.log.warn({ err: error }, 'mail could not be handed to the storage yet; trying again'))
+  let restUntil = Number.NEGATIVE_INFINITY;
+  const look = () => {
+    if (running || performance.now() < restUntil || !(spool.isDue || isDue())) return;
+    running = act()
+      .catch((error) => {
+        restUntil = performance.now() + restMs;
+        app.log.warn({ err: error }, 'mail could not be handed to the storage yet; trying again');
+      })
       .finally(() => {
         running = undefined;
       });
-  }, everyMs).unref();
+  };
+  look();
+  const timer = setInterval(look, lookEveryMs).unref();
+  const finish = async (until: number) => {
+    await running;
+    spool.rotate();
+    for (;;) {
+      const isDone = await storeSegments(app, spool).then(
+        () => true,
+        () => false,
+      );
+      if (isDone || performance.now() >= until) return;
+      await sleep(lookEveryMs);
+    }
+  };
   return {
     async stop() {
       clearInterval(timer);
-      await running;
+      const giveUp = new AbortController();
+      const late = sleep(stopWaitMs, undefined, { signal: giveUp.signal }).then(
+        () => app.log.warn('mail of the last seconds is on this disk alone; start a server on this data directory again'),
+        () => {},
+      );
+      await Promise.race([finish(performance.now() + stopWaitMs), late]);
+      giveUp.abort();
     },
   };
 }

@@ -85,17 +85,3 @@ export async function* listStored(tx: Tx): AsyncIterable<string> {
     after = found.at(-1)!.key;
   }
 }
-
-/** Also one without a row: whoever began it may have been stopped before its first batch, and would make the row when it wakes up. */
-export const sealSegment = (tx: Tx, key: string) => run(tx)`
-  insert into email.segment as s (key, node, created_at, sealed_at) values (${key}, '', kernel.now(), kernel.now())
-      on conflict (key) do update set sealed_at = excluded.sealed_at where s.sealed_at is null`;
-
-/** Every machine reads it now: what it has of unfinished mail may go on anywhere. */
-export const markStored = async (tx: Tx, key: string): Promise<void> => {
-  await run(tx)`update email.segment set stored_at = kernel.now() where key = ${key}`;
-  await run(tx)`
-    update email.recipient r set node = null
-     where r.done_at is null and r.node is not null and exists (select from email.message m where m.id = r.message_id and m.body_key = ${key})`;
-  await run(tx)`update email.arrival set node = null where body_key = ${key} and node is not null`;
-};

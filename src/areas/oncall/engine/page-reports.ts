@@ -1,9 +1,15 @@
 // What becomes of a page after it was handed over: the provider tells, or the person answers.
 import type { Tx } from '../../../kernel/db/index.ts';
+import type { Lasting } from '../../../kernel/mail.ts';
 import { channels, pageAsSubject } from '../rules/channels.ts';
 import * as pages from '../store/pages.ts';
 import { note } from '../store/timeline.ts';
 import { failPage, retryPage } from './page.ts';
+
+interface Undelivered {
+  sentence: string;
+  lasting: Lasting;
+}
 
 /** The provider says that it arrived. */
 export async function markDelivered(tx: Tx, org: string, pageId: string): Promise<void> {
@@ -32,6 +38,6 @@ export async function confirmPage(tx: Tx, org: string, pageId: string): Promise<
   return page;
 }
 
-/** The provider took it and could not bring it. For good: the next rule fires at once; for now: it is sent again. */
-export const endUndelivered = (tx: Tx, org: string, pageId: string, why: { sentence: string; permanent: boolean }): Promise<void> =>
-  why.permanent ? failPage(tx, org, pageId, why.sentence) : retryPage(tx, org, pageId, why.sentence);
+/** The provider took it and could not bring it. Unless that is for good it is sent again. */
+export const endUndelivered = (tx: Tx, org: string, pageId: string, { sentence, lasting }: Undelivered): Promise<void> =>
+  lasting === 'for good' ? failPage(tx, org, pageId, sentence) : retryPage(tx, org, pageId, sentence, lasting);

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../kernel/db/index.ts';
 import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
+import type { Lasting } from '../../../kernel/mail.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';
@@ -61,18 +62,24 @@ const isGivenUp = (run: JobRun<unknown>, org: string, page: pages.SendingRow) =>
     return true;
   });
 
-/** Tried again for as long as it is needed, unless that cannot help: then it has failed, and the person's next rule fires at once. */
+/**
+ * Tried again for as long as it is needed, unless that cannot help: then it has failed, and the person's next rule fires at once. So does the
+ * next rule of a page that waits until something is mended; that page is tried on.
+ */
 async function endAttempt(run: JobRun<unknown>, org: string, page: pages.SendingRow, error: unknown): Promise<void> {
   const sentence = error instanceof Error ? error.message : String(error);
-  if (error instanceof PageFailed && error.permanent) {
+  if (error instanceof PageFailed && error.lasting === 'for good') {
     await run.finishWith((tx) => failPage(tx, org, page.id, sentence));
     return;
   }
   const seconds = retryAfter(page.attempts);
   const isUnsure = error instanceof Unsure;
+  const failure = isUnsure ? error.cause : error;
+  const isPassedOver = failure instanceof PageFailed && failure.lasting === 'until mended';
   const goesOn = await run.db.write(async (tx) => {
     await run.fence(tx);
     if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // it follows a rule that the limits held back
+    const next = isPassedOver ? await passOver(tx, org, page.id) : undefined;
     const needed = await isNeeded(tx, org, page);
     // Once nobody needs it any more, whether it went out is asked a few times, for the record.
     if (!needed && (!isUnsure || page.attempts >= mostUnneededDoubts)) {
@@ -82,7 +89,7 @@ async function endAttempt(run: JobRun<unknown>, org: string, page: pages.Sending
     }
     if (isUnsure) await pages.recordDoubt(tx, org, page.id, sentence, seconds);
     else await pages.requeue(tx, org, page.id, sentence, seconds);
-    if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence));
+    if (needed && page.attempts % toldEvery === 1) await note(tx, org, page.incident_id, tellDelay(page, sentence, next));
     return true;
   });
   if (goesOn) throw new RetryIn(seconds, sentence, { cause: error });
@@ -93,38 +100,57 @@ const mostUnneededDoubts = 6;
 /** A line for the first attempt that failed for now, and then about every half hour. */
 const toldEvery = 30;
 
-const tellDelay = (page: pages.SendingRow, sentence: string): Entry => ({
+const tellDelay = (page: pages.SendingRow, sentence: string, next: NextRule): Entry => ({
   kind: 'page_delayed',
-  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute`,
+  message: `${pageAsSubject(page.channel)} to ${page.label} has not gone out yet: ${sentence}; it is tried again at least once a minute${nextWords(next)}`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id, attempts: page.attempts, error: sentence },
 });
+
+type NextRule = { id: string } | undefined;
+
+const nextWords = (next: NextRule) => (next ? '; the next rule fires now' : '');
+
+/** Makes the person's next page due. With no rule left, the walk sees whether anybody was reached, and hands on at once. */
+async function callNextRule(tx: Tx, org: string, page: pages.PageRow): Promise<NextRule> {
+  // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
+  if (!(await pages.nextRule(tx, org, page))) await wakeWalk(tx, org, page.incident_id);
+  const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
+  if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
+  return next;
+}
+
+/** Nobody waits for this page any more, which is tried on. Once: later attempts find it passed over. */
+async function passOver(tx: Tx, org: string, pageId: string): Promise<NextRule> {
+  const page = await pages.pageById(tx, org, pageId);
+  if (!page || page.passed_over) return undefined;
+  const next = await callNextRule(tx, org, page);
+  await pages.markPassedOver(tx, org, pageId);
+  if (next) await pages.hasten(tx, org, next.id);
+  return next;
+}
 
 /** The end of a page that reached nobody. Nothing is dropped in silence: the timeline says so, and the next rule takes over. */
 export async function failPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
-  // Jobs before incidents and pages, as everywhere: whoever runs them locks in this order too.
-  const last = !(await pages.nextRule(tx, org, page));
-  // With no rule left, the walk sees whether anybody was reached, and hands on at once.
-  if (last) await wakeWalk(tx, org, page.incident_id);
-  const next = (await isNeeded(tx, org, page)) ? await pages.nextRule(tx, org, page) : undefined;
-  if (next) await moveOrEnqueue(tx, pageJob, { key: next.id, org });
+  const next = await callNextRule(tx, org, page);
   if (!(await pages.recordFailed(tx, org, pageId, sentence))) return;
   if (next) await pages.hasten(tx, org, next.id);
   await note(tx, org, page.incident_id, {
     kind: 'page_failed',
-    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${next ? '; the next rule fires now' : ''}`,
+    message: `${pageAsSubject(page.channel)} to ${page.label} failed: ${sentence}${nextWords(next)}`,
     data: { pageId, channel: page.channel, userId: page.user_id, error: sentence },
   });
 }
 
 /** Handed over, and lost on the way for now: it goes out once more. */
-export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string): Promise<void> {
+export async function retryPage(tx: Tx, org: string, pageId: string, sentence: string, lasting: Lasting): Promise<void> {
   const page = await pages.pageById(tx, org, pageId);
   if (!page) return;
   const seconds = retryAfter(page.attempts);
   if (page.attempts === 1) await wakeWalk(tx, org, page.incident_id); // as for one that was not taken
   if (page.attempts >= mostHandedOver || !(await isNeeded(tx, org, page))) return failPage(tx, org, pageId, sentence);
+  if (lasting === 'until mended') await passOver(tx, org, pageId);
   await pages.requeue(tx, org, pageId, sentence, seconds);
   await enqueue(tx, pageJob, { key: pageId, org, delaySeconds: seconds });
 }

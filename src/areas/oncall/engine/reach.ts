@@ -47,8 +47,10 @@ export async function findWay(
   const { goesTo } = channels[page.channel];
   const [account, stopped] =
     goesTo === 'phone' ? await db.read((tx) => Promise.all([provider(tx, org), isStopped(tx, org, page.user_id)])) : [undefined, false];
+  // What was known a moment ago may keep no page back: the sender's domain may have been verified since.
+  const relay = app.mail.leaves() || (goesTo === 'email' && ((await app.mail.look?.()) ?? false));
   return {
-    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay: app.mail.leaves() },
+    reach: { email: null, phone: null, [goesTo]: page.address, stopped, provider: providerState(account), relay },
     means: {
       account: account && openAccount(app, org, account),
       claimed: (providerIds) => db.read((tx) => takenIds(tx, org, providerIds)),

@@ -31,7 +31,7 @@ const toSend = (app: App, org: string, page: SendingRow): PageToSend => ({
 /** Something missing is a failure that everybody sees, never a page that quietly stays away. */
 function checkWay(page: SendingRow, reach: Reach): void {
   const missing = failureOf(page.channel, reach, page.label);
-  if (missing) throw new PageFailed(missing, true);
+  if (missing) throw new PageFailed(missing.sentence, missing.lasting);
 }
 
 /** What sends: `db` is the connections of the lane that pages have to themselves. */
@@ -72,7 +72,7 @@ export async function findSent(sender: Sender, org: string, page: SendingRow): P
     checkWay(page, { ...reach, stopped: false }); // STOP keeps a message from going out now, not from having gone out before
     return await noteRefusal(sender, org, channel.find(toSend(app, org, page), means));
   } catch (error) {
-    if (error instanceof PageFailed && error.permanent) throw error;
+    if (error instanceof PageFailed && error.lasting === 'for good') throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new Unsure(`it is not known whether an earlier attempt went out: ${why}`, { cause: error });
   }

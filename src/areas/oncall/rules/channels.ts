@@ -1,6 +1,7 @@
 // The channels by which people are paged, in one table. Steps ask it where a page goes, previews what would keep it from arriving,
 // saving asks what a rule needs, and sending why a page cannot go out. How each channel sends stands in clients/channels.
 import { channelNames } from '../../../../contract/oncall/channels.ts';
+import type { Lasting } from '../../../kernel/mail.ts';
 
 export { channelNames };
 export type ChannelName = (typeof channelNames)[number];
@@ -13,7 +14,7 @@ export interface Reach {
   stopped: boolean;
   /** The organization's account for SMS and calls; `broken` once the provider has refused its credential. */
   provider: 'none' | 'works' | 'broken';
-  /** Whether the operator has set a relay for mail. */
+  /** Whether the product's own mail leaves: by the operator's relay, or from a domain that is verified here. */
   relay: boolean;
 }
 
@@ -28,6 +29,8 @@ interface Need {
   refusal?: { status: 400 | 409; sentence: () => string };
   /** In the timeline, of a page that is not even tried without it. Absent: it is tried, and the other side's own words are told. */
   failure?: (person: string) => string;
+  /** It may come without anybody touching this page, so the page waits for it; the person's next rule does not. */
+  mayMend?: true;
 }
 
 const mailbox: Need = {
@@ -42,6 +45,7 @@ const relay: Need = {
   isMet: (reach) => reach.relay,
   warning: 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
   failure: () => 'no mail leaves this server: the operator must set QUARTERDECK_SMTP_RELAY',
+  mayMend: true,
 };
 
 const provider: Need = {
@@ -125,5 +129,7 @@ export function refusalOf(wanted: readonly ChannelName[], reach: Reach): { statu
 }
 
 /** Why a page by this channel is not even tried. */
-export const failureOf = (channel: ChannelName, reach: Reach, person: string): string | undefined =>
-  channels[channel].needs.find((need) => need.failure && !need.isMet(reach))?.failure?.(person);
+export function failureOf(channel: ChannelName, reach: Reach, person: string): { sentence: string; lasting: Lasting } | undefined {
+  const missing = channels[channel].needs.find((need) => need.failure && !need.isMet(reach));
+  return missing && { sentence: missing.failure!(person), lasting: missing.mayMend ? 'until mended' : 'for good' };
+}

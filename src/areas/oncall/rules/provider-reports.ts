@@ -1,15 +1,20 @@
+import type { Lasting } from '../../../kernel/mail.ts';
+
 /** Codes of Twilio after which the same message may still go through. */
 const temporary = new Set([20429, 30001, 30008]);
+/** Codes that are not about the message: the account is suspended, the phone is switched off or out of reach. */
+const mended = new Set([20005, 30002, 30003]);
 
-export const isTemporary = (code: number | undefined): boolean => temporary.has(code ?? 0);
+export const lastingOfCode = (code: number | undefined): Lasting =>
+  temporary.has(code ?? 0) ? 'for now' : mended.has(code ?? 0) ? 'until mended' : 'for good';
 
-export type Report = { is: 'delivered' } | { is: 'failed'; permanent: boolean; sentence: string } | { is: 'underway' };
+export type Report = { is: 'delivered' } | { is: 'failed'; lasting: Lasting; sentence: string } | { is: 'underway' };
 
 /** What the provider's report about a message means. */
 export function messageReport(status: string, code: number | undefined): Report {
   if (status === 'delivered' || status === 'read') return { is: 'delivered' };
   if (status === 'failed' || status === 'undelivered')
-    return { is: 'failed', permanent: !isTemporary(code), sentence: `the provider could not deliver it${code ? ` (${code})` : ''}` };
+    return { is: 'failed', lasting: lastingOfCode(code), sentence: `the provider could not deliver it${code ? ` (${code})` : ''}` };
   return { is: 'underway' };
 }
 
@@ -24,5 +29,5 @@ const endsOfCalls: Record<string, string> = {
 /** What its report about a call means. One that ended without a key pressed reached nobody: busy, no answer, and a voicemail box alike. */
 export function callReport(status: string): Report {
   const sentence = endsOfCalls[status];
-  return sentence ? { is: 'failed', permanent: true, sentence } : { is: 'underway' };
+  return sentence ? { is: 'failed', lasting: 'for good', sentence } : { is: 'underway' };
 }

@@ -153,16 +153,17 @@ const PageRow = Type.Object({
   attempts: Type.Integer(),
   due_at: Type.String(),
   sent_at: nullable(Type.String()),
+  passed_over: Type.Boolean(),
 });
 export type PageRow = Static<typeof PageRow>;
 
 /** The newest of them, in the order in which they are due. */
 export const pagesOf = (tx: Tx, org: string, incidentId: string, most: number) => rows(tx, PageRow)`
-  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
     from (select * from oncall.page where org_id = ${org} and incident_id = ${incidentId} order by id desc limit ${most}) p order by due_at, id`;
 
 export const pageById = (tx: Tx, org: string, id: string) => row(tx, PageRow)`
-  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at
+  select id, incident_id, round, notice, pass, step, user_id, label, channel, rule_index, state, error, attempts, due_at, sent_at, passed_over
     from oncall.page where org_id = ${org} and id = ${id}`;
 
 interface SentPage {
@@ -203,6 +204,10 @@ export const recordDoubt = (tx: Tx, org: string, id: string, error: string, dela
   update oncall.page set error = ${error}, due_at = kernel.now() + make_interval(secs => ${delaySeconds})
    where org_id = ${org} and id = ${id} and state = 'sending'`;
 
+/** The walk goes on without it; see the migration. */
+export const markPassedOver = (tx: Tx, org: string, id: string) => run(tx)`
+  update oncall.page set passed_over = true where org_id = ${org} and id = ${id}`;
+
 export const recordFailed = async (tx: Tx, org: string, id: string, error: string): Promise<boolean> =>
   (await run(tx)`
     update oncall.page set state = 'failed', error = ${error}, ended_at = kernel.now()
@@ -241,14 +246,14 @@ export const pagedIn = async (tx: Tx, org: string, at: Place): Promise<ReadonlyS
     ).map((p) => p.user_id),
   );
 
-/** Steps of a pass that paged somebody, unless every page failed. */
+/** Steps of a pass that paged somebody, unless every page failed or waits until something is mended. */
 export const stepsReached = async (tx: Tx, org: string, at: Omit<Place, 'step'>): Promise<ReadonlySet<number>> =>
   new Set(
     (
       await rows(tx, Type.Object({ step: Type.Integer() }))`
         select distinct step from oncall.page
          where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and notice = 0
-           and state not in ('failed', 'canceled')`
+           and state not in ('failed', 'canceled') and not (passed_over and state in ('queued', 'sending'))`
     ).map((p) => p.step),
   );
 
@@ -259,10 +264,11 @@ const MadeAtRow = Type.Object({
   state: pageState,
   error: nullable(Type.String()),
   about: nullable(Type.String()),
+  passed_over: Type.Boolean(),
 });
 /** What was made when a step fired, or as one notice, in order. */
 export const pagesAt = (tx: Tx, org: string, at: Place & { notice: number }) => rows(tx, MadeAtRow)`
-  select user_id, label, rule_index, state, error, about from oncall.page
+  select user_id, label, rule_index, state, error, about, passed_over from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and pass = ${at.pass} and step = ${at.step}
      and notice = ${at.notice} order by id`;
 

@@ -95,5 +95,5 @@ async function tellSubscriber(app: App, org: string, key: string, subscriberId: 
 
 const deliver = (app: App, message: Message) =>
   app.mail.deliver(message).catch((error) => {
-    throw error instanceof NotDelivered && error.permanent ? new GiveUp(error.message, { cause: error }) : error;
+    throw error instanceof NotDelivered && error.lasting === 'for good' ? new GiveUp(error.message, { cause: error }) : error;
   });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { takeArrivals } from '../../store/arrivals-taken.ts';
 import { addSegment } from '../../store/intake.ts';
-import { markStored, sealSegment } from '../../store/retention.ts';
+import { markStored, sealSegment } from '../../store/segments.ts';
 
 test('a segment that was sealed before its first batch takes none', async (t) => {
   const { app } = await quarterdeck(t, {});

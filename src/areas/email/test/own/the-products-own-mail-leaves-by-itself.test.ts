@@ -18,7 +18,9 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
           ? '550 5.1.1 no such user'
           : stage === 'rcpt' && line.includes('later@')
             ? '451 4.7.1 later'
-            : undefined,
+            : stage === 'rcpt' && line.includes('full@')
+              ? '552 5.2.2 mailbox full'
+              : undefined,
     },
     { env: { QUARTERDECK_MAIL_FROM: 'Quarterdeck <pages@example.com>' } },
   );
@@ -40,17 +42,21 @@ test('the product’s own mail leaves by itself once its sender’s domain is ve
   // Whoever asked for it hears a refusal, and whether another attempt may help.
   await assert.rejects(
     page('page-2', 'gone@far.example'),
-    (error) => error instanceof NotDelivered && error.permanent && /no such user/.test(error.message),
+    (error) => error instanceof NotDelivered && error.lasting === 'for good' && /no such user/.test(error.message),
   );
-  const failed = (error: unknown) => error instanceof NotDelivered && !error.permanent && /later/.test(error.message);
+  const failed = (error: unknown) => error instanceof NotDelivered && error.lasting === 'for now' && /later/.test(error.message);
   await assert.rejects(page('page-3', 'later@far.example'), failed);
   await assert.rejects(page('page-3', 'later@far.example'), failed);
+
+  // A full mailbox is emptied some day.
+  await assert.rejects(page('page-4', 'full@far.example'), (error) => error instanceof NotDelivered && error.lasting !== 'for good');
 
   // In the log of the organization it is for, once each, without its content and without counting.
   const { messages } = (await qd.owner.get('/email/messages')).body as {
     messages: (LoggedMessage & { id: string; door: string; to: string[] })[];
   };
   assert.deepEqual(messages.map((m) => [m.to[0], m.door, m.state]).sort(), [
+    ['full@far.example', 'relay', 'deferred'],
     ['gone@far.example', 'relay', 'bounced'],
     ['later@far.example', 'relay', 'deferred'],
     ['oncall@far.example', 'relay', 'delivered'],

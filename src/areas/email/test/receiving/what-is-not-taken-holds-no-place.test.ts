@@ -4,7 +4,7 @@ import { sql } from '../../../../kernel/sql.ts';
 import type { Arriving } from '../../engine/receiving/arriving.ts';
 import { openReception } from '../../engine/receiving/intake.ts';
 import { email } from '../../index.ts';
-import { sealSegment } from '../../store/retention.ts';
+import { sealSegment } from '../../store/segments.ts';
 import { type MxScene, mxScene } from './mx-scene.ts';
 
 /** A reception whose places are counted, and for nobody: what is begun is left to its lease. */

@@ -1,3 +1,4 @@
+import type { Lasting } from '../../../../kernel/mail.ts';
 import type { ChannelName } from '../../rules/channels.ts';
 import type { PageWords } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';
@@ -47,15 +48,15 @@ export interface Sent {
 
 /** The page did not leave, and why. */
 export class PageFailed extends Error {
-  /** Trying again will not help, so the person's next rule fires at once. */
-  readonly permanent: boolean;
+  /** `for good` and `until mended`: the person's next rule fires at once. `until mended` and `for now`: this page is tried again. */
+  readonly lasting: Lasting;
   /** The provider refused not the page but the organization's account: its words. */
   readonly accountRefused: string | undefined;
 
-  constructor(sentence: string, permanent: boolean, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
+  constructor(sentence: string, lasting: Lasting, { cause, accountRefused }: { cause?: unknown; accountRefused?: string } = {}) {
     super(sentence, { cause });
     this.name = 'PageFailed';
-    this.permanent = permanent;
+    this.lasting = lasting;
     this.accountRefused = accountRefused;
   }
 }

@@ -17,7 +17,7 @@ export const makeEmail = (mail: Mail): Channel => ({
       });
       return { state: 'sent' };
     } catch (error) {
-      if (error instanceof NotDelivered) throw new PageFailed(error.message, error.permanent, { cause: error });
+      if (error instanceof NotDelivered) throw new PageFailed(error.message, error.lasting, { cause: error });
       throw error;
     }
   },

@@ -1,4 +1,5 @@
-import { isTemporary } from '../../rules/provider-reports.ts';
+import type { Lasting } from '../../../../kernel/mail.ts';
+import { lastingOfCode } from '../../rules/provider-reports.ts';
 import { PageFailed } from '../channels/channel.ts';
 import { TwilioRefusal } from './client.ts';
 
@@ -10,12 +11,20 @@ const noCallback = new Set([21609, 21604, 11200]);
 const isBroken = ({ status, code }: TwilioRefusal) => status === 401 || broken.has(code ?? 0);
 export const dislikesCallback = (error: unknown): boolean => error instanceof TwilioRefusal && noCallback.has(error.code ?? 0);
 
-/** What a refusal means for the page: for good, unless the provider itself says that it may pass. */
+/**
+ * What a refusal means for the page. One of the account is not about the page: it passes once the credential is set again or the bill is paid.
+ * One without a code of Twilio's is some proxy's between us, which knows nothing of the page.
+ */
+function lastingOf(refusal: TwilioRefusal): Lasting {
+  if (isBroken(refusal) || refusal.code === undefined) return 'until mended';
+  return lastingOfCode(refusal.code);
+}
+
 export function asFailure(error: unknown): PageFailed {
   if (!(error instanceof TwilioRefusal))
-    return new PageFailed(error instanceof Error ? error.message : String(error), false, { cause: error });
+    return new PageFailed(error instanceof Error ? error.message : String(error), 'for now', { cause: error });
   const sentence = `the provider refused: ${error.message}${error.code ? ` (${error.code})` : ''}`;
-  return new PageFailed(sentence, !isTemporary(error.code), {
+  return new PageFailed(sentence, lastingOf(error), {
     cause: error,
     ...(isBroken(error) ? { accountRefused: error.message } : {}),
   });

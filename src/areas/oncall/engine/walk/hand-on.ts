@@ -21,16 +21,17 @@ export interface Unreached {
   userId: string;
   label: string;
   about: string | null;
-  /** Every page has failed or was canceled; else one fails for now, and none went out. */
+  /** Every page has failed, was canceled, or waits until something is mended; else one fails for now, and none went out. */
   isForGood: boolean;
 }
 
 /** Who was paged in vain. Undefined while one of the pages made there went out, or has its first attempt before it. */
 export async function findUnreached(tx: Tx, org: string, incident: IncidentRow): Promise<Unreached | undefined> {
   const made = await pagesToJudge(tx, org, incident);
-  const alive = made.filter((p) => p.state !== 'failed' && p.state !== 'canceled');
+  const isWaiting = ({ state }: { state: string }) => state === 'queued' || state === 'sending';
+  const alive = made.filter((p) => p.state !== 'failed' && p.state !== 'canceled' && !(p.passed_over && isWaiting(p)));
   const last = made.at(-1);
-  if (!last || alive.some((p) => p.state !== 'queued' && p.state !== 'sending')) return undefined;
+  if (!last || alive.some((p) => !isWaiting(p))) return undefined;
   const isStuck = alive.some((p) => p.error !== null);
   return isStuck || !alive.length ? { userId: last.user_id, label: last.label, about: last.about, isForGood: !alive.length } : undefined;
 }

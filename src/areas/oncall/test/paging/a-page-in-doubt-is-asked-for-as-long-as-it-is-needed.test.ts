@@ -30,11 +30,16 @@ test('when the organization’s provider is gone, the page fails and the next ru
   await failed(/^no-credential/);
 });
 
-test('when the provider refuses the credential, the page fails and the next rule fires at once', async (t) => {
-  const { qd, failed } = await triedOnce(t);
+test('when the provider refuses the credential, the next rule fires at once, and the page goes out once it is taken again', async (t) => {
+  const { qd, id } = await triedOnce(t);
   qd.twilio.fail(/Messages\.json/, { status: 401, code: 20003, message: 'Authenticate' });
   await qd.clock.advance('10s');
-  await failed(/Authenticate/);
+  await mails(qd.smtp, qd.alice.email, 1);
+  const sms = async () => (await detail(qd, id)).pages.find((p: { channel: string }) => p.channel === 'sms');
+  assert.match((await sms()).error, /Authenticate/);
+  assert.equal((await sms()).state, 'sending', 'whether it went out is asked again');
+  await qd.clock.advance('61s');
+  await qd.twilio.received({ to: qd.alice.phone, text: /checkout is down/ });
 });
 
 test('while the provider does not say whether it went out, it is asked for as long as the incident is open', async (t) => {

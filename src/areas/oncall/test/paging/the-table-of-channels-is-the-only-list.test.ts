@@ -61,13 +61,11 @@ test('what is missing is told to those who save, preview and send, each in their
   assert.match(warningOf('voice', { ...fine, provider: 'broken' })!, /refused the organization’s credential/);
   assert.match(warningOf('email', { ...fine, relay: false })!, /QUARTERDECK_SMTP_RELAY/);
 
-  assert.match(failureOf('sms', bare, 'Ada')!, /^no-credential/);
-  assert.equal(failureOf('voice', { ...fine, phone: null }, 'Ada'), 'Ada has given no phone');
-  assert.match(failureOf('sms', { ...fine, stopped: true }, 'Ada')!, /^Ada texted STOP/);
+  assert.match(failureOf('sms', bare, 'Ada')!.sentence, /^no-credential/);
+  assert.deepEqual(failureOf('voice', { ...fine, phone: null }, 'Ada'), { sentence: 'Ada has given no phone', lasting: 'for good' });
+  assert.match(failureOf('sms', { ...fine, stopped: true }, 'Ada')!.sentence, /^Ada texted STOP/);
   assert.equal(failureOf('sms', { ...fine, provider: 'broken' }, 'Ada'), undefined, 'it may work again, so it is tried');
-  assert.match(
-    failureOf('email', { ...fine, relay: false }, 'Ada') ?? '',
-    /QUARTERDECK_SMTP_RELAY/,
-    'a mail without a relay is not waited for',
-  );
+  const unsent = failureOf('email', { ...fine, relay: false }, 'Ada');
+  assert.match(unsent!.sentence, /QUARTERDECK_SMTP_RELAY/);
+  assert.equal(unsent!.lasting, 'until mended', 'mail may leave by the next attempt, and nobody waits for it');
 });

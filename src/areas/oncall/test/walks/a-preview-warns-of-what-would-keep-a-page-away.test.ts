@@ -27,7 +27,7 @@ test('a credential that the provider refused is warned of until a page has gone 
   const { owner, twilio } = qd;
   twilio.fail(/Messages\.json$/, { status: 401, code: 20003, message: 'Authenticate' });
   const first = await open(qd);
-  await eventually(async () => (await detail(qd, first.id)).pages[0]?.state === 'failed');
+  await eventually(async () => (await detail(qd, first.id)).pages[0]?.error);
   assert.match((await problems(qd)).sms!, /refused the organization’s credential/);
   await made(owner.post(`/oncall/incidents/${first.id}/resolve`));
 

@@ -1,0 +1,37 @@
+import type { App } from '../../../kernel/app.ts';
+import * as store from '../store/holders.ts';
+import { summarize } from '../store/queue.ts';
+import { freeStored } from '../store/segments.ts';
+import { failuresOf } from './webhooks/outcomes.ts';
+import { tellEndpoints } from './webhooks/tell.ts';
+
+const portion = 200;
+
+/** In `lastError`, and to endpoints. */
+export const lostWithDisk =
+  'its content was only on the disk of a server that has been away for 24 hours; it was not sent to this recipient, send it again';
+
+/**
+ * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
+ * for ever. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
+ */
+export async function followHolders({ db, log }: App, signal: AbortSignal): Promise<void> {
+  await db.write(freeStored);
+  await db.write(store.countHeldAway);
+  for (const node of await db.read(store.findGone)) {
+    let lost = 0;
+    for (let failed = portion; failed > 0 && !signal.aborted; lost += failed) failed = await db.write((tx) => failPortion(tx, node));
+    await db.write((tx) => Promise.all([store.freeArrivals(tx, node), store.forgetSegments(tx, node)]));
+    log.error({ node, recipients: lost }, 'mail on the disk of a server that is gone was given up, and its senders are told');
+  }
+  await db.write(store.countHeldAway);
+  await db.write(store.forgetHolders);
+}
+
+async function failPortion(tx: Parameters<typeof store.failLost>[0], node: string): Promise<number> {
+  const failed = await store.failLost(tx, node, portion, lostWithDisk);
+  if (failed.length === 0) return 0;
+  await summarize(tx, [...new Set(failed.map(({ message_id }) => message_id))]);
+  for (const [org, own] of Map.groupBy(failed, ({ org_id }) => org_id)) await tellEndpoints(tx, failuresOf(org, own, lostWithDisk));
+  return failed.length;
+}

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { idTime } from '../../../kernel/time.ts';
+
+/** Also one without a row: whoever began it may have been stopped before its first batch, and would make the row when it wakes up. */
+export const sealSegment = (tx: Tx, key: string) => run(tx)`
+  insert into email.segment as s (key, node, created_at, sealed_at) values (${key}, '', kernel.now(), kernel.now())
+      on conflict (key) do update set sealed_at = excluded.sealed_at where s.sealed_at is null`;
+
+const OpenRow = Type.Object({ created_at: Type.String(), sealed_at: Type.String() });
+
+/** So far a message may be dated before its segment's row or after its seal: several statements read the clock. */
+const apartMs = 5_000;
+
+/**
+ * Every machine reads it now: what it has of unfinished mail may go on anywhere. Its messages are found by their ids, which begin with the time: it
+ * took mail for a second. A clock that was set back meanwhile hides some, which `freeStored` finds.
+ */
+export const markStored = async (tx: Tx, key: string): Promise<void> => {
+  const open = await row(tx, OpenRow)`
+    update email.segment set stored_at = kernel.now() where key = ${key} returning created_at, coalesce(sealed_at, kernel.now()) as sealed_at`;
+  if (!open) return;
+  const from = `msg_${idTime(Date.parse(open.created_at) - apartMs)}`;
+  const to = `msg_${idTime(Date.parse(open.sealed_at) + apartMs)}`;
+  await run(tx)`set local enable_seqscan = off`;
+  await run(tx)`
+    update email.recipient r set node = null
+      from email.message m
+     where m.id between ${from} and ${to} and m.body_key = ${key} and r.message_id = m.id and r.done_at is null and r.node is not null`;
+  await run(tx)`update email.arrival set node = null where body_key = ${key} and node is not null`;
+};
+
+/** Mail that still waits for one machine though its segment is stored. Looks at all that waits. */
+export const freeStored = (tx: Tx): Promise<number> => run(tx)`
+  update email.recipient r set node = null
+   where r.done_at is null and r.node is not null
+     and exists (select from email.message m join email.segment s on s.key = m.body_key where m.id = r.message_id and s.stored_at is not null)`;
+
+const UnstoredRow = Type.Object({ node: Type.String(), segments: Type.Integer(), seconds: Type.Number() });
+
+/** Segments that one machine alone reads, by machine, and for how long already. */
+export const unstoredSegments = (tx: Tx) => rows(tx, UnstoredRow)`
+  select node, count(*)::int as segments, extract(epoch from kernel.now() - min(created_at))::float8 as seconds
+    from email.segment where stored_at is null and node <> '' group by node`;
