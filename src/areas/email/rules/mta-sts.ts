@@ -6,32 +6,42 @@ export interface StsPolicy {
   maxAgeSeconds: number;
 }
 
-const mostPatterns = 100;
-/** Of all patterns together: each is remembered for a year, for as many domains as a stranger has. */
-const mostLength = 4_096;
-const longestAge = 31_557_600;
+/** Of a policy, which any domain can serve. `patternBytes` is of all patterns together: each is remembered for a year. */
+const longest = { lines: 1_000, line: 1_024, record: 1_024, patterns: 100, patternBytes: 4_096, ageSeconds: 31_557_600 };
 
 /** The id of the policy, which changes with it. Undefined: there is none, or more than one. */
 export function readStsId(texts: readonly string[]): string | undefined {
-  const records = texts.filter((text) => /^v=STSv1\s*;/.test(text));
-  return records.length === 1 ? /;\s*id=([A-Za-z0-9]{1,32})\s*(?:;|$)/.exec(records[0]!)?.[1] : undefined;
+  const records = texts
+    .filter((text) => text.length <= longest.record)
+    .map((text) => text.split(';'))
+    .filter(([version, ...rest]) => version!.trimEnd() === 'v=STSv1' && rest.length > 0);
+  const id = records.length === 1 ? records[0]!.map((field) => field.trim()).find((field) => field.startsWith('id=')) : undefined;
+  return id !== undefined && /^id=[A-Za-z0-9]{1,32}$/.test(id) ? id.slice(3) : undefined;
 }
 
 /** Undefined: it is not a policy that can be followed. */
 export function readStsPolicy(text: string): StsPolicy | undefined {
-  const fields = text
-    .split(/\r?\n/)
-    .map((line) => /^\s*([A-Za-z0-9_.-]+)\s*:\s*(.*?)\s*$/.exec(line))
-    .flatMap((match) => (match === null ? [] : [[match[1]!.toLowerCase(), match[2]!] as const]));
+  const lines = text.split('\n', longest.lines + 1);
+  if (lines.length > longest.lines) return undefined;
+  const fields = lines.flatMap(readField);
   const first = (name: string) => fields.find(([field]) => field === name)?.[1];
   const mode = first('mode');
   const age = first('max_age');
-  const mx = fields.filter(([field]) => field === 'mx').map(([, value]) => value.toLowerCase().replace(/\.$/, ''));
+  const mx = fields.filter(([field]) => field === 'mx').map(([, value]) => withoutDot(value.toLowerCase()));
   if (first('version') !== 'STSv1' || (mode !== 'enforce' && mode !== 'testing' && mode !== 'none')) return undefined;
-  if (age === undefined || !/^\d{1,10}$/.test(age) || mx.length > mostPatterns || (mx.length === 0 && mode !== 'none')) return undefined;
-  if (mx.join().length > mostLength) return undefined;
-  return { mode, mx, maxAgeSeconds: Math.min(longestAge, Number(age)) };
+  if (age === undefined || !/^\d{1,10}$/.test(age) || mx.length > longest.patterns || (mx.length === 0 && mode !== 'none'))
+    return undefined;
+  if (mx.join().length > longest.patternBytes) return undefined;
+  return { mode, mx, maxAgeSeconds: Math.min(longest.ageSeconds, Number(age)) };
 }
+
+/** `name: value`; RFC 8461, 3.2 allows further fields, so a line that is none of ours is passed over. */
+function readField(line: string): [name: string, value: string][] {
+  const colon = line.length <= longest.line ? line.indexOf(':') : -1;
+  return colon < 0 ? [] : [[line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]];
+}
+
+const withoutDot = (name: string): string => (name.endsWith('.') ? name.slice(0, -1) : name);
 
 export const isNamedBySts = (host: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) =>

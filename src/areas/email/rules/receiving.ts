@@ -1,4 +1,4 @@
-import { limits } from './limits.ts';
+import { isHeaderName, limits } from './limits.ts';
 
 /** What one message that arrives may be. */
 export const arrivalLimits = {
@@ -8,6 +8,11 @@ export const arrivalLimits = {
   /** RFC 5321, 4.5.3.1.8 asks for so many. */
   recipients: 100,
   headerBytes: 262_144,
+  /** Verifiers join the lines of a field in a time that grows with the square of their number. */
+  headerLines: 2_000,
+  /** Of each field that a verifier takes apart, for the same reason. Received fields are many, and theirs is the slowest parser. */
+  verifiedFieldBytes: 8_192,
+  receivedBytes: 4_096,
   /** RFC 5321, 6.3: mail that went through so many servers goes in circles. */
   hops: 50,
   /** Through this one, in or out. */
@@ -26,6 +31,26 @@ export function findLoop(header: Buffer, mailHost: string): string | undefined {
     if (own.test(fieldAt(text, at))) ownHops++;
     if (hops > arrivalLimits.hops) return `it went through more than ${arrivalLimits.hops} servers`;
     if (ownHops > arrivalLimits.ownHops) return `it went through this server more than ${arrivalLimits.ownHops} times`;
+  }
+  return undefined;
+}
+
+/** The fields that a verifier takes apart; of the others it reads the bytes alone. */
+const verifiedFields: ReadonlySet<string> = new Set([
+  ...['received', 'return-path', 'from', 'sender', 'dkim-signature', 'authentication-results'],
+  ...['arc-seal', 'arc-message-signature', 'arc-authentication-results'],
+]);
+
+/** Why a verifier would take too long for this header; undefined: it would not. */
+export function findExcess(header: Buffer): string | undefined {
+  if (countLines(header, arrivalLimits.headerLines) > arrivalLimits.headerLines)
+    return `the header has more than ${arrivalLimits.headerLines} lines`;
+  let field = { name: '', bytes: 0 };
+  for (const { name, start, end } of fieldsOf(header)) {
+    // A line that begins no field goes on with the one before it: some verifiers read it so.
+    field = { name: isHeaderName(name) ? name : field.name, bytes: end - start + (isHeaderName(name) ? 0 : field.bytes) };
+    const most = field.name === 'received' ? arrivalLimits.receivedBytes : arrivalLimits.verifiedFieldBytes;
+    if (field.bytes > most && verifiedFields.has(field.name)) return `the field ${field.name} of the header is longer than ${most} bytes`;
   }
   return undefined;
 }
