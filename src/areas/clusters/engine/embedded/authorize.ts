@@ -29,9 +29,9 @@ function selectedNameOf({ verb, resource, query }: Asked): string | undefined {
   return isList && resource ? nameAskedFor(readSelector('', query.get('fieldSelector') ?? '', resource.kind)) : undefined;
 }
 
-export async function authorize(cluster: Cluster, user: User, asked: Asked): Promise<void> {
+export async function authorize(cluster: Cluster, user: User, asked: Asked, inside?: Tx): Promise<void> {
   const attributes = attributesOf(asked);
-  if (await isAllowed(cluster, user, attributes, nodeNameOf(user) && selectedNameOf(asked))) return;
+  if (await isAllowed(cluster, user, attributes, nodeNameOf(user) && selectedNameOf(asked), inside)) return;
   throw refuse(user, attributes);
 }
 

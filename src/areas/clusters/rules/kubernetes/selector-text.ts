@@ -109,10 +109,10 @@ function readField(term: string): FieldRequirement {
   const field = term.slice(0, isEqual ? equals : equals - 1).trim();
   const value = term.slice(isEqual && term[equals + 1] === '=' ? equals + 2 : equals + 1).trim();
   if (!/^[\w.]{1,200}$/.test(field)) throw refuse();
-  return { field, value: unescape(value, refuse), isEqual };
+  return { field, value: unescapeValue(value, refuse), isEqual };
 }
 
-function unescape(value: string, refuse: () => Error): string {
+function unescapeValue(value: string, refuse: () => Error): string {
   let plain = '';
   for (let at = 0; at < value.length; at++) {
     const character = value[at]!;
