@@ -7,6 +7,7 @@ import type { Ask } from '../clients/tenant/ask.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
+import { isCertificateRefused } from '../store/nodes.ts';
 import { openEmbedded, removeObjects } from './embedded/index.ts';
 import type { Unread } from './embedded/unread.ts';
 import type { Pki } from './pki.ts';
@@ -107,6 +108,7 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, un
     clientCa: { certificate: pki.caCertificate, key: pki.caKey },
     serviceAccount: { privateKeyPem: pki.accountKey, issuer: endpoint, audience: endpoint },
     isRefused,
+    isRefusedNow: (tx, fingerprint) => isCertificateRefused(tx, id, fingerprint),
     unread,
     certificateSeconds: lifetimes.nodeCertificate,
     inflight: () => tierOf(cluster().tier).inflight,

@@ -9,6 +9,7 @@ import { listRequests, type RequestObject, removeRequest } from '../clients/tena
 import { isNodeSigner } from '../rules/requests.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import * as store from '../store/nodes.ts';
+import { lockSpace } from '../store/objects.ts';
 import { pkiOf } from '../store/pki.ts';
 import { clustersDue } from './channels.ts';
 import { fingerprintOf } from './pki.ts';
@@ -106,6 +107,8 @@ export async function deregisterNode<T>(
 
 /** From this commit on, none of the node's certificates is good: not those that are noted, nor those that its requests still show. */
 async function refuseNode(tx: Tx, cluster: ClusterRow, node: string, shown: readonly Shown[]): Promise<number> {
+  // Writes of an embedded cluster look at their certificate behind this lock: none commits after this one.
+  await lockSpace(tx, cluster.id);
   await noteCertificates(tx, cluster, shown);
   const refused = await store.refuseCertificates(tx, cluster.id, node);
   wake(tx, clustersDue);

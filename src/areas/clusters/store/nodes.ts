@@ -39,6 +39,11 @@ export async function refuseCertificates(tx: Tx, cluster: string, node: string):
     update clusters.node_certificate set refused_at = kernel.now() where cluster_id = ${cluster} and node = ${node} and refused_at is null`;
 }
 
+/** Whether this certificate is refused, as this transaction sees it. */
+export const isCertificateRefused = async (tx: Tx, cluster: string, fingerprint: string): Promise<boolean> =>
+  (await run(tx)`
+    select 1 from clusters.node_certificate where cluster_id = ${cluster} and fingerprint = ${fingerprint} and refused_at is not null`) > 0;
+
 const RefusedRow = Type.Object({ cluster_id: Type.String(), fingerprint: Type.String(), node: Type.String(), is_back: Type.Boolean() });
 
 /** Those that these clusters must refuse, and whether their nodes have joined anew since. */

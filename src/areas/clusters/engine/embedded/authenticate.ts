@@ -1,22 +1,25 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { unauthorized } from '../../rules/kubernetes/status.ts';
-import { readObject } from '../../store/objects.ts';
+import { type Place, readObject } from '../../store/objects.ts';
 import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { readToken } from './tokens.ts';
 
 const everybody = 'system:authenticated';
 
-/** Who asks. A certificate counts first, then a bearer token; without either it is the anonymous user. */
+/** Who asks. A certificate counts first, then a bearer token; without either it is the anonymous user. `inside`: as the transaction sees it. */
 export async function authenticate(
   cluster: Cluster,
   identity: EmbeddedIdentity | undefined,
   authorization: string | undefined,
+  inside?: Tx,
 ): Promise<User> {
   if (identity) {
-    if (cluster.options.isRefused(identity.fingerprint)) throw unauthorized();
+    const { isRefused, isRefusedNow } = cluster.options;
+    if (isRefused(identity.fingerprint) || (inside && (await isRefusedNow?.(inside, identity.fingerprint)))) throw unauthorized();
     return {
       name: identity.commonName,
       groups: [...new Set([...identity.organizations, everybody])],
@@ -28,21 +31,25 @@ export async function authenticate(
     if (authorization) throw unauthorized();
     return { name: 'system:anonymous', groups: ['system:unauthenticated'] };
   }
-  const user = await authenticateToken(cluster, token);
+  const user = await authenticateToken(cluster, token, inside);
   if (!user) throw unauthorized();
   return user;
 }
 
 /** Undefined: it is nobody's, or not any more. */
-export async function authenticateToken(cluster: Cluster, token: string): Promise<User | undefined> {
+export async function authenticateToken(cluster: Cluster, token: string, inside?: Tx): Promise<User | undefined> {
   if (token.length > 16_384) return undefined;
   const bootstrap = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(token);
-  return bootstrap ? authenticateBootstrap(cluster, bootstrap[1]!, bootstrap[2]!) : authenticateAccount(cluster, token);
+  return bootstrap ? authenticateBootstrap(cluster, bootstrap[1]!, bootstrap[2]!, inside) : authenticateAccount(cluster, token, inside);
 }
 
 /** A bootstrap token is a secret in kube-system; it is read every time, so one that was deleted is refused at once. */
-async function authenticateBootstrap(cluster: Cluster, id: string, secret: string): Promise<User | undefined> {
-  const { kept, now } = await readWithTime(cluster, 'secrets', 'kube-system', `bootstrap-token-${id}`);
+async function authenticateBootstrap(cluster: Cluster, id: string, secret: string, inside: Tx | undefined): Promise<User | undefined> {
+  const { kept, now } = await readWithTime(
+    cluster,
+    { resource: 'secrets', namespace: 'kube-system', name: `bootstrap-token-${id}` },
+    inside,
+  );
   if (kept?.['type'] !== 'bootstrap.kubernetes.io/token' || kept.metadata.deletionTimestamp) return undefined;
   const data = (kept['data'] ?? {}) as Record<string, string>;
   const text = (name: string) => Buffer.from(textOf(data[name]), 'base64').toString();
@@ -58,28 +65,49 @@ async function authenticateBootstrap(cluster: Cluster, id: string, secret: strin
   return { name: `system:bootstrap:${id}`, groups: ['system:bootstrappers', ...groups, everybody] };
 }
 
-async function authenticateAccount(cluster: Cluster, token: string): Promise<User | undefined> {
+async function authenticateAccount(cluster: Cluster, token: string, inside: Tx | undefined): Promise<User | undefined> {
   const claims = readToken(cluster, token);
   if (!claims) return undefined;
   const { namespace, name, uid, bound } = claims;
-  const { kept, now } = await readWithTime(cluster, 'serviceaccounts', namespace, name);
+  const { kept, now } = await readWithTime(cluster, { resource: 'serviceaccounts', namespace, name }, inside);
   if (!kept || kept.metadata.uid !== uid || kept.metadata.deletionTimestamp) return undefined;
   const at = Date.parse(now) / 1000;
   if (claims.exp <= at || claims.nbf > at + 60) return undefined;
-  if (bound) {
-    const { kept: still } = await readWithTime(cluster, 'secrets', namespace, bound.name);
-    if (still?.metadata.uid !== bound.uid) return undefined;
-  }
+  if (bound && !(await isStillBound(cluster, namespace, bound, inside))) return undefined;
+  const isAccess = bound && cluster.options.access?.isSecret(namespace, bound.name);
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
     groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everybody],
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
+    ...(isAccess ? { access: bound.name } : {}),
   };
 }
 
-const readWithTime = (cluster: Cluster, resource: string, namespace: string, name: string) =>
-  cluster.app.db.read(async (tx) => {
-    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, { resource, namespace, name })]);
+/** Whether the Secret that a token is bound to is still the same one, and the Quarterdeck token behind it still may. */
+async function isStillBound(
+  cluster: Cluster,
+  namespace: string,
+  { name, uid }: { name: string; uid: string },
+  inside: Tx | undefined,
+): Promise<boolean> {
+  const { access } = cluster.options;
+  return readIn(cluster, inside, async (tx) => {
+    const [row, holds] = await Promise.all([
+      readObject(tx, cluster, { resource: 'secrets', namespace, name }),
+      access?.isSecret(namespace, name) ? access.holds(tx, name) : true,
+    ]);
+    if (!row || !holds) return false;
+    const { metadata } = JSON.parse(row.body) as KubeObject;
+    return metadata.uid === uid && !metadata.deletionTimestamp;
+  });
+}
+
+const readIn = <T>(cluster: Cluster, inside: Tx | undefined, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  inside ? work(inside) : cluster.app.db.read(work);
+
+const readWithTime = (cluster: Cluster, place: Place, inside: Tx | undefined) =>
+  readIn(cluster, inside, async (tx) => {
+    const [space, row] = await Promise.all([requireSpace(tx, cluster), readObject(tx, cluster, place)]);
     return { now: space.now, kept: row && (JSON.parse(row.body) as KubeObject) };
   });

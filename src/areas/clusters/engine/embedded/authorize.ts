@@ -23,12 +23,15 @@ export async function isAllowed(cluster: Cluster, user: User, attributes: Attrib
   return mayDo(await readRbac(cluster, tx), user, attributes);
 }
 
-export async function authorize(cluster: Cluster, user: User, asked: Asked): Promise<void> {
+/** The name that a list is narrowed to. Only the node authorizer asks for it: nobody else's selector is read before they may list. */
+function selectedNameOf({ verb, resource, query }: Asked): string | undefined {
+  const isList = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  return isList && resource ? nameAskedFor(readSelector('', query.get('fieldSelector') ?? '', resource.kind)) : undefined;
+}
+
+export async function authorize(cluster: Cluster, user: User, asked: Asked, inside?: Tx): Promise<void> {
   const attributes = attributesOf(asked);
-  const isList = asked.verb === 'list' || asked.verb === 'watch' || asked.verb === 'deletecollection';
-  const selectedName =
-    isList && asked.resource ? nameAskedFor(readSelector('', asked.query.get('fieldSelector') ?? '', asked.resource.kind)) : undefined;
-  if (await isAllowed(cluster, user, attributes, selectedName)) return;
+  if (await isAllowed(cluster, user, attributes, nodeNameOf(user) && selectedNameOf(asked), inside)) return;
   throw refuse(user, attributes);
 }
 

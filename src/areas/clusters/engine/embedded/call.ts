@@ -1,11 +1,11 @@
 import type { Asked } from '../../rules/kubernetes/path.ts';
-import type { User } from './cluster.ts';
+import type { Caller } from './caller.ts';
 import type { UnreadBytes } from './unread.ts';
 
 /** One request, once it is known who asks for what. */
 export interface Call {
   asked: Asked;
-  user: User;
+  caller: Caller;
   /** The body as JSON would have it, whatever it came as; undefined if there was none. */
   body: unknown;
   contentType: string;

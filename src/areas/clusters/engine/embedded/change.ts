@@ -17,6 +17,7 @@ import {
 import { measureKind, type Place } from '../../store/objects.ts';
 import { allotAddresses } from './addresses.ts';
 import { addUpRoles } from './aggregate.ts';
+import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
 import { type Existing, type Writing, writeObjects } from './write.ts';
 
@@ -39,10 +40,16 @@ export type Admit = (tx: Tx, object: KubeObject, before: KubeObject | undefined)
 
 export interface Manner {
   isDryRun: boolean;
+  caller?: Caller;
   admit?: Admit;
 }
 
-export async function createObject(cluster: Cluster, target: Target, object: KubeObject, { isDryRun, admit }: Manner): Promise<KubeObject> {
+export async function createObject(
+  cluster: Cluster,
+  target: Target,
+  object: KubeObject,
+  { isDryRun, caller, admit }: Manner,
+): Promise<KubeObject> {
   const { metadata } = object;
   if (metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
   if (target.resource.isNamespaced) {
@@ -72,7 +79,7 @@ export async function createObject(cluster: Cluster, target: Target, object: Kub
       if (object.kind === 'ClusterRole') await addUpRoles(writing);
       return made;
     },
-    { isDryRun },
+    { isDryRun, ...(caller ? { caller } : {}) },
   );
 }
 
@@ -117,7 +124,7 @@ export async function addDefaultAccount(writing: Writing, namespace: string): Pr
 }
 
 /** Makes the new object from what is there, inside the transaction. */
-export type Make = (before: KubeObject) => KubeObject | Promise<KubeObject>;
+export type Make = (before: KubeObject, tx: Tx) => KubeObject | Promise<KubeObject>;
 
 export interface UpdateManner extends Manner {
   subresource?: string;
@@ -130,7 +137,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
     async (writing) => {
       const before = await writing.find(place);
       if (!before) throw notFoundError(target.resource, target.name);
-      const asked = await make(structuredClone(before.object));
+      const asked = await make(structuredClone(before.object), writing.tx);
       const object = mergeUpdate(target, before.object, asked, manner.subresource);
       if (!manner.subresource) kindOf(object.kind).prepare?.(object, before.object);
       refuseInvalid(target.resource, object, [
@@ -142,7 +149,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
       if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
       return settleUpdate(writing, place, object, before);
     },
-    { isDryRun: manner.isDryRun, first: place },
+    { isDryRun: manner.isDryRun, first: place, ...(manner.caller ? { caller: manner.caller } : {}) },
   );
   if (updated.metadata.deletionTimestamp) cluster.sweep(); // a finalizer may have been the last thing that kept its namespace
   return updated;
@@ -224,7 +231,7 @@ export async function deleteObject(
       if (!before) throw notFoundError(target.resource, target.name);
       return removeExisting(writing, target, before, manner);
     },
-    { isDryRun: manner.isDryRun, first: placeOf(target) },
+    { isDryRun: manner.isDryRun, first: placeOf(target), ...(manner.caller ? { caller: manner.caller } : {}) },
   );
   cluster.sweep();
   return result;

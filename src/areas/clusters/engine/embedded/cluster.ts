@@ -1,4 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Authority } from '../../../../kernel/x509/issue.ts';
 import type { Compiled } from '../../rules/kubernetes/rbac.ts';
 import type { Unread } from './unread.ts';
@@ -22,6 +23,10 @@ export interface EmbeddedOptions {
   serviceAccount: { privateKeyPem: string; issuer: string; audience: string };
   /** Whether a certificate is a deregistered node's. */
   isRefused: (fingerprint: string) => boolean;
+  /** The same as the database says now, for a write that is about to commit. */
+  isRefusedNow?: (tx: Tx, fingerprint: string) => Promise<boolean>;
+  /** Of tokens that are bound to one of Quarterdeck's own: whether that one still gives access to the cluster. */
+  access?: Access;
   certificateSeconds: number;
   /** How many requests may be under way at once. */
   inflight: () => number;
@@ -31,12 +36,23 @@ export interface EmbeddedOptions {
   bytes?: () => number;
 }
 
+/** Tokens of client configurations are bound to a Secret, which stands for the Quarterdeck token that they were fetched with. */
+export interface Access {
+  isSecret(namespace: string, name: string): boolean;
+  /** Whether the Quarterdeck token behind this Secret still may. */
+  holds(tx: Tx, secret: string): Promise<boolean>;
+  /** From here until the transaction ends, what `holds` answers stays so. */
+  lock(tx: Tx, secret: string): Promise<void>;
+}
+
 /** Who asks. */
 export interface User {
   name: string;
   uid?: string;
   groups: readonly string[];
   extra?: Record<string, string[]>;
+  /** The Secret that stands for the Quarterdeck token behind it. */
+  access?: string;
 }
 
 /** What one embedded cluster holds in memory; everything else is in its rows. */

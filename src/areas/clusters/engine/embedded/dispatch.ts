@@ -27,7 +27,7 @@ import { replyWatch } from './watch.ts';
 
 /** Does what is asked, for somebody who may. */
 export async function dispatch(cluster: Cluster, follower: Follower, call: Call): Promise<Reply> {
-  const { verb, resource, subresource, name, namespace } = call.asked;
+  const { verb, resource, subresource } = call.asked;
   if (!resource) return answerDocument(cluster, call);
   if (resource.manner === 'review') return { status: 201, body: await answerReview(cluster, call) };
   if (resource.manner === 'empty' && !['get', 'list', 'watch'].includes(verb)) throw notServed(whyEmpty(resource));
@@ -39,8 +39,7 @@ export async function dispatch(cluster: Cluster, follower: Follower, call: Call)
     case 'get':
       return getObject(cluster, call);
     case 'create':
-      if (subresource?.name === 'token')
-        return { status: 201, body: await requestToken(cluster, namespace, name, takeObject(call).object) };
+      if (subresource?.name === 'token') return { status: 201, body: await requestToken(cluster, call, takeObject(call).object) };
       return create(cluster, call);
     case 'update':
       return update(cluster, call);
@@ -79,11 +78,17 @@ async function tellWritten(cluster: Cluster, call: Call, object: KubeObject, sta
 function readManner(cluster: Cluster, call: Call): Manner {
   const dryRun = call.asked.query.getAll('dryRun');
   if (dryRun.some((one) => one !== 'All')) throw badRequest('dryRun: supported values: "All"');
-  return { isDryRun: dryRun.length > 0, admit: (tx, object, before) => admit(tx, cluster, call, object, before) };
+  return { isDryRun: dryRun.length > 0, caller: call.caller, admit: (tx, object, before) => admit(tx, cluster, call, object, before) };
 }
 
 /** What depends on who writes, beyond what the path says. */
-async function admit(tx: Tx, cluster: Cluster, { user, asked }: Call, object: KubeObject, before: KubeObject | undefined): Promise<void> {
+async function admit(
+  tx: Tx,
+  cluster: Cluster,
+  { caller: { user }, asked }: Call,
+  object: KubeObject,
+  before: KubeObject | undefined,
+): Promise<void> {
   const node = nodeNameOf(user);
   if (node && !user.groups.includes('system:masters')) restrictNode(node, object, before);
   if (/Role(Binding)?$/.test(object.kind) && asked.verb !== 'delete' && asked.verb !== 'deletecollection')
@@ -93,7 +98,7 @@ async function admit(tx: Tx, cluster: Cluster, { user, asked }: Call, object: Ku
 async function create(cluster: Cluster, call: Call): Promise<Reply> {
   const { object, warnings } = takeObject(call);
   const manner = readManner(cluster, call);
-  if (object.kind === 'CertificateSigningRequest') prepareSigning(object, call.user);
+  if (object.kind === 'CertificateSigningRequest') prepareSigning(object, call.caller.user);
   return tellWritten(cluster, call, await createObject(cluster, targetOf(call), object, manner), 201, warnings);
 }
 
@@ -106,7 +111,7 @@ async function write(cluster: Cluster, call: Call, make: (before: KubeObject) =>
   const { subresource } = call.asked;
   const manner = { ...readManner(cluster, call), ...(subresource ? { subresource: subresource.name } : {}) };
   const isSigning = call.asked.resource!.kind === 'CertificateSigningRequest' && subresource;
-  const decided = isSigning ? await decideSigning(cluster, call, make) : make;
+  const decided = isSigning ? decideSigning(cluster, call, make) : make;
   return tellWritten(cluster, call, await updateObject(cluster, targetOf(call), decided, manner), 200, warnings);
 }
 

@@ -42,9 +42,16 @@ const fixed: Readonly<Record<string, Make>> = {
 
 const algorithmOf = (pem: string) => (createPrivateKey(pem).asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256');
 
+/** Without the slashes at its end. */
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
+}
+
 export async function answerDocument(cluster: Cluster, call: Call): Promise<Reply> {
   const { verb } = call.asked;
-  const path = call.asked.path.replace(/\/+$/, '') || '/';
+  const path = withoutSlashes(call.asked.path);
   if (verb !== 'get' && verb !== 'head')
     throw new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
   const make = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
@@ -79,13 +86,17 @@ const openApiHash = () => {
   return knownHash;
 };
 
+/** The version of aggregated discovery that one media type of Accept asks for. */
+function discoveryVersion(mediaType: string): 'v2' | 'v2beta1' | undefined {
+  const [type, ...parameters] = mediaType.split(';').map((part) => part.trim());
+  const wanted = ['g=apidiscovery.k8s.io', 'as=APIGroupDiscoveryList'];
+  if (type !== 'application/json' || !wanted.every((parameter) => parameters.includes(parameter))) return undefined;
+  return (['v2', 'v2beta1'] as const).find((version) => parameters.includes(`v=${version}`));
+}
+
 /** kubectl asks for everything at once, in a form that it names in Accept. */
 function discover({ accept }: Call, isCore: boolean): Reply | undefined {
-  const form =
-    /application\/json;[^,]*v=(v2beta1|v2);[^,]*g=apidiscovery\.k8s\.io;[^,]*as=APIGroupDiscoveryList|application\/json;g=apidiscovery\.k8s\.io;v=(v2beta1|v2);as=APIGroupDiscoveryList/.exec(
-      accept,
-    );
-  const version = (form?.[1] ?? form?.[2]) as 'v2' | 'v2beta1' | undefined;
+  const version = accept.split(',').map(discoveryVersion).find(Boolean);
   if (!version) return undefined;
   return {
     status: 200,

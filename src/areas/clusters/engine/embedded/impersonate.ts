@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { ApiError, forbiddenError } from '../../rules/kubernetes/status.ts';
 import { isAllowed } from './authorize.ts';
 import type { Cluster, User } from './cluster.ts';
@@ -8,7 +9,7 @@ const listOf = (value: string | string[] | undefined): string[] =>
 const mostGroups = 50;
 
 /** `kubectl --as`: acts as somebody else, for whoever may impersonate them. Asked for in vain it is refused, never passed over. */
-export async function impersonate(cluster: Cluster, asker: User, headers: IncomingHttpHeaders): Promise<User> {
+export async function impersonate(cluster: Cluster, asker: User, headers: IncomingHttpHeaders, inside?: Tx): Promise<User> {
   const name = listOf(headers['impersonate-user'])[0];
   const groups = listOf(headers['impersonate-group']);
   const others = Object.keys(headers).some((header) => header === 'impersonate-uid' || header.startsWith('impersonate-extra-'));
@@ -30,7 +31,7 @@ export async function impersonate(cluster: Cluster, asker: User, headers: Incomi
     ...groups.map((group) => ({ resource: 'groups', namespace: '', name: group })),
   ];
   for (const one of wanted)
-    if (!(await isAllowed(cluster, asker, { verb: 'impersonate', group: '', subresource: '', ...one })))
+    if (!(await isAllowed(cluster, asker, { verb: 'impersonate', group: '', subresource: '', ...one }, undefined, inside)))
       throw forbiddenError(
         { group: '', plural: one.resource },
         one.name,

@@ -7,13 +7,14 @@ import { readAsked } from '../../rules/kubernetes/path.ts';
 import { statusOf } from '../../rules/kubernetes/status.ts';
 import { removeSpace } from '../../store/objects.ts';
 import type { Call, Reply } from './call.ts';
+import { callerInside } from './caller.ts';
 import type { Cluster, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
 import { makeFollower } from './follow.ts';
 import { prepareCluster } from './prepare.ts';
 import { makeSweeper } from './sweep.ts';
 import { readAtOnce } from './unread.ts';
-import { insider, type Serving, serveRequest, translate } from './wire/serve.ts';
+import { type Serving, serveRequest, translate } from './wire/serve.ts';
 
 export type { EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 
@@ -90,7 +91,7 @@ const patchType = 'application/merge-patch+json';
 
 const callInside = (method: string, path: string, body: unknown, signal: AbortSignal): Call => ({
   asked: readAsked(method, path),
-  user: insider,
+  caller: callerInside,
   ...{ body, signal, unread: readAtOnce, contentType: method === 'PATCH' ? patchType : 'application/json', accept: '' },
   show: { as: 'object', rowObject: 'None' },
 });

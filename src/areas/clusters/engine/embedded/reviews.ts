@@ -16,12 +16,12 @@ export async function answerReview(cluster: Cluster, call: Call): Promise<KubeOb
   const spec = object.spec ?? {};
   object.metadata = { name: '' };
   const answers: Record<string, () => Promise<Json>> = {
-    SelfSubjectReview: async () => ({ userInfo: infoOf(call.user) }),
+    SelfSubjectReview: async () => ({ userInfo: infoOf(call.caller.user) }),
     TokenReview: () => reviewToken(cluster, spec),
-    SelfSubjectAccessReview: () => reviewAccess(cluster, call.user, spec),
+    SelfSubjectAccessReview: () => reviewAccess(cluster, call.caller.user, spec),
     SubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), spec),
     LocalSubjectAccessReview: () => reviewAccess(cluster, subjectOf(spec), inNamespace(spec, call.asked.namespace)),
-    SelfSubjectRulesReview: () => reviewRules(cluster, call.user, textOf(spec['namespace'])),
+    SelfSubjectRulesReview: () => reviewRules(cluster, call.caller.user, textOf(spec['namespace'])),
   };
   const { name: _name, ...metadata } = object.metadata;
   return { ...object, metadata: metadata as KubeObject['metadata'], status: await answers[object.kind]!() };

@@ -1,3 +1,4 @@
+import type { Tx } from '../../../../kernel/db/index.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import { signRequest } from '../../../../kernel/x509/issue.ts';
 import { readSigningRequest } from '../../../../kernel/x509/request.ts';
@@ -6,9 +7,9 @@ import type { Json, KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { judgeSigningRequest, signers, usagesOf } from '../../rules/kubernetes/signers.ts';
 import { type Cause, forbiddenError, invalidError, invalidValue, requiredValue } from '../../rules/kubernetes/status.ts';
-import { readObject } from '../../store/objects.ts';
 import { isAllowed } from './authorize.ts';
 import type { Call } from './call.ts';
+import type { Make } from './change.ts';
 import type { Cluster, User } from './cluster.ts';
 
 // Certificate signing requests: who asked is written down when one is made; once it is approved, it is signed in the same step.
@@ -57,16 +58,15 @@ export function prepareSigning(object: KubeObject, user: User): void {
   else delete spec['extra'];
 }
 
-type Make = (before: KubeObject) => KubeObject;
-
-/** Whoever approves or signs needs a right to that signer; what is approved comes back signed. */
-export async function decideSigning(cluster: Cluster, call: Call, make: Make): Promise<Make> {
+/** Whoever approves or signs needs a right to the signer of the request as it stands behind the lock: under its name there may have been another
+ *  one a moment ago. What is approved comes back signed. */
+export function decideSigning(cluster: Cluster, call: Call, make: (before: KubeObject) => KubeObject): Make {
   const { name, subresource } = call.asked;
-  const signer = await signerOf(cluster, name);
   const verb = subresource!.name === 'approval' ? 'approve' : 'sign';
-  if (signer !== undefined && !(await mayUseSigner(cluster, call.user, verb, signer)))
-    throw forbiddenError(of, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
-  return (before) => {
+  return async (before, tx) => {
+    const signer = textOf(before.spec?.['signerName']);
+    if (!(await mayUseSigner(cluster, call.caller.user, verb, signer, tx)))
+      throw forbiddenError(of, name, `user not permitted to ${verb} requests with signerName "${signer}"`);
     const object = make(before);
     object.metadata.name ||= before.metadata.name;
     requireOneDecision(before, object);
@@ -78,16 +78,10 @@ export async function decideSigning(cluster: Cluster, call: Call, make: Make): P
   };
 }
 
-const signerOf = (cluster: Cluster, name: string): Promise<string | undefined> =>
-  cluster.app.db.read(async (tx) => {
-    const row = await readObject(tx, cluster, { resource: 'certificatesigningrequests.certificates.k8s.io', namespace: '', name });
-    return row && textOf((JSON.parse(row.body) as KubeObject).spec?.['signerName']);
-  });
-
-async function mayUseSigner(cluster: Cluster, user: User, verb: string, signer: string): Promise<boolean> {
+async function mayUseSigner(cluster: Cluster, user: User, verb: string, signer: string, tx: Tx): Promise<boolean> {
   const attributes = { verb, group: of.group, resource: 'signers', subresource: '', namespace: '' };
   const names = [signer, `${signer.slice(0, signer.indexOf('/'))}/*`];
-  for (const name of names) if (await isAllowed(cluster, user, { ...attributes, name })) return true;
+  for (const name of names) if (await isAllowed(cluster, user, { ...attributes, name }, undefined, tx)) return true;
   return false;
 }
 

@@ -2,9 +2,9 @@ import { createPrivateKey, createPublicKey, type KeyObject, randomUUID, sign, ve
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf, textsOf } from '../../rules/kubernetes/object.ts';
 import { badRequest, invalidError, invalidValue, notFoundError } from '../../rules/kubernetes/status.ts';
-import { readObject } from '../../store/objects.ts';
+import type { Call } from './call.ts';
 import type { Cluster } from './cluster.ts';
-import { requireSpace } from './read.ts';
+import { type Writing, writeObjects } from './write.ts';
 
 // Tokens of service accounts: JWTs that this cluster signs and believes.
 
@@ -74,8 +74,12 @@ const shortest = 600;
 const longest = 86_400;
 const most = 2 ** 32;
 
-/** Answers a TokenRequest for a service account. */
-export async function requestToken(cluster: Cluster, namespace: string, name: string, request: KubeObject): Promise<KubeObject> {
+/** Answers a TokenRequest for a service account. Nothing is kept, and yet it is a write: a token outlives the right to ask for one. */
+export async function requestToken(
+  cluster: Cluster,
+  { asked: { namespace, name }, caller }: Pick<Call, 'asked' | 'caller'>,
+  request: KubeObject,
+): Promise<KubeObject> {
   const { issuer, audience } = cluster.options.serviceAccount;
   const spec = request.spec ?? {};
   const seconds = typeof spec['expirationSeconds'] === 'number' ? spec['expirationSeconds'] : 3_600;
@@ -94,14 +98,12 @@ export async function requestToken(cluster: Cluster, namespace: string, name: st
     throw badRequest(
       `cannot bind a token to the kind ${JSON.stringify(bound.kind ?? '')}: this control plane is embedded and runs no pods; bind it to a Secret or to nothing`,
     );
-  const { now, account, secret } = await cluster.app.db.read(async (tx) => {
-    const [space, row, tied] = await Promise.all([
-      requireSpace(tx, cluster),
-      readObject(tx, cluster, { resource: 'serviceaccounts', namespace, name }),
-      bound ? readObject(tx, cluster, { resource: 'secrets', namespace, name: textOf(bound.name) }) : undefined,
-    ]);
-    return { now: space.now, account: row && (JSON.parse(row.body) as KubeObject), secret: tied && (JSON.parse(tied.body) as KubeObject) };
+  const find = async (writing: Writing) => ({
+    now: writing.now,
+    account: (await writing.find({ resource: 'serviceaccounts', namespace, name }))?.object,
+    secret: bound && (await writing.find({ resource: 'secrets', namespace, name: textOf(bound.name) }))?.object,
   });
+  const { now, account, secret } = await writeObjects(cluster, find, { caller });
   if (!account) throw notFoundError({ group: '', plural: 'serviceaccounts' }, name);
   if (bound && (!secret || (bound.uid && secret.metadata.uid !== bound.uid)))
     throw notFoundError({ group: '', plural: 'secrets' }, textOf(bound.name));
@@ -117,7 +119,7 @@ export async function requestToken(cluster: Cluster, namespace: string, name: st
   });
   return {
     ...request,
-    metadata: { name, namespace, creationTimestamp: `${now.slice(0, 19)}Z` },
+    metadata: { name, namespace, creationTimestamp: now },
     spec: { ...spec, audiences, expirationSeconds: exp - at },
     status: { token, expirationTimestamp: `${new Date(exp * 1000).toISOString().slice(0, 19)}Z` },
   };

@@ -17,6 +17,7 @@ import {
   type SpaceRow,
 } from '../../store/objects.ts';
 import { releaseAddresses } from './addresses.ts';
+import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
 
 /** One transaction that changes objects of a cluster. Nobody else writes to that cluster meanwhile. */
@@ -47,12 +48,14 @@ export interface WriteManner {
   isDryRun?: boolean;
   /** What the work looks for first: asked for together with the lock, and behind it. */
   first?: Place;
+  /** Who writes; absent: the house itself. Their rights are checked again behind the lock. */
+  caller?: Caller;
 }
 
 export async function writeObjects<T>(
   cluster: Cluster,
   work: (writing: Writing) => Promise<T>,
-  { isDryRun, first }: WriteManner = {},
+  { isDryRun, first, caller }: WriteManner = {},
 ): Promise<T> {
   // One after the other, so that those who wait for each other do not hold the connections that readers need.
   const turn = cluster.writing;
@@ -62,7 +65,8 @@ export async function writeObjects<T>(
   let result: T | undefined;
   try {
     return await cluster.app.db.write(async (tx) => {
-      const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster, first)]);
+      await caller?.lock(tx);
+      const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster, first), caller?.check(tx)]);
       if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
       const made: Made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false, sent: [] };
       result = await work(makeWriting(tx, cluster, space, made, first && { place: first, row: known }));

@@ -42,7 +42,7 @@ export function validateMeta(object: KubeObject): Cause[] {
   }
   causes.push(...validateLabels(metadata), ...validateAnnotations(metadata));
   for (const [at, finalizer] of (metadata.finalizers ?? []).entries())
-    if (!isQualified(finalizer))
+    if (!isLabelKey(finalizer))
       causes.push(
         invalidValue(`metadata.finalizers[${at}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'),
       );
@@ -56,16 +56,19 @@ export function validateMeta(object: KubeObject): Cause[] {
 }
 
 /** A prefix that is a domain, perhaps, and a name. */
-function isQualified(text: string): boolean {
+export function isLabelKey(text: string): boolean {
   const slash = text.indexOf('/');
   const name = slash < 0 ? text : text.slice(slash + 1);
   return (slash < 0 || isSubdomain(text.slice(0, slash))) && name.length <= 63 && qualifiedName.test(name);
 }
 
+/** A label's value; the empty one too. */
+export const isLabelValue = (text: string): boolean => text === '' || (text.length <= 63 && qualifiedName.test(text));
+
 function validateLabels({ labels = {} }: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
   for (const [key, value] of Object.entries(labels)) {
-    if (!isQualified(key))
+    if (!isLabelKey(key))
       causes.push(
         invalidValue(
           'metadata.labels',
@@ -73,7 +76,7 @@ function validateLabels({ labels = {} }: ObjectMeta): Cause[] {
           "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
         ),
       );
-    if (value.length > 63 || (value !== '' && !qualifiedName.test(value)))
+    if (!isLabelValue(value))
       causes.push(
         invalidValue(
           'metadata.labels',
@@ -90,7 +93,7 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
   for (const [key, value] of Object.entries(annotations)) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-    if (!isQualified(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, 'is not a qualified name'));
+    if (!isLabelKey(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, 'is not a qualified name'));
   }
   if (bytes > mostAnnotations)
     causes.push({

@@ -1,4 +1,5 @@
 import type { Json, KubeObject } from './object.ts';
+import { isInteger, readFields, readLabels, requireSelectorLength } from './selector-text.ts';
 import { badRequest } from './status.ts';
 
 // Label and field selectors, as they stand in a query.
@@ -20,11 +21,6 @@ export interface Selector {
   fields: readonly FieldRequirement[];
 }
 
-const longest = 8_192;
-const mostRequirements = 100;
-/** The forms below look at each letter of it more than once. */
-const longestRequirement = 2_048;
-
 /** What selectors look at; kept beside a change when it differs from what was before. */
 export interface Selectable {
   labels: Readonly<Record<string, string>>;
@@ -32,44 +28,11 @@ export interface Selectable {
 }
 
 export function readSelector(labelText: string, fieldText: string, kind: string): Selector {
-  if (`${labelText}${fieldText}`.includes('\0')) throw badRequest('a selector has no NUL in it');
-  if (labelText.length > longest || fieldText.length > longest) throw badRequest(`a selector has at most ${longest} characters`);
-  return { labels: readLabels(labelText), fields: readFields(fieldText, kind) };
-}
-
-const key = `(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?`;
-const value = `(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?`;
-const forms: [RegExp, (match: RegExpExecArray) => LabelRequirement][] = [
-  [new RegExp(`^(${key})$`), ([, name]) => ({ key: name!, operator: 'exists', values: new Set() })],
-  [new RegExp(`^!\\s*(${key})$`), ([, name]) => ({ key: name!, operator: 'absent', values: new Set() })],
-  [new RegExp(`^(${key})\\s*==?\\s*(${value})$`), ([, name, one]) => ({ key: name!, operator: 'in', values: new Set([one!]) })],
-  [new RegExp(`^(${key})\\s*!=\\s*(${value})$`), ([, name, one]) => ({ key: name!, operator: 'notin', values: new Set([one!]) })],
-  [
-    new RegExp(`^(${key})\\s+(in|notin)\\s*\\(([^()]*)\\)$`),
-    ([, name, operator, list]) => ({
-      key: name!,
-      operator: operator as 'in' | 'notin',
-      values: new Set(list!.split(',').map((one) => one.trim())),
-    }),
-  ],
-  [
-    new RegExp(`^(${key})\\s*([<>])\\s*(-?\\d+)$`),
-    ([, name, sign, one]) => ({ key: name!, operator: sign === '>' ? 'gt' : 'lt', values: new Set([one!]) }),
-  ],
-];
-
-function readLabels(text: string): LabelRequirement[] {
-  // Commas in brackets belong to a list of values.
-  const parts = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map((part) => part.trim());
-  if (parts.length > mostRequirements) throw badRequest(`a selector has at most ${mostRequirements} requirements`);
-  return parts.map((part) => {
-    if (part.length > longestRequirement) throw badRequest(`a requirement has at most ${longestRequirement} characters`);
-    for (const [form, make] of forms) {
-      const match = form.exec(part);
-      if (match) return make(match);
-    }
-    throw badRequest(`unable to parse requirement: ${JSON.stringify(part.slice(0, 200))} is not a label requirement`);
-  });
+  requireSelectorLength(labelText);
+  requireSelectorLength(fieldText);
+  const fields = readFields(fieldText);
+  for (const { field } of fields) requireField(field, kind);
+  return { labels: readLabels(labelText), fields };
 }
 
 const alwaysSelectable = ['metadata.name', 'metadata.namespace'];
@@ -89,19 +52,11 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 /** Kinds that are always empty take any of theirs: nothing would match. */
-const emptyPrefixes = /^(spec|status)\./;
+const isOfEmptyKind = (field: string) => field.startsWith('spec.') || field.startsWith('status.');
 
-function readFields(text: string, kind: string): FieldRequirement[] {
-  const parts = text.trim() === '' ? [] : text.split(/(?<!\\),/);
-  if (parts.length > mostRequirements) throw badRequest(`a selector has at most ${mostRequirements} requirements`);
-  return parts.map((part) => {
-    const match = /^\s*([\w.]+)\s*(==?|!=)\s*([^=]*?)\s*$/.exec(part);
-    if (!match) throw badRequest(`invalid field selector: ${JSON.stringify(part.slice(0, 200))}`);
-    const [, field, operator, given] = match as unknown as [string, string, string, string];
-    const isKnown = alwaysSelectable.includes(field) || (selectable[kind]?.includes(field) ?? emptyPrefixes.test(field));
-    if (!isKnown) throw badRequest(`field label not supported: ${field}`);
-    return { field, value: given.replaceAll(/\\([,=\\])/g, '$1'), isEqual: operator !== '!=' };
-  });
+function requireField(field: string, kind: string): void {
+  const isKnown = alwaysSelectable.includes(field) || (selectable[kind]?.includes(field) ?? isOfEmptyKind(field));
+  if (!isKnown) throw badRequest(`field label not supported: ${field}`);
 }
 
 /** What selectors can see of an object. */
@@ -144,7 +99,7 @@ function meets({ key: name, operator, values }: LabelRequirement, labels: Readon
   if (operator === 'in') return has && values.has(own);
   if (operator === 'notin') return !has || !values.has(own);
   const [bound] = [...values].map(Number) as [number];
-  if (!has || !/^-?\d+$/.test(own)) return false;
+  if (!has || !isInteger(own)) return false;
   return operator === 'gt' ? Number(own) > bound : Number(own) < bound;
 }
 

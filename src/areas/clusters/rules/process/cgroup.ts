@@ -10,7 +10,8 @@ export function findOwnDirectory(cgroup: string, mountinfo: string): string | un
   if (path === undefined || root === undefined || point === undefined) return undefined;
   const below = root === '/' ? path : path === root ? '' : path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
   if (below === undefined || below.split('/').includes('..')) return undefined;
-  return `${plainText(point)}${plainText(below)}`.replace(/(?<=.)\/+$/, '');
+  const directory = `${plainText(point)}${plainText(below)}`;
+  return directory.length > 1 && directory.endsWith('/') ? directory.slice(0, -1) : directory;
 }
 
 /** Spaces and the like stand in mountinfo as octal numbers. */

@@ -97,7 +97,7 @@ const types = [
 ];
 
 test('hostile requests are refused and break nothing', async (t) => {
-  const { call, cluster } = await embedded(t);
+  const { call, as, cluster } = await embedded(t);
   const allowed = (status: number, what: unknown) =>
     assert.ok(status < 500 || status === 504, `${status} for ${JSON.stringify(what)?.slice(0, 600)}`);
   await fc.assert(
@@ -125,6 +125,13 @@ test('hostile requests are refused and break nothing', async (t) => {
     ),
     { numRuns: 150, endOnFailure: true },
   );
+  // A stranger's selector is not even read; of everybody else's the bounds are told.
+  const spaces = encodeURIComponent(`a=${' '.repeat(4_000)}=`);
+  assert.equal((await as()('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 403);
+  assert.equal((await call('GET', `/api/v1/nodes?fieldSelector=${spaces}`)).status, 400);
+  assert.equal((await call('GET', `/api/v1/nodes?labelSelector=${','.repeat(8_190)}`)).status, 400);
+  assert.equal((await call('GET', `/version${'/'.repeat(12_000)}`)).status, 200);
+  assert.equal((await call('GET', `/version${'/'.repeat(12_000)}x`)).status, 404);
   const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
   assert.equal((await call('POST', kinds[0]![0], deep)).status, 400);
   assert.equal(

@@ -8,6 +8,7 @@ import { bits, integer, octets, oid, sequence, tagged, toPem } from '../../../..
 import { type Authority, issueCertificate, writeHosts, writeName } from '../../../../kernel/x509/issue.ts';
 import { type EmbeddedCluster, type EmbeddedIdentity, type EmbeddedOptions, openEmbedded } from '../../engine/embedded/index.ts';
 import { makeUnread } from '../../engine/embedded/unread.ts';
+import { isCertificateRefused } from '../../store/nodes.ts';
 
 // A cluster on a listener of its own, with certificates made for it: what the front does in the product.
 
@@ -94,13 +95,15 @@ export async function embedded(t: TestContext): Promise<Testbed> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const refused = new Set<string>();
   const tier = { inflight: 400 };
+  const clusterId = `clu_${randomUUID()}`;
   const options: EmbeddedOptions = {
-    ...{ clusterId: `clu_${randomUUID()}`, org: deck.owner.orgId, version: () => 'v1.36.0+embedded', clientCa: ca },
+    ...{ clusterId, org: deck.owner.orgId, version: () => 'v1.36.0+embedded', clientCa: ca },
     serviceAccount: {
       privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
       ...{ issuer: 'https://kubernetes.default.svc', audience: 'https://kubernetes.default.svc' },
     },
     isRefused: (fingerprint) => refused.has(fingerprint),
+    isRefusedNow: (tx, fingerprint) => isCertificateRefused(tx, clusterId, fingerprint),
     unread: makeUnread(deck.app.log),
     certificateSeconds: 7 * 86_400,
     inflight: () => tier.inflight,

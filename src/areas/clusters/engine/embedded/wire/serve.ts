@@ -7,7 +7,6 @@ import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
 import { Crowded, onBehalf } from '../../../../../kernel/shares/index.ts';
 import { inSlices } from '../../../../../kernel/slices.ts';
 import type { Asked } from '../../../rules/kubernetes/path.ts';
-import { readAsked } from '../../../rules/kubernetes/path.ts';
 import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
 import { messageNamed } from '../../../rules/kubernetes/schema/messages.ts';
 import { decodeMessage, openEnvelope } from '../../../rules/kubernetes/schema/protobuf.ts';
@@ -23,12 +22,10 @@ import {
   unavailableError,
   unsupportedType,
 } from '../../../rules/kubernetes/status.ts';
-import { authenticate } from '../authenticate.ts';
-import { authorize } from '../authorize.ts';
 import { expectBody } from '../body.ts';
 import type { Call, Reply, Show } from '../call.ts';
-import { type Cluster, type EmbeddedIdentity, limits, type User } from '../cluster.ts';
-import { impersonate } from '../impersonate.ts';
+import { identifyCaller } from '../caller.ts';
+import { type Cluster, type EmbeddedIdentity, limits } from '../cluster.ts';
 import type { UnreadBytes } from '../unread.ts';
 
 // Kubernetes' HTTP: who asks, for what, in which form; and the answer.
@@ -69,16 +66,13 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
   response.once('close', unread.end);
   try {
     await serving.ready();
-    const asker = await authenticate(cluster, identity, request.headers.authorization);
-    const asked = readAsked(request.method ?? 'GET', request.url ?? '/');
-    const user = await impersonate(cluster, asker, request.headers);
-    await authorize(cluster, user, asked);
+    const { caller, asked } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
     const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
     const body = await readRequestBody(cluster, request, response, asked, contentType);
     const reply = await serving.dispatch({
       asked,
-      user,
+      caller,
       body,
       contentType,
       accept,
@@ -257,6 +251,3 @@ function refuse(cluster: Cluster, request: IncomingMessage, response: ServerResp
     .end(request.method === 'HEAD' ? undefined : text);
   discard(request);
 }
-
-/** Who asks from inside the process. */
-export const insider: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
