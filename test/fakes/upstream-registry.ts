@@ -11,13 +11,15 @@ export interface UpstreamRegistry {
   /** Pushes any manifest, such as an index; returns its digest. */
   manifest(repository: string, tag: string, body: Buffer): string;
   untag(repository: string, tag: string): void;
-  /** The next requests whose path holds `path` go wrong. */
-  fail(path: string, fault: Fault, times?: number): void;
+  /** The next requests whose path holds `path` go wrong; with `method`, only those of that method. */
+  fail(path: string, fault: Fault, times?: number, method?: string): void;
   heal(): void;
   /** Every request, as `METHOD path`. */
   seen: string[];
   /** Requests at the place of blobs, with the headers they came with. */
   elsewhere: { path: string; headers: http.IncomingHttpHeaders }[];
+  /** Requests at the place of blobs whose answer has not ended. */
+  pending(): number;
   count(start: string): number;
   /** Lets go whatever waits at a gate. */
   gate: { close(): void; open(): void };
@@ -29,7 +31,11 @@ export interface UpstreamRegistry {
   forgetReferrers(): void;
 }
 
-export type Fault = { status: number; headers?: Record<string, string> } | { cutAfter: number } | { content: Buffer } | 'silent';
+export type Fault =
+  | { status: number; headers?: Record<string, string> }
+  | { cutAfter: number; ignoresRange?: true }
+  | { content: Buffer }
+  | 'silent';
 
 export interface Image {
   digest: string;
@@ -49,12 +55,13 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
   const tokens = new Set<string>();
   const seen: string[] = [];
   const elsewhere: UpstreamRegistry['elsewhere'] = [];
-  let faults: { path: string; fault: Fault; left: number }[] = [];
+  let faults: { path: string; fault: Fault; left: number; method: string | undefined }[] = [];
   let login: string | undefined;
   let pointed: { realm?: string; blobs?: string } = {};
   let gate = Promise.resolve();
   let openGate = () => {};
   let knowsReferrers = true;
+  let pending = 0;
 
   const listen = async (handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>) => {
     const server = http.createServer((request, response) => void handler(request, response).catch(() => response.destroy()));
@@ -67,8 +74,8 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
 
-  const faultFor = (path: string) => {
-    const found = faults.find((f) => f.left > 0 && path.includes(f.path));
+  const faultFor = (path: string, method = 'GET') => {
+    const found = faults.find((f) => f.left > 0 && path.includes(f.path) && (f.method ?? method) === method);
     if (found) found.left--;
     return found?.fault;
   };
@@ -83,7 +90,8 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     if (fault === 'silent') return;
     if (fault && 'status' in fault) return void response.writeHead(fault.status, fault.headers).end();
     const body = fault && 'content' in fault ? fault.content : content;
-    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const knowsRange = !(fault && 'cutAfter' in fault && fault.ignoresRange);
+    const from = Number(/^bytes=(\d+)-$/.exec((knowsRange && request.headers.range) || '')?.[1] ?? 0);
     const rest = body.subarray(from);
     const range = from ? { 'content-range': `bytes ${from}-${body.length - 1}/${body.length}` } : {};
     response.writeHead(from ? 206 : 200, { ...headers, ...range, 'content-length': rest.length });
@@ -100,13 +108,21 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
   const storage = await listen(async (request, response) => {
     const path = request.url!.slice(1);
     elsewhere.push({ path, headers: request.headers });
-    await send(request, response, blobs.get(path)!, { 'content-type': 'application/octet-stream' }, faultFor(`storage/${path}`));
+    pending++;
+    response.once('close', () => pending--);
+    await send(
+      request,
+      response,
+      blobs.get(path)!,
+      { 'content-type': 'application/octet-stream' },
+      faultFor(`storage/${path}`, request.method),
+    );
   });
 
   const url = await listen(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://here');
     seen.push(`${request.method} ${pathname}`);
-    const fault = faultFor(pathname);
+    const fault = faultFor(pathname, request.method);
     if (fault && fault !== 'silent' && 'status' in fault) return void response.writeHead(fault.status, fault.headers).end();
     if (pathname === '/token') {
       const given = request.headers.authorization;
@@ -162,6 +178,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
     url,
     seen,
     elsewhere,
+    pending: () => pending,
     count: (start) => seen.filter((s) => s.startsWith(start)).length,
     image: (repository, tag, layers, more = {}) => {
       const config = Buffer.from(JSON.stringify({ made: randomBytes(4).toString('hex') }));
@@ -187,7 +204,7 @@ export async function upstreamRegistry(t: TestContext): Promise<UpstreamRegistry
       return sha256(body);
     },
     untag: (repository, tag) => void tags.delete(`${repository}:${tag}`),
-    fail: (path, fault, times = 1) => void faults.push({ path, fault, left: times }),
+    fail: (path, fault, times = 1, method) => void faults.push({ path, fault, left: times, method }),
     heal: () => {
       faults = [];
     },

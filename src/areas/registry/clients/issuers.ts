@@ -20,9 +20,15 @@ export class IssuerAway extends Error {
   }
 }
 
+/** What a token says of its bearer. */
+export interface IdentityClaims {
+  subject: string;
+  audiences: string[];
+}
+
 export interface Issuers {
   /** The claims of a token that this issuer signed and that is valid now. */
-  verify(issuer: string, token: string): Promise<JWTPayload>;
+  verify(issuer: string, token: string): Promise<IdentityClaims>;
 }
 
 type Keys = ReturnType<typeof createLocalJWKSet>;
@@ -69,7 +75,7 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
           };
           const { payload } = await jwtVerify(token, keys, options);
           refuseOddTimes(payload, options.currentDate.getTime() / 1000);
-          return payload;
+          return readIdentity(payload);
         } catch (error) {
           if (error instanceof errors.JWKSNoMatchingKey && !rotated) continue;
           throw new BadToken((error as Error).message);
@@ -82,6 +88,7 @@ export function makeIssuers({ clock, ...parts }: IssuerParts): Issuers {
 
 /** A clock may be so far off. */
 const toleranceSeconds = 60;
+const mostAudiences = 100;
 /** Issuers of CI make tokens for minutes, or for a job. One that lives longer is a password in the wrong place. */
 const longestLifeSeconds = 86_400;
 
@@ -89,6 +96,17 @@ const longestLifeSeconds = 86_400;
 function refuseOddTimes({ iat = 0, exp = 0 }: JWTPayload, now: number) {
   if (iat > now + toleranceSeconds) throw new BadToken(`it was issued ${Math.round(iat - now)} s in the future`);
   if (exp - iat > longestLifeSeconds) throw new BadToken(`it lives ${exp - iat} s, longer than a day`);
+}
+
+/** Whether text of a token can be compared with rules and written down: PostgreSQL takes neither NUL nor half of a surrogate pair. */
+export const isClaimText = (value: unknown): value is string => typeof value === 'string' && !value.includes('\0') && value.isWellFormed();
+
+/** An issuer may sign any JSON, so a signature says nothing of a claim's type (RFC 7519, 4.1). */
+function readIdentity({ sub, aud }: JWTPayload): IdentityClaims {
+  const audiences: unknown[] = Array.isArray(aud) ? aud.slice(0, mostAudiences) : [aud];
+  if (!isClaimText(sub)) throw new BadToken('its sub is no text');
+  if (!audiences.every(isClaimText)) throw new BadToken('its aud is neither text nor a list of texts');
+  return { subject: sub, audiences };
 }
 
 /** The issuer's keys, fetched when they are due and that is allowed. Undefined: there are none that are still good. */

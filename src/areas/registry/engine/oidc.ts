@@ -6,7 +6,7 @@ import { atMost } from '../../../kernel/at-most.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal, unreachable } from '../../../kernel/errors.ts';
 import { decide, parseAllow } from '../../../kernel/guard/index.ts';
-import { BadToken, IssuerAway, type Issuers, makeIssuers } from '../clients/issuers.ts';
+import { BadToken, IssuerAway, type Issuers, isClaimText, makeIssuers } from '../clients/issuers.ts';
 import { matchesSubject } from '../rules/subject-pattern.ts';
 import { insertKey, type KeyRow, keyByHash, type Mode } from '../store/keys.ts';
 import { type CandidateRow, candidateSlice, candidates, isTrusted, shareRule } from '../store/rules.ts';
@@ -29,7 +29,6 @@ export interface Oidc {
 
 const lifetimeSeconds = 3600;
 const longestSubject = 2048;
-const mostAudiences = 100;
 /** GitHub's have two kilobytes. A longer one is not even read. */
 const longestToken = 16_384;
 
@@ -93,13 +92,12 @@ function loginByToken(app: App, exchange: Oidc['exchange'], check: (token: strin
 
 /** The claims of a token that its issuer signed. Throws 401 for whatever is wrong with it. */
 async function verifyToken(app: App, issuers: Issuers, issuer: string, token: string) {
-  const claims = await issuers.verify(issuer, token).catch((error) => {
+  return issuers.verify(issuer, token).catch((error) => {
     if (error instanceof IssuerAway) return unreachable(`${error.message}; try again in a moment`, { cause: error });
     if (!(error instanceof BadToken)) throw error;
     app.log.info({ issuer, reason: error.message }, 'an OIDC token was refused');
     throw noRule();
   });
-  return { subject: claims.sub ?? '', audiences: [claims.aud ?? []].flat().slice(0, mostAudiences) };
 }
 
 /** A login that names no registry reaches nothing, so that somebody here takes such tokens is enough: to hold it against the rules
@@ -113,6 +111,7 @@ async function checkToken(app: App, issuers: Issuers, token: string): Promise<vo
 
 /** The rule of a registry that admits a token. Throws 401 for whatever is wrong with it. */
 async function matchRule(app: App, issuers: Issuers, token: string, slug: string, mode: Mode | undefined) {
+  if (!isClaimText(slug)) refuse(); // a user name may hold any byte
   const issuer = (await issuerOf(token)) ?? refuse();
   const sliceAfter = (after: number) => app.db.read((tx) => candidates(tx, issuer, slug, after));
   // Rules first: nobody makes us fetch from an issuer that nobody here trusts.
@@ -131,6 +130,9 @@ async function matchRule(app: App, issuers: Issuers, token: string, slug: string
   return { rule: rule ?? refuse(), subject };
 }
 
+/** The cut may be in the middle of a surrogate pair. */
+const shorten = (text: string) => text.slice(0, 200).toWellFormed();
+
 /** A genuine token that no rule admits is a rule with a mistake in it: the organization reads it in its audit log. */
 const auditRefused = (app: App, { org_id: org, registry_id: id }: CandidateRow, slug: string, subject: string, audiences: string[]) =>
   app.db.write((tx) =>
@@ -139,7 +141,7 @@ const auditRefused = (app: App, { org_id: org, registry_id: id }: CandidateRow, 
       { org, user: { id: 'oidc', email: 'oidc' } },
       'registry.oidc.refuse',
       { id },
-      { slug, subject: subject.slice(0, 200), audience: audiences.map((a) => a.slice(0, 200)).slice(0, 5) },
+      { slug, subject: shorten(subject), audience: audiences.slice(0, 5).map(shorten) },
     ),
   );
 
@@ -164,7 +166,7 @@ async function mintKey(tx: Tx, rule: CandidateRow, { subject, slug, keyHash, mod
     expiresIn: lifetimeSeconds,
   });
   if (!key) throw noRule();
-  const actor = { org: rule.org_id, user: { id: `oidc:${rule.id}`, email: subject.slice(0, 200) }, ...(requestId ? { requestId } : {}) };
+  const actor = { org: rule.org_id, user: { id: `oidc:${rule.id}`, email: shorten(subject) }, ...(requestId ? { requestId } : {}) };
   await audit(
     tx,
     actor,
@@ -190,7 +192,7 @@ async function issuerOf(token: string): Promise<string | undefined> {
   const { decodeJwt } = await import('jose'); // fifty files, for those who come with such a token
   try {
     const { iss } = decodeJwt(token);
-    return typeof iss === 'string' && iss.length <= 2048 ? iss : undefined;
+    return isClaimText(iss) && iss.length <= 2048 ? iss : undefined;
   } catch {
     return undefined;
   }

@@ -22,10 +22,11 @@ export interface Ask {
   timeouts?: Timeouts;
   /** 0: a redirect is an answer, too. */
   maxRedirects?: number;
+  signal?: AbortSignal | undefined;
 }
 
 export interface UpstreamClient {
-  /** The answer when the upstream has one to give (2xx, 3xx, 4xx); UpstreamAway for 429, 5xx and silence. */
+  /** The answer when the upstream has one to give (2xx, 3xx, 4xx, and 501 to a HEAD); UpstreamAway for 429, 5xx and silence. */
   ask(target: Target, ask: Ask): Promise<GuardResponse>;
   /** Whether the upstream takes this login. */
   takes(upstream: Upstream, login: Login): Promise<boolean>;
@@ -55,12 +56,14 @@ export function makeUpstreamClient({ guard, loginFor, onRemaining }: UpstreamCli
       decompress: false,
       maxBodyBytes: ask.maxBodyBytes ?? 8 * 1024 * 1024,
       timeouts: ask.timeouts ?? short,
+      ...(ask.signal ? { signal: ask.signal } : {}),
     });
     const answer = await unlessUnreachable(`the upstream ${host}`, asking);
     // Docker Hub: `ratelimit-remaining: 76;w=21600`
     const remaining = /^(\d{1,9})(?:;|$)/.exec(String(answer.headers['ratelimit-remaining'] ?? ''))?.[1];
     if (remaining) onRemaining(host, Number(remaining));
-    return refuseAway(host, answer);
+    // 501 to a HEAD is about the method, and a GET may be answered.
+    return ask.method === 'HEAD' && answer.status === 501 ? answer : refuseAway(host, answer);
   };
 
   return {

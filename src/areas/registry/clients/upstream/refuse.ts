@@ -11,13 +11,18 @@ export const unlessUnreachable = (who: string, asking: Promise<GuardResponse>): 
     throw error;
   });
 
+/** An upstream that asks for more is asked again after this long. One answer, perhaps of a proxy, must not switch a cache off for an hour. */
+const longestWaitSeconds = { limited: 300, failing: 60 };
+
 /** The answer, or UpstreamAway when it says that the upstream fails or limits us. */
 export function refuseAway(host: string, answer: GuardResponse): GuardResponse {
   if (answer.status !== 429 && answer.status < 500) return answer;
   answer.cancel();
-  const wait = Number(answer.headers['retry-after']);
-  const retrySeconds = Number.isFinite(wait) && wait > 0 ? wait : answer.status === 429 ? 60 : 10;
-  if (answer.status === 429)
+  const isLimited = answer.status === 429;
+  const wait = Number(answer.headers['retry-after']); // NaN for a date: the default holds
+  const longest = isLimited ? longestWaitSeconds.limited : longestWaitSeconds.failing;
+  const retrySeconds = Math.min(longest, wait > 0 ? wait : isLimited ? 60 : 10);
+  if (isLimited)
     throw new UpstreamAway(`the upstream ${host} limits how often it is asked; bring your own login for it, or try again later`, {
       limited: true,
       retrySeconds,

@@ -7,7 +7,7 @@ import { quotaOf } from '../../store/quota.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { promisedSize } from '../../store/upstreams.ts';
 import { freeOf } from '../quota.ts';
-import { getBlob, type Wanted } from './content.ts';
+import { type Demand, getBlob, ReadersGone, type Wanted } from './content.ts';
 import { fillCache, passOn } from './fill.ts';
 import { makePassing, type Passing } from './passing.ts';
 import { reserveFill } from './room.ts';
@@ -25,7 +25,10 @@ export interface BlobFetcher {
   sizeOf(repository: RepositoryRow, target: Target, digest: string): Promise<number | undefined>;
 }
 
+/** How long a client that was given a source may take until it opens it. */
 const graceMs = 1_000;
+/** A download that no client reads is worth finishing for the next one, but not for longer than this. */
+const unreadMs = 60_000;
 
 export function makeBlobFetcher(upstreams: Upstreams): BlobFetcher {
   const passing = makePassing();
@@ -106,27 +109,72 @@ async function startFetch(flight: Flight, leave: (() => void) | undefined): Prom
     return passedOn(upstreams, wanted, place, enter);
   }
   leave?.();
-  const spool = await openSpool(join(app.config.data, 'spool'), size, () => void room.releaseSpool()).catch(async (error) => {
+  const unread = abortWhenUnread();
+  const events = { closed: () => void room.releaseSpool(), readers: unread.count };
+  const spool = await openSpool(join(app.config.data, 'spool'), size, events).catch(async (error) => {
     first.cancel();
+    unread.stop();
     await Promise.all([room.releaseStored(), room.releaseSpool()]);
     throw error;
   });
-  void fillCache(upstreams, { ...wanted, repository, spool, room })
+  const demand = { signal: unread.signal, isGone: spool.isAbandoned };
+  void fillCache(upstreams, { ...wanted, repository, spool, room, demand })
     .then(() => count('whole'))
     .catch((error) => {
       count('failed');
       spool.fail(error);
-      app.log.warn(
+      const level = error instanceof ReadersGone ? 'debug' : 'warn';
+      app.log[level](
         { upstream: target.host, repository: repository.name, digest, error: (error as Error).message },
         'a blob could not be cached',
       );
     })
     .finally(() => {
       over();
+      unread.stop();
       // Whoever was given the source a moment ago has yet to open it.
       setTimeout(() => void spool.release(), graceMs).unref();
     });
-  return { size, open: async (range) => Readable.from(spool.read(range), { objectMode: false }) };
+  return {
+    size,
+    open: async (range) => streamOf((leaving) => spool.read(range, leaving)),
+  };
+}
+
+/** A stream whose generator is told at once when its reader leaves. Readable.from alone would wait for the generator's next chunk, which
+ *  may never come. */
+function streamOf(generate: (leaving: AbortSignal) => AsyncGenerator<Buffer>): Readable {
+  const leaving = new AbortController();
+  const stream = Readable.from(generate(leaving.signal), { objectMode: false });
+  const destroy = stream._destroy;
+  stream._destroy = (error, done) => {
+    leaving.abort();
+    destroy.call(stream, error, done);
+  };
+  return stream;
+}
+
+/** Aborts once a download has had no reader for `unreadMs`. */
+function abortWhenUnread(): { signal: AbortSignal; count(readers: number): void; stop(): void } {
+  const abort = new AbortController();
+  const arm = () => setTimeout(() => abort.abort(), unreadMs).unref();
+  let timer: NodeJS.Timeout | undefined = arm();
+  let isOver = false;
+  const disarm = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  return {
+    signal: abort.signal,
+    count: (readers) => {
+      disarm();
+      if (readers === 0 && !isOver) timer = arm();
+    },
+    stop: () => {
+      isOver = true;
+      disarm();
+    },
+  };
 }
 
 /** A registry without room still serves its readers, each from the upstream itself; nothing of it is on the disk. */
@@ -158,7 +206,10 @@ function passedOn(upstreams: Upstreams, wanted: Wanted, place: () => void, enter
       const isFirst = !opened;
       opened = true;
       const { answer, leave } = isFirst ? { answer: first, leave: place } : await askAgain();
-      const stream = Readable.from(passOn(upstreams, { ...wanted, first: answer }, range), { objectMode: false });
+      const stream = streamOf((leaving) => {
+        const demand: Demand = { signal: leaving, isGone: () => leaving.aborted };
+        return passOn(upstreams, { ...wanted, first: answer }, range, demand);
+      });
       return stream.once('close', leave);
     },
   };
@@ -169,7 +220,6 @@ async function askForSize(upstreams: Upstreams, repository: RepositoryRow, targe
   // Where a redirect leads is signed for GET alone (S3), so it is not followed: that there is one says that the blob is there.
   const answer = await client.ask(target, { method: 'HEAD', what: `blobs/${digest}`, headers: { accept: '*/*' }, maxRedirects: 0 });
   answer.cancel();
-  if (isNothing(answer.status)) return undefined;
   if (answer.status === 200 && answer.headers['content-length'] !== undefined) return sizeIn(upstreams, answer, repository, target, digest);
   const promised = await app.db.read((tx) => promisedSize(tx, repository.id, digest));
   if (promised !== undefined && answer.status < 400) return promised;

@@ -3,17 +3,33 @@ import { GuardFailure, type GuardResponse } from '../../../../kernel/guard/index
 import type { Target, UpstreamClient } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
 
-const attempts = 5;
+/** What one blob may cost its upstream and us, however the upstream behaves. */
+const bounds = {
+  /** Cuts in a row without a byte past the highest one so far. */
+  cutsWithoutProgress: 5,
+  /** Requests for the rest of a blob: so many, and one more for each `bytesPerResume`. */
+  resumes: 20,
+  bytesPerResume: 4 * 1024 * 1024,
+  /** Bytes received, as a multiple of the blob's size: an upstream that ignores Range sends the beginning again. */
+  receivedPerByte: 8,
+};
 const endless = { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, totalMs: Number.POSITIVE_INFINITY };
 
 /** Asks an upstream for a blob, or for the rest of it. */
-export const getBlob = (client: UpstreamClient, target: Target, digest: string, from = 0): Promise<GuardResponse> =>
+export const getBlob = (
+  client: UpstreamClient,
+  target: Target,
+  digest: string,
+  from = 0,
+  signal?: AbortSignal | undefined,
+): Promise<GuardResponse> =>
   client.ask(target, {
     method: 'GET',
     what: `blobs/${digest}`,
     headers: { accept: '*/*', ...(from ? { range: `bytes=${from}-` } : {}) },
     maxBodyBytes: Number.POSITIVE_INFINITY,
     timeouts: endless,
+    signal,
   });
 
 /** A blob of an upstream. */
@@ -25,33 +41,76 @@ export interface Wanted {
   first: GuardResponse;
 }
 
+/** Who waits for the bytes of a blob. */
+export interface Demand {
+  /** Aborted: the download ends now. */
+  signal: AbortSignal;
+  /** True: readers came, and all of them left. A download that is cut then is not resumed. */
+  isGone(): boolean;
+}
+
+/** All readers of a blob left before its end. */
+export class ReadersGone extends Error {
+  constructor() {
+    super('all of its readers left');
+    this.name = 'ReadersGone';
+  }
+}
+
 /** The bytes of a blob from beginning to end; a cut is mended by asking for the rest. */
-export async function* contentOf(client: UpstreamClient, { target, digest, size, first }: Wanted): AsyncGenerator<Buffer> {
-  let answer = first;
+export async function* contentOf(client: UpstreamClient, wanted: Wanted, demand: Demand): AsyncGenerator<Buffer> {
+  const { target, digest, size } = wanted;
+  let answer = wanted.first;
   let skip = 0;
   let at = 0;
-  for (let failures = 0; ; ) {
-    try {
-      for await (const chunk of answer.body) {
-        const piece = skip ? chunk.subarray(Math.min(skip, chunk.length)) : chunk;
-        skip -= chunk.length - piece.length;
-        at += piece.length;
-        if (at > size) throw new UpstreamAway(`the upstream ${target.host} sends more than the ${size} bytes it announced`);
-        failures = 0;
-        if (piece.length) yield piece;
+  let received = 0;
+  let resumes = 0;
+  let cuts = 0;
+  const cancel = () => answer.cancel();
+  demand.signal.addEventListener('abort', cancel);
+  try {
+    for (;;) {
+      try {
+        for await (const chunk of answer.body) {
+          const piece = skip ? chunk.subarray(Math.min(skip, chunk.length)) : chunk;
+          skip -= chunk.length - piece.length;
+          at += piece.length;
+          received += chunk.length;
+          if (at > size) throw new UpstreamAway(`the upstream ${target.host} sends more than the ${size} bytes it announced`);
+          if (received > size * bounds.receivedPerByte) throw new UpstreamAway(`${cutOff(target)}, and begins anew each time`);
+          if (!piece.length) continue;
+          cuts = 0;
+          yield piece;
+        }
+        if (at === size) return;
+        throw new GuardFailure('connection_reset', 'transfer', `${target.host} closed the connection before the end`);
+      } catch (error) {
+        if (demand.signal.aborted) throw new ReadersGone();
+        if (!(error instanceof GuardFailure) || ++cuts >= bounds.cutsWithoutProgress) throw error;
+        if (++resumes > bounds.resumes + size / bounds.bytesPerResume)
+          throw new UpstreamAway(`${cutOff(target)}; it was asked ${resumes} times`, { cause: error });
+        await pause(50 * 2 ** cuts);
+        if (demand.signal.aborted || demand.isGone()) throw new ReadersGone();
+        answer = await getBlob(client, target, digest, at, demand.signal);
+        skip = skipOf(answer, target, at);
       }
-      if (at === size) return;
-      throw new GuardFailure('connection_reset', 'transfer', `${target.host} closed the connection before the end`);
-    } catch (error) {
-      if (!(error instanceof GuardFailure) || ++failures >= attempts) throw error;
-      await pause(50 * 2 ** failures);
-      answer = await getBlob(client, target, digest, at);
-      // A server that knows no ranges sends everything again.
-      skip = answer.status === 206 ? 0 : at;
-      if (answer.status !== 206 && answer.status !== 200)
-        throw new UpstreamAway(`the upstream ${target.host} answered ${answer.status} when asked to go on`);
-      if (answer.status === 206 && !String(answer.headers['content-range']).startsWith(`bytes ${at}-`))
-        throw new UpstreamAway(`the upstream ${target.host} goes on at another place than asked`);
     }
+  } finally {
+    demand.signal.removeEventListener('abort', cancel);
+    cancel();
   }
+}
+
+const cutOff = ({ host }: Target) => `the upstream ${host} cuts a layer off again and again`;
+
+/** How much of the answer is here already: an upstream that ignores Range sends everything again. */
+function skipOf(answer: GuardResponse, { host }: Target, at: number): number {
+  if (answer.status === 200) return at;
+  if (answer.status === 206 && String(answer.headers['content-range']).startsWith(`bytes ${at}-`)) return 0;
+  answer.cancel();
+  throw new UpstreamAway(
+    answer.status === 206
+      ? `the upstream ${host} goes on at another place than asked`
+      : `the upstream ${host} answered ${answer.status} when asked to go on`,
+  );
 }

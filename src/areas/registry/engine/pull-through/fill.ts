@@ -6,7 +6,7 @@ import { algorithmOf } from '../../rules/names.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import type { Hashes } from '../push/hashes.ts';
 import { commitBlob } from '../push/store-blob.ts';
-import { contentOf, type Wanted } from './content.ts';
+import { contentOf, type Demand, type Wanted } from './content.ts';
 import type { FillRoom } from './room.ts';
 import type { Spool } from './spool.ts';
 import type { Upstreams } from './types.ts';
@@ -17,6 +17,7 @@ export interface Fill extends Wanted {
   /** Where its readers are. */
   spool: Spool;
   room: FillRoom;
+  demand: Demand;
 }
 
 /** Passes a blob on to its readers, and keeps it. Both have their room. */
@@ -26,7 +27,7 @@ export async function fillCache(upstreams: Upstreams, fill: Fill): Promise<void>
   const { uploadId } = room;
   const hash = createHash(algorithmOf(digest));
   async function* passing(): AsyncGenerator<Buffer> {
-    for await (const chunk of contentOf(upstreams.client, fill)) {
+    for await (const chunk of contentOf(upstreams.client, fill, fill.demand)) {
       const rest = app.watch.takeTurn();
       if (rest) await rest;
       hash.update(chunk);
@@ -54,13 +55,18 @@ const wrongContent = ({ host }: Target, seen: string, digest: string) =>
 
 /** Passes a range of a blob on to one reader as it comes, and keeps nothing: the registry has no room for it. What comes last is held
  *  back until the digest is proven, if that is in the range. */
-export async function* passOn(upstreams: Upstreams, wanted: Wanted, range: { offset: number; length: number }): AsyncGenerator<Buffer> {
+export async function* passOn(
+  upstreams: Upstreams,
+  wanted: Wanted,
+  range: { offset: number; length: number },
+  demand: Demand,
+): AsyncGenerator<Buffer> {
   const { target, digest, size } = wanted;
   const hash = createHash(algorithmOf(digest));
   const end = range.offset + range.length;
   let at = 0;
   let last: Buffer | undefined;
-  for await (const chunk of contentOf(upstreams.client, wanted)) {
+  for await (const chunk of contentOf(upstreams.client, wanted, demand)) {
     const rest = upstreams.app.watch.takeTurn();
     if (rest) await rest;
     hash.update(chunk);

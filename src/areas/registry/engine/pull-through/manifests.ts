@@ -57,13 +57,12 @@ async function refreshTag(upstreams: Upstreams, repository: RepositoryRow, targe
   if (here && check?.digest === here.digest && check.age_seconds < freshSeconds) return {};
   try {
     return await away.asking(target, tag, async () => {
-      const offered = await lookUpManifest(upstreams, target, tag);
-      if (!offered) return forgetTag(upstreams, repository, tag);
-      if (here && offered.digest === here.digest) {
+      const offered = await lookUpDigest(upstreams, target, tag);
+      if (here && offered === here.digest) {
         await app.db.read((tx) => noteChecked(tx, id, tag, here.digest));
         return {};
       }
-      const fetched = await fetchManifest(upstreams, repository, target, offered.digest ?? tag, tag);
+      const fetched = await fetchManifest(upstreams, repository, target, offered ?? tag, tag);
       return fetched ? {} : forgetTag(upstreams, repository, tag);
     });
   } catch (error) {
@@ -95,17 +94,13 @@ function hasManifest(answer: GuardResponse, { host, path }: Target): boolean {
   throw new UpstreamAway(`the upstream ${host} answered ${answer.status} for ${path}'s manifest`, { isAlone: true });
 }
 
-/** What the upstream has under this reference; undefined for nothing. */
-async function lookUpManifest(
-  { client }: Upstreams,
-  target: Target,
-  reference: string,
-): Promise<{ digest: string | undefined } | undefined> {
+/** The digest that a HEAD of this reference tells. Undefined: a GET must tell. Some upstreams refuse HEAD, with 403, 404, 405 or 501, or
+ *  redirect it to an address that is signed for GET alone. */
+async function lookUpDigest({ client }: Upstreams, target: Target, reference: string): Promise<string | undefined> {
   const answer = await client.ask(target, { method: 'HEAD', what: `manifests/${reference}`, headers: { accept } });
   answer.cancel();
-  if (!hasManifest(answer, target)) return undefined;
   const digest = answer.headers['docker-content-digest'];
-  return { digest: typeof digest === 'string' && isDigest(digest) ? digest : undefined };
+  return answer.status === 200 && typeof digest === 'string' && isDigest(digest) ? digest : undefined;
 }
 
 /** What is none, or none that we take, is the upstream's mistake and not the caller's. */

@@ -12,7 +12,10 @@ export interface Spool {
   finish(): void;
   /** Nothing more comes. What is whole stays so: its readers do not care what became of it elsewhere. */
   fail(error: unknown): void;
-  read(range?: { offset: number; length: number }): AsyncGenerator<Buffer>;
+  /** `leaving`: aborted when the reader leaves; a reader that waits for bytes would not notice otherwise. */
+  read(range?: { offset: number; length: number }, leaving?: AbortSignal): AsyncGenerator<Buffer>;
+  /** True: it was read, and no reader is left. */
+  isAbandoned(): boolean;
   /** The writer lets go; the file goes with its last reader. */
   release(): Promise<void>;
 }
@@ -20,8 +23,14 @@ export interface Spool {
 /** As the small buffers of a pull: a reader that stops reading holds two of them. */
 const readBytes = 64 * 1024;
 
-/** `closed` is called once nobody uses the file any more. */
-export async function openSpool(folder: string, size: number, closed: () => void = () => {}): Promise<Spool> {
+export interface SpoolEvents {
+  /** Called once neither writer nor reader uses the file any more. */
+  closed?: () => void;
+  /** Called with the number of readers whenever one comes or leaves. */
+  readers?: (count: number) => void;
+}
+
+export async function openSpool(folder: string, size: number, { closed, readers }: SpoolEvents = {}): Promise<Spool> {
   await mkdir(folder, { recursive: true });
   const name = join(folder, `spool-${randomBytes(12).toString('hex')}`);
   const file = await open(name, 'wx+', 0o600);
@@ -29,6 +38,8 @@ export async function openSpool(folder: string, size: number, closed: () => void
 
   let written = 0;
   let users = 1;
+  let reading = 0;
+  let wasRead = false;
   let state: 'filling' | 'whole' | 'failed' = 'filling';
   let failure: unknown;
   let changed = Promise.withResolvers<void>();
@@ -40,15 +51,20 @@ export async function openSpool(folder: string, size: number, closed: () => void
   const leave = async () => {
     if (--users > 0) return;
     await file.close();
-    closed();
+    closed?.();
   };
 
-  async function* read({ offset, length } = { offset: 0, length: size }): AsyncGenerator<Buffer> {
+  async function* read({ offset, length } = { offset: 0, length: size }, leaving?: AbortSignal): AsyncGenerator<Buffer> {
     const end = offset + length;
     if (users === 0) throw new Error('the spool is closed');
     users++;
+    wasRead = true;
+    reading++;
+    readers?.(reading);
+    leaving?.addEventListener('abort', tell);
     try {
       for (let at = offset; at < end; ) {
+        if (leaving?.aborted) return;
         const limit = Math.min(end, state === 'whole' ? size : Math.min(written, size - 1));
         if (at >= limit) {
           if (state === 'failed') throw failure;
@@ -61,6 +77,9 @@ export async function openSpool(folder: string, size: number, closed: () => void
         yield buffer.subarray(0, bytesRead);
       }
     } finally {
+      leaving?.removeEventListener('abort', tell);
+      reading--;
+      readers?.(reading);
       await leave();
     }
   }
@@ -81,6 +100,7 @@ export async function openSpool(folder: string, size: number, closed: () => void
       tell();
     },
     read,
+    isAbandoned: () => wasRead && reading === 0,
     release: leave,
   };
 }

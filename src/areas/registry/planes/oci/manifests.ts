@@ -14,6 +14,7 @@ const manifestUnknown = (reference: string): never => {
   throw new OciError('MANIFEST_UNKNOWN', `the repository has no manifest ${reference}`);
 };
 
+/** For what is pushed or deleted. One that is only asked for, and cannot exist, is 404 like any other that does not exist. */
 function checkReference(reference: string) {
   if (looksLikeDigest(reference)) {
     if (!isDigest(reference)) throw new OciError('DIGEST_INVALID', 'a digest is sha256: or sha512: and its hexadecimal digits');
@@ -24,7 +25,7 @@ function checkReference(reference: string) {
 export async function getManifest(call: Call, name: string, reference: string): Promise<void> {
   const { plane, request, response } = call;
   const place = permit(plane, call.access, name, ['pull']);
-  checkReference(reference);
+  if (!isDigest(reference) && !isTag(reference)) manifestUnknown(reference.slice(0, 200));
   const repository = await knownRepository(call, place);
   const head = call.method === 'HEAD';
   const find = async () => {

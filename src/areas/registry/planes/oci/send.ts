@@ -170,9 +170,9 @@ const read = (fd: number, buffer: Buffer, length: number, position: number) =>
     fs.read(fd, buffer, 0, length, position, (error, count) => (error ? reject(error) : resolve(count))),
   );
 
-/** How many bytes were taken in a millisecond. */
+/** How many bytes were taken in a millisecond. A write fails for one reason, that the caller left, and may say so before `close` does. */
 const write = (response: ServerResponse, bytes: Buffer) =>
   new Promise<number>((resolve, reject) => {
     const begun = performance.now();
-    response.write(bytes, (error) => (error ? reject(error) : resolve(bytes.length / (performance.now() - begun))));
+    response.write(bytes, (error) => (error ? reject(new CallerGone()) : resolve(bytes.length / (performance.now() - begun))));
   });

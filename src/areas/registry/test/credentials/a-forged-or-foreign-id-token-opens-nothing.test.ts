@@ -65,6 +65,36 @@ test('a forged or foreign ID token opens nothing, and is told nothing', async (t
   assert.ok(JSON.stringify(refused).includes('repo:evil/app'), 'the organization reads in its audit log why a genuine token did not fit');
 });
 
+test('a signed claim of another type is a refusal, and no error of ours', async (t) => {
+  const { owner, anonymous, url, app } = await quarterdeck(t, { env: { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'oidc=127.0.0.0/8' } });
+  const issuer = await oidcIssuer(t, async () => Date.parse(await app.db.read(now)));
+  await owner.post('/registry/registries', { slug: 'acme' });
+  const rule = { issuer: issuer.url, audience: 'quarterdeck', subjectPattern: 'repo:acme/app:ref:refs/heads/*', mode: 'pull' };
+  assert.equal((await owner.post('/registry/registries/acme/oidc-rules', rule)).status, 201);
+  const failures = t.mock.method(app.log, 'error');
+
+  // Text that PostgreSQL does not store counts, too.
+  const odd: unknown[] = [null, 7, [7], [[]], {}, 'a\0b', 'a\ud800', ['quarterdeck', 7]];
+  const bad: Record<string, unknown>[] = ['iss', 'sub', 'aud'].flatMap((claim) => odd.map((value) => ({ [claim]: value })));
+  for (const claim of ['iat', 'nbf', 'exp']) for (const value of ['now', [7], 1e300]) bad.push({ [claim]: value });
+  for (const claims of bad) {
+    const answer = await anonymous.post('/registry/oidc/token', { subject_token: await issuer.token(claims), audience: 'acme' });
+    assert.equal(answer.status, 401, JSON.stringify(claims));
+  }
+  for (const [user, claims] of [
+    ['oidc', { sub: 7 }], // a login that names no registry
+    ['oidc', { aud: {} }],
+    ['oidc+acme', { sub: [] }],
+    ['oidc+a\0b', {}],
+  ] as const)
+    assert.equal((await tokenFor(url, basic(user, await issuer.token(claims)), [])).status, 401, `${user} ${JSON.stringify(claims)}`);
+  assert.deepEqual(failures.mock.calls, []);
+
+  const long = `repo:acme/app:ref:refs/heads/${'😀'.repeat(90)}`;
+  const answer = await anonymous.post('/registry/oidc/token', { subject_token: await issuer.token({ sub: long }), audience: 'acme' });
+  assert.equal(answer.status, 200, 'a subject that is cut in the middle of a character for the audit');
+});
+
 test('an issuer that misbehaves is an answer, not a hang', async (t) => {
   const qd = await quarterdeck(t, { env: { QUARTERDECK_ALLOW_PRIVATE_CIDRS: 'oidc=127.0.0.0/8' } });
   const { owner, anonymous, app } = qd;

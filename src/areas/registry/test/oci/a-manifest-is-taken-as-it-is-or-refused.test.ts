@@ -75,6 +75,15 @@ test('a manifest is taken as it is, or refused with the reason', async (t) => {
     }
   });
 
+  await t.test('what cannot be a reference is a manifest that is not there', async () => {
+    for (const wrong of ['sha256:abc', 'md5:0123', '.INVALID_MANIFEST_NAME', `${'a'.repeat(129)}`, '%00']) {
+      const got = await send('GET', `/v2/${name}/manifests/${wrong}`);
+      assert.deepEqual([got.status, codeOf(got)], [404, 'MANIFEST_UNKNOWN'], wrong);
+      assert.equal((await send('HEAD', `/v2/${name}/manifests/${wrong}`)).status, 404, wrong);
+      assert.equal((await putManifest(send, name, wrong, image)).status, 400, wrong);
+    }
+  });
+
   await t.test('with several tags at once', async () => {
     const put = await send('PUT', `/v2/${name}/manifests/${image.digest}?tag=t1&tag=t2`, {
       body: image.body,

@@ -53,6 +53,6 @@ test('an issuer’s documents in one-byte chunks cost their bytes, and are under
   };
   const kept = await issuer.kept(1, verify);
   issuer.finish();
-  assert.equal((await verified!).sub, 'me');
+  assert.equal((await verified!).subject, 'me');
   assertCostsItsBytes(kept, padding.length);
 });
