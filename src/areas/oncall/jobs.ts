@@ -2,3 +2,4 @@
 export { doctorJob } from './engine/doctor/report.ts';
 export { pageJob } from './engine/page.ts';
 export { stepJob } from './engine/step.ts';
+export { leaveJob } from './engine/walk/leave.ts';

@@ -220,14 +220,24 @@ export const passOver = (tx: Tx, org: string, id: string) => run(tx)`
 /** A page of the step that fired last. */
 const inStep = sql`p.org_id = i.org_id and p.incident_id = i.id and p.round = i.round and p.pass = i.pass and p.step = i.step and p.notice = 0`;
 
+export interface SliceOfPerson {
+  userId: string;
+  /** Incidents with a greater id. */
+  after: string;
+  /** Neither opened nor acknowledged later than this. */
+  until: string;
+  limit: number;
+}
+
 /** Unresolved incidents that are somebody's: acknowledged by them, or waiting for them and for nobody else who was paged in the same step. */
-export const incidentsOfPerson = (tx: Tx, org: string, userId: string, most: number) => rows(tx, IncidentRow)`
+export const incidentsOfPerson = (tx: Tx, org: string, { userId, after, until, limit }: SliceOfPerson) => rows(tx, IncidentRow)`
   select ${shown} from oncall.incident i
-   where i.org_id = ${org} and ((i.status = 'acknowledged' and i.acknowledged_by->>'id' = ${userId})
+   where i.org_id = ${org} and i.status <> 'resolved' and i.id > ${after} and coalesce(i.acknowledged_at, i.opened_at) <= ${until}
+     and ((i.status = 'acknowledged' and i.acknowledged_by->>'id' = ${userId})
       or (i.status = 'open'
           and (i.step_user = ${userId} or exists (select from oncall.page p where p.user_id = ${userId} and ${inStep}))
           and not exists (select from oncall.page p where p.user_id <> ${userId} and p.state not in ('failed', 'canceled') and ${inStep})))
-   order by i.id limit ${most} for no key update`;
+   order by i.id limit ${limit} for no key update`;
 
 /** Another page to whoever acknowledged is about to be made: its number. */
 export const countNotice = async (tx: Tx, org: string, id: string): Promise<number> =>

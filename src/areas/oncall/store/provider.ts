@@ -57,10 +57,10 @@ const PagedRow = Type.Object({
 });
 export type PagedRow = Static<typeof PagedRow>;
 
-/** Pages of unresolved incidents that went out to a phone, newest first: what a text message from it may be about. */
-export const pagesTo = (tx: Tx, org: string, phone: string) => rows(tx, PagedRow)`
+/** Pages of unresolved incidents that went out to a phone, the newest 100: what a text message from it may be about. `code`: only those with it. */
+export const pagesTo = (tx: Tx, org: string, phone: string, code: string | undefined) => rows(tx, PagedRow)`
   select p.id, p.incident_id, p.user_id, p.label, p.code from oncall.page p
     join oncall.incident i on i.org_id = p.org_id and i.id = p.incident_id
    where p.org_id = ${org} and p.address = ${phone} and p.channel = any(${phoneChannels}::text[]) and i.status <> 'resolved'
-     and p.state in ('sending', 'sent', 'delivered', 'confirmed')
+     and p.state in ('sending', 'sent', 'delivered', 'confirmed') and (${code ?? null}::text is null or p.code = ${code ?? null})
    order by p.id desc limit 100`;

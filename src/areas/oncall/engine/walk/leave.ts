@@ -1,6 +1,8 @@
+import Type, { type Static } from 'typebox';
 import { type Actor, audit } from '../../../../identity/audit.ts';
 import { lockLeaving } from '../../../../identity/store/members.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { onCallAt, reanchored } from '../../rules/rotation.ts';
 import * as incidents from '../../store/incidents.ts';
@@ -10,8 +12,27 @@ import { note, noteAll } from '../../store/timeline.ts';
 import { wakeWalk } from '../step.ts';
 import { walkAgain } from './again.ts';
 
-/** So many incidents are handed on at once; what is left is found when its next step, alert or reminder comes. */
-const mostIncidents = 100;
+/** Incidents that the removal itself hands on; `leaveJob` hands on the others, so many in each transaction. */
+const inRemoval = 100;
+const inJob = 25;
+
+const Leaving = Type.Object({
+  userId: Type.String(),
+  label: Type.String(),
+  /** When they were removed: what they acknowledge as a member once more stays theirs. */
+  leftAt: Type.String(),
+  /** The last incident that was handed on. */
+  after: Type.String(),
+});
+type Leaving = Static<typeof Leaving>;
+
+/**
+ * Hands on a slice of the incidents of somebody who was removed, and leaves a job for the next one behind whatever else is due in the lane.
+ * Safe to run twice: the slice, its end and the next job are one transaction.
+ */
+export const leaveJob: Job<Leaving, unknown> = job('oncall.leave', { lane: 'page', payload: Leaving, maxAttempts: 10_000 }, (run) =>
+  run.finishWith((tx) => handOnSlice(tx, run.org!, run.payload, inJob)),
+);
 
 /**
  * Takes somebody who leaves the organization off call: rotations go on with the next in line, what they stand in for falls back, and
@@ -32,10 +53,9 @@ export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email
   for (const policy of await schedules.policiesNaming(tx, org, member.id))
     told.push(`the policy ${policy.name} still names them; it goes on to its next step at once there, so change it`);
   const label = member.name || member.email;
-  for (const incident of await incidents.incidentsOfPerson(tx, org, member.id, mostIncidents)) {
-    told.push(`the incident “${incident.title}” is handed on`);
-    await handOnIncident(tx, org, incident, member.id, label);
-  }
+  const { handed, goesOn } = await handOnSlice(tx, org, { userId: member.id, label, leftAt: at, after: '' }, inRemoval);
+  told.push(...handed.map(({ title }) => `the incident “${title}” is handed on`));
+  if (goesOn) told.push(`further incidents of theirs are handed on after these ${inRemoval}; the timeline of each says so`);
   const canceled = Map.groupBy(await cancelQueuedTo(tx, org, member.id), (page) => page.incident_id);
   const lines = [...canceled].map(([incidentId, { length: n }]) => ({
     incidentId,
@@ -64,6 +84,17 @@ async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow,
   await audit(tx, by, 'oncall.schedule.update', schedule, detail);
   if (!next) return `nobody is left in the schedule ${schedule.name}; add somebody`;
   return wasOnCall ? `they were on call in the schedule ${schedule.name}; ${next.label} is now` : `they left the schedule ${schedule.name}`;
+}
+
+/** Incidents in the order of their ids. When there may be more, a job goes on after the last one. */
+async function handOnSlice(tx: Tx, org: string, leaving: Leaving, limit: number) {
+  const { userId, label, leftAt: until, after } = leaving;
+  const handed = await incidents.incidentsOfPerson(tx, org, { userId, after, until, limit });
+  for (const incident of handed) await handOnIncident(tx, org, incident, userId, label);
+  const goesOn = handed.length === limit;
+  const payload = { ...leaving, after: handed.at(-1)?.id ?? after };
+  if (goesOn) await enqueue(tx, leaveJob, { key: `${org}:${userId}:${until}`, org, payload });
+  return { handed, goesOn };
 }
 
 /** The incident is locked. */

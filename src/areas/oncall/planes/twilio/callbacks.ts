@@ -108,13 +108,12 @@ async function texted(tx: Tx, org: string, from: string, text: string): Promise<
     await heedStop(tx, org, from, said.act === 'stop');
     return undefined; // the provider answers these two words itself
   }
-  const waiting = await pagesOfMembers(tx, org, await pagesTo(tx, org, from));
+  const code = 'code' in said ? said.code : undefined;
+  const waiting = await pagesOfMembers(tx, org, await pagesTo(tx, org, from, code));
   const codes = [...new Map(waiting.map((p) => [p.incident_id, p.code])).values()];
-  if (!waiting.length) return 'There is no open incident for this phone.';
+  if (!waiting.length) return code ? `There is no open incident with the code ${code}.` : 'There is no open incident for this phone.';
   if (said.act === 'unclear') return `Not understood. Reply ${codes[0]}a to acknowledge or ${codes[0]}r to resolve.`;
-  if (!said.code && codes.length > 1)
+  if (!code && codes.length > 1)
     return `${codes.length} incidents are open. Say which: ${codes.map((c) => `${c}${said.act === 'resolve' ? 'r' : 'a'}`).join(', ')}.`;
-  const page = said.code ? waiting.find((p) => p.code === said.code) : waiting[0];
-  if (!page) return `There is no open incident with the code ${said.code}.`;
-  return told(await answerPage(tx, org, page, said.act));
+  return told(await answerPage(tx, org, waiting[0]!, said.act));
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { run } from '../../../../kernel/db/index.ts';
 import { readReply } from '../../rules/sms-reply.ts';
 import { detail, open, phoneWard } from '../phone-support.ts';
 import { eventually } from '../support.ts';
@@ -36,6 +37,18 @@ test('with several incidents open a bare reply is asked which one', async (t) =>
   const asked = await qd.twilio.text(inbox, qd.alice.phone, 'ack');
   assert.match(asked.reply, /2 incidents are open\. Say which: \d{4}a, \d{4}a/);
   for (const { id } of [first, second]) assert.equal((await detail(qd, id)).status, 'open');
+
+  // A code is found however many pages went out since.
+  const text = qd.twilio.sent.find((m) => /one/.test(m.text))!.text;
+  const named = /Reply (\d{4})a/.exec(text)![1]!;
+  await qd.app.db.write(
+    (tx) => run(tx)`
+      insert into oncall.page
+      select (jsonb_populate_record(p, jsonb_build_object('id', 'pag_zz' || lpad(n::text, 6, '0'), 'code', '0000', 'round', n))).*
+        from oncall.page p, generate_series(1, 120) n where p.incident_id = ${second.id}`,
+  );
+  assert.match((await qd.twilio.text(inbox, qd.alice.phone, `${named}a`)).reply, /^Acknowledged/);
+  assert.equal((await detail(qd, first.id)).status, 'acknowledged');
 });
 
 test('a person who texted STOP gets no SMS, and everybody can see why', async (t) => {
