@@ -7,6 +7,7 @@ import { showMailbox } from '../../rules/address.ts';
 import { endOfHeader, showable } from '../../rules/header.ts';
 import { capSignatures, countLines, maySign, pickFields } from '../../rules/receiving.ts';
 import { readReport } from '../../rules/report/index.ts';
+import { judgeReporter } from '../../rules/report/reporter.ts';
 import { Pieces } from './pieces.ts';
 import {
   type Attachment,
@@ -14,6 +15,7 @@ import {
   type FromThread,
   type Reading,
   type ReadMail,
+  type ReadResult,
   type ToThread,
   unreadMail,
 } from './protocol.ts';
@@ -129,7 +131,7 @@ port.on('message', (message: ToThread) => {
 });
 
 async function read(id: number, reading: Reading): Promise<void> {
-  if (reading.kind === 'report') return tell({ type: 'done', id, result: { kind: 'report', report: readReport(reading.raw) } });
+  if (reading.kind === 'report') return tell({ type: 'done', id, result: await readReported(id, reading) });
   const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
   const end = endOfHeader(raw);
   const headerBytes = end < 0 ? raw.length : end;
@@ -145,6 +147,16 @@ async function read(id: number, reading: Reading): Promise<void> {
   const authentication = await judge();
   tell({ type: 'part', id, part: { ...head, authentication } });
   tellAll({ ...head, authentication, ...(await readBody(raw)) });
+}
+
+/** Only a complaint is held against an organization on its sender's word, so only a complaint is verified. */
+async function readReported(id: number, reading: Reading): Promise<Extract<ReadResult, { kind: 'report' }>> {
+  const report = readReport(reading.raw);
+  if (report.kind !== 'complaint') return { kind: 'report', report };
+  const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
+  const end = endOfHeader(raw);
+  const result = await verify(id, reading, signedPart(raw, end < 0 ? raw.length : end));
+  return { kind: 'report', report, reporter: judgeReporter(result) };
 }
 
 /** What those who verify must see of it. */
@@ -182,13 +194,18 @@ function showAddresses(addresses: readonly Address[]): string[] {
     });
 }
 
-async function judgeSender(id: number, { from, mailHost }: Extract<Reading, { kind: 'mail' }>, raw: Buffer): Promise<Authentication> {
+/** Undefined: it could not be judged. */
+function verify(id: number, { from, mailHost }: Reading, raw: Buffer): Promise<AuthenticateResult | undefined> {
   const { ip, helo, sender } = from;
-  const result = await authenticate(raw, {
+  return authenticate(raw, {
     ...{ ip, mta: mailHost, resolver: makeResolver(id), disableBimi: true },
     ...(helo ? { helo } : {}),
     ...(sender ? { sender } : {}),
   }).catch(() => undefined);
+}
+
+async function judgeSender(id: number, reading: Reading, raw: Buffer): Promise<Authentication> {
+  const result = await verify(id, reading, raw);
   return result ? describeAuthentication(result) : unreadMail('').authentication;
 }
 
