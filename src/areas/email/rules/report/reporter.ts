@@ -2,7 +2,6 @@
 export interface VerifiedReport {
   spf?: { status: { result: string }; domain?: string } | false | undefined;
   dkim: {
-    headerFrom?: string[] | false | undefined;
     results: { status: { result: string; aligned?: string | boolean; underSized?: number }; signingDomain?: string }[];
   };
   dmarc: { status: { header?: { from?: string } } } | false;
@@ -18,12 +17,13 @@ export type Reporter = { domain: string; by: 'dkim' | 'spf' } | { why: string };
 export function judgeReporter(verified: VerifiedReport | undefined): Reporter {
   if (!verified) return { why: 'the report could not be verified' };
   const { dkim, spf, dmarc } = verified;
-  const author = (dmarc && dmarc.status.header?.from) || undefined;
+  const author = dmarc ? dmarc.status.header?.from : undefined;
   if (author === undefined) return { why: 'the report has no From, or more than one' };
+  const spfResult = spf ? spf.status.result : 'none';
   const signed = dkim.results.find(({ status }) => status.result === 'pass' && status.aligned && !status.underSized);
   if (signed?.signingDomain) return { domain: author, by: 'dkim' };
-  if (spf && spf.status.result === 'pass' && isOfOneHouse(author, spf.domain)) return { domain: author, by: 'spf' };
-  const isUnknown = [...dkim.results.map(({ status }) => status.result), spf && spf.status.result].includes('temperror');
+  if (spf && spfResult === 'pass' && isOfOneHouse(author, spf.domain)) return { domain: author, by: 'spf' };
+  const isUnknown = [...dkim.results.map(({ status }) => status.result), spfResult].includes('temperror');
   if (isUnknown) return { why: `the DNS did not say whether ${author.slice(0, 253)} sent the report` };
   return { why: `neither DKIM nor SPF shows that ${author.slice(0, 253)} sent the report` };
 }
