@@ -9,7 +9,7 @@ import type { Arriving } from '../../engine/receiving/arriving.ts';
 import { InDoubt } from '../../engine/receiving/batch.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
-import { arrivalLimits, findLoop, writeTrace } from '../../rules/receiving.ts';
+import { arrivalLimits, claimsOurVerdict, findLoop, writeTrace } from '../../rules/receiving.ts';
 
 export interface Receiving {
   app: App;
@@ -67,6 +67,9 @@ function checkHeader(bytes: Buffer, isAll: boolean, mailHost: string): void {
   const end = endOfHeader(bytes);
   if ((end < 0 ? bytes.length : end) > arrivalLimits.headerBytes || (end < 0 && !isAll))
     throw unusable(`the header is larger than ${arrivalLimits.headerBytes} bytes`);
-  const why = findLoop(bytes.subarray(0, end < 0 ? bytes.length : end), mailHost);
+  const header = bytes.subarray(0, end < 0 ? bytes.length : end);
+  const why = findLoop(header, mailHost);
   if (why) throw new Reply(554, '5.4.6', `this mail goes in circles: ${why}`);
+  if (claimsOurVerdict(header, mailHost))
+    throw new Reply(550, '5.7.1', `the header has Authentication-Results of ${mailHost}, which did not write it`);
 }
