@@ -9,7 +9,8 @@ import { freePort } from '../harness/free-port.ts';
 import { daemon, endFirst, lacking, needsRoot, openFolder, run } from './email-support.ts';
 
 // Mail servers of far.example: good@ and grey@ have mailboxes there, nobody else has, and grey@ is greylisted until `welcome`.
-// With `reportsTo`, mail for late@ is taken and comes back afterwards: reports go to whoever listens at that port.
+// With `reportsTo`, mail for late@ is taken and comes back afterwards: reports go to the server at that port. With `lateTo` it is passed on to the
+// server at that port first, whose refusal is what is reported.
 
 export interface MailServer {
   port: number;
@@ -37,16 +38,17 @@ async function serverFolder(t: TestContext, keyMode: number) {
 export const withoutPostfix = () => lacking('postfix') || needsRoot();
 
 /** postfix with a policy service, as greylisting is done with it. */
-export async function startPostfix(t: TestContext, milter?: number, reportsTo?: number): Promise<MailServer> {
+export async function startPostfix(t: TestContext, milter?: number, reportsTo?: number, lateTo?: number): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o600);
   const port = await freePort();
   const policy = await policyService(t);
   for (const part of ['conf', 'data']) await mkdir(join(folder, part));
   await run('chown', ['postfix', join(folder, 'data')]);
   await writeFile(join(folder, 'mailboxes'), 'good@far.example ./\ngrey@far.example ./\n');
-  await writeFile(join(folder, 'aliases'), 'late@far.example gone@far.example\n');
-  const reports = reportsTo === undefined ? '' : `bounce.example.com smtp:[127.0.0.1]:${reportsTo}\n`;
-  await writeFile(join(folder, 'transports'), reports);
+  await writeFile(join(folder, 'aliases'), `late@far.example gone@${lateTo === undefined ? 'far' : 'further'}.example\n`);
+  const ways = { 'bounce.example.com': reportsTo, 'further.example': lateTo };
+  const transports = Object.entries(ways).flatMap(([name, to]) => (to === undefined ? [] : [`${name} smtp:[127.0.0.1]:${to}\n`]));
+  await writeFile(join(folder, 'transports'), transports.join(''));
   await writeFile(join(folder, 'conf', 'main.cf'), postfixSettings(folder, policy.port, milter).join('\n'));
   await writeFile(join(folder, 'conf', 'master.cf'), postfixServices(port));
   const conf = join(folder, 'conf');
@@ -151,18 +153,24 @@ function withoutUnpacked(program: string): string | false {
 export const withoutExim = () => withoutUnpacked('exim4');
 export const withoutOpenSmtpd = () => withoutUnpacked('smtpd');
 
-export async function startExim(t: TestContext, reportsTo = 9): Promise<MailServer> {
+export async function startExim(t: TestContext, reportsTo = 9, lateWords = '550 5.1.1 no such user here, after all'): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o644);
   const port = await freePort();
   const conf = join(folder, 'exim.conf');
   const closed = join(folder, 'closed');
   await writeFile(closed, '');
-  await writeFile(conf, eximSettings(folder, port, closed, reportsTo));
+  await writeFile(conf, eximSettings(folder, port, closed, reportsTo, lateWords));
   await daemon(t, port, 'unshare', within('exim4', '-C', conf, '-bdf'));
   return { port, mail, welcome: () => rm(closed) };
 }
 
-const eximSettings = (folder: string, port: number, closed: string, reportsTo: number) => `primary_hostname = mx.far.example
+const eximSettings = (
+  folder: string,
+  port: number,
+  closed: string,
+  reportsTo: number,
+  lateWords: string,
+) => `primary_hostname = mx.far.example
 spool_directory = ${folder}/spool
 log_file_path = ${folder}/log/%slog
 pid_file_path =
@@ -202,7 +210,7 @@ late:
   local_parts = late
   no_verify
   allow_fail
-  data = :fail: 550 5.1.1 no such user here, after all
+  data = :fail: ${lateWords}
 reports:
   driver = manualroute
   domains = !+here
@@ -231,12 +239,12 @@ maildir:
   group = Debian-exim
 `;
 
-export async function startOpenSmtpd(t: TestContext, reportsTo = 9): Promise<MailServer> {
+export async function startOpenSmtpd(t: TestContext, reportsTo = 9, lateTo?: number): Promise<MailServer> {
   const { folder, mail } = await serverFolder(t, 0o600);
   const port = await freePort();
   const conf = join(folder, 'smtpd.conf');
   const start = async (isGrey: boolean) => {
-    await writeFile(conf, openSmtpdSettings(folder, port, isGrey, reportsTo));
+    await writeFile(conf, openSmtpdSettings(folder, port, isGrey, { reportsTo, lateTo }));
     return daemon(t, port, 'unshare', within('smtpd', '-d', '-f', conf));
   };
   const first = await start(true);
@@ -255,14 +263,14 @@ const openSmtpdSettings = (
   folder: string,
   port: number,
   isGrey: boolean,
-  reportsTo: number,
+  { reportsTo, lateTo }: { reportsTo: number; lateTo: number | undefined },
 ) => `table users { good@far.example = nobody, grey@far.example = nobody, late@far.example = nobody }
 pki mx.far.example cert "${folder}/cert.pem"
 pki mx.far.example key "${folder}/key.pem"
 filter grey phase rcpt-to match rcpt-to { grey@far.example } reject "451 4.7.1 ${greylisted}"
 listen on 127.0.0.1 port ${port} hostname mx.far.example tls pki mx.far.example ${isGrey ? 'filter grey' : ''}
 action keep maildir "${folder}/mail" virtual <users>
-action late mda "exit 67" virtual <users>
+action late ${lateTo === undefined ? 'mda "exit 67" virtual <users>' : `relay host "smtp://127.0.0.1:${lateTo}"`}
 action back relay host "smtp://127.0.0.1:${reportsTo}"
 match from any for rcpt-to late@far.example action late
 match from any for domain far.example action keep

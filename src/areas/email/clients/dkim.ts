@@ -115,12 +115,14 @@ export function hashBody(body: Buffer): Buffer {
   return slowly.digest();
 }
 
-/** What is signed, where it is there. From is signed once more than it stands there: nobody can add another. */
+/** What is signed, where it is there. */
 const signedFields = [
   ...['from', 'to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'mime-version', 'content-type', 'content-transfer-encoding'],
   ...['list-unsubscribe', 'list-unsubscribe-post', 'in-reply-to', 'references'],
 ];
 const isSigned = new Set(signedFields);
+/** Signed once more than they stand there, also where they do not: a field that is added on the way breaks the signature (RFC 6376 8.15). */
+const isOversigned = new Set(['from', 'to', 'subject', 'reply-to', 'mime-version', 'content-type']);
 
 /** The same field again and again makes a long list; past this many, those nearest to the body count. */
 const mostOfOne = 10;
@@ -154,7 +156,7 @@ function canonicalize(header: string): SignedPart {
       names.push(name);
       text += lines![n - 1];
     }
-    if (name === 'from') names.push(name);
+    if (isOversigned.has(name) && (lines?.length ?? 0) <= mostOfOne) names.push(name);
   }
   return { names, text };
 }

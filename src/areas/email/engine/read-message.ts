@@ -3,7 +3,7 @@ import addressparser from 'nodemailer/lib/addressparser';
 import { wallClock } from '../../../kernel/wall-clock.ts';
 import { type Mailbox, readAddress, readMailbox, showMailbox, Unusable } from '../rules/address.ts';
 import { decodeWords, type HeaderField, Malformed, readHeader, readValue, showable } from '../rules/header.ts';
-import { limits } from '../rules/limits.ts';
+import { isVerdictHeader, limits } from '../rules/limits.ts';
 
 /** What a header says that somebody else composed, and the header that goes on instead of it. */
 export interface ReadMessage {
@@ -41,6 +41,8 @@ export function readMessage(bytes: Buffer): ReadMessage | Malformed {
   if (fields instanceof Malformed) return fields;
   const seen = new Map<string, string>();
   for (const field of fields) {
+    if (isVerdictHeader(field.name))
+      return new Malformed(`the header has ${field.name}, which the platform writes itself; send the message without it`);
     if (!onlyOnce.has(field.name)) continue;
     if (seen.has(field.name)) return new Malformed(`the header has two fields named ${field.name}; one is allowed`);
     seen.set(field.name, readValue(field));

@@ -24,21 +24,21 @@ const platformHeaders: ReadonlySet<string> = new Set([
   'message-id',
   'return-path',
   'received',
-  'received-spf',
   'delivered-to',
   'envelope-to',
   'x-original-to',
   'errors-to',
   'mime-version',
-  'dkim-signature',
-  'domainkey-signature',
-  'authentication-results',
   'x-idempotency-key',
 ]);
-const platformFamilies = /^(?:content-|resent-|arc-|x-quarterdeck-)/;
+const platformFamilies = /^(?:content-|resent-)/;
+
+/** Signatures, and verdicts on them: the platform makes both itself, so one that a sender brings along can only mislead. */
+export const isVerdictHeader = (name: string): boolean =>
+  /^(?:authentication-results|dkim-signature|domainkey-signature|received-spf|arc-.*|x-quarterdeck-.*)$/.test(name.toLowerCase());
 
 export const isPlatformHeader = (name: string): boolean =>
-  platformHeaders.has(name.toLowerCase()) || platformFamilies.test(name.toLowerCase());
+  platformHeaders.has(name.toLowerCase()) || platformFamilies.test(name.toLowerCase()) || isVerdictHeader(name);
 
 /** RFC 5322, 3.6.8: visible ASCII without a colon. */
 export const isHeaderName = (name: string): boolean => /^[!-9;-~]{1,76}$/.test(name);

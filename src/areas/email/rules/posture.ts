@@ -2,6 +2,8 @@
 export const pauseAt = { bouncePct: 5, complaintPct: 0.3 };
 /** Of fewer recipients a share says nothing: one of five is twenty percent. */
 const leastRecipients = 200;
+/** Nor does a share of a few: a single complaint among 200 recipients is 0.5 %. */
+const leastParts = { hard: 10, complaints: 3 };
 /** From this part of either limit on its organization is warned. */
 const warnAt = 0.4;
 
@@ -20,12 +22,13 @@ export interface PostureVerdict {
 /** What the last 7 days mean, or the time since the operator's resume if that is less. */
 export function judgeRates({ recipients, hard, complaints }: Rates): PostureVerdict {
   const shares = [
-    { part: hard, limit: pauseAt.bouncePct, what: 'bounced hard' },
-    { part: complaints, limit: pauseAt.complaintPct, what: 'complained' },
+    { part: hard, least: leastParts.hard, limit: pauseAt.bouncePct, what: 'bounced hard' },
+    { part: complaints, least: leastParts.complaints, limit: pauseAt.complaintPct, what: 'complained' },
   ].map((share) => ({ ...share, used: recipients > 0 ? (100 * share.part) / recipients / share.limit : 0 }));
-  const worst = shares[0]!.used >= shares[1]!.used ? shares[0]! : shares[1]!;
+  const stops = shares.filter(({ part, least, used }) => part >= least && used >= 1);
+  const [worst] = (stops.length > 0 ? stops : shares).sort((a, b) => b.used - a.used) as [(typeof shares)[number]];
   const percent = Math.round(((100 * worst.part) / Math.max(1, recipients)) * 100) / 100;
   const reason = `${worst.part} of ${recipients} recipients ${worst.what} in the last 7 days, ${percent} %; sending stops at ${worst.limit} %`;
   if (recipients < leastRecipients || worst.used < warnAt) return { posture: 'fine', reason };
-  return { posture: worst.used >= 1 ? 'pause' : 'warn', reason };
+  return { posture: stops.length > 0 ? 'pause' : 'warn', reason };
 }

@@ -63,6 +63,29 @@ function next(text: string, from: number): number {
 /** Some of a field is enough to see who wrote it. */
 const fieldAt = (text: string, at: number): string => text.slice(at, at + 1_000).split(/\r\n(?![ \t])/, 1)[0]!;
 
+/** Whether it brings a verdict in our name (RFC 8601, 5): we write none into mail, so it is somebody else's. */
+export function claimsOurVerdict(header: Buffer, mailHost: string): boolean {
+  for (const { name, start, end } of fieldsOf(header)) {
+    if (name !== 'authentication-results') continue;
+    const value = header.toString('latin1', header.indexOf(0x3a, start) + 1, Math.min(end, start + 4_096));
+    if (readServerId(value) === mailHost.toLowerCase()) return true;
+  }
+  return false;
+}
+
+/** The authserv-id: the first word, in quotes or not, after comments. */
+function readServerId(value: string): string {
+  let depth = 0;
+  let words = '';
+  for (const character of value) {
+    if (character === '(') depth++;
+    else if (character === ')') depth = Math.max(0, depth - 1);
+    else if (depth === 0 && character !== '"') words += character;
+    if (depth === 0 && character === ';') break;
+  }
+  return (words.trim().split(/[\s;]/, 1)[0] ?? '').toLowerCase().replace(/\.$/, '');
+}
+
 /** From whom, and over what, a message came: as the envelope had it. */
 export interface Envelope {
   /** Empty for reports. */

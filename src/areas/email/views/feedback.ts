@@ -8,4 +8,10 @@ const withoutAbsent = (fields: Record<string, unknown>) =>
 export const bouncePayload = ({ bounceType, class: of, code, enhanced, diagnostic, remoteMta }: Reported) =>
   withoutAbsent({ type: bounceType, class: of, code, enhancedCode: enhanced, diagnostic, remoteMta, source: 'dsn' });
 
-export const complaintPayload = ({ feedbackType, userAgent, source }: Complaint) => withoutAbsent({ feedbackType, userAgent, source });
+/** Whether a complaint counts towards the pause of sending: only if its sender is verified. */
+export type ComplaintStanding =
+  | { counted: true; reporter: string; verifiedBy: 'dkim' | 'spf' }
+  | { counted: false; notCountedBecause: string };
+
+export const complaintPayload = ({ feedbackType, userAgent, source }: Complaint, standing: ComplaintStanding) =>
+  withoutAbsent({ feedbackType, userAgent, source, ...standing });

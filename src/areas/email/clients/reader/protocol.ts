@@ -1,17 +1,17 @@
 import type { Report } from '../../rules/report/index.ts';
+import type { Reporter } from '../../rules/report/reporter.ts';
 
 // What the process and its reading threads say to each other.
 
 /** A message to be read. */
-export type Reading =
-  | {
-      kind: 'mail';
-      raw: Uint8Array;
-      /** From whom it came, for SPF. */
-      from: { ip: string; helo: string; sender: string };
-      mailHost: string;
-    }
-  | { kind: 'report'; raw: Uint8Array };
+export interface Reading {
+  /** `report`: it came to a return path of ours. */
+  kind: 'mail' | 'report';
+  raw: Uint8Array;
+  /** From whom it came, for SPF. */
+  from: { ip: string; helo: string; sender: string };
+  mailHost: string;
+}
 
 export type ToThread =
   | { type: 'read'; id: number; reading: Reading }
@@ -26,7 +26,10 @@ export type FromThread =
   | { type: 'dns'; id: number; reading: number; name: string; rrtype: string }
   | { type: 'pong'; id: number };
 
-export type ReadResult = { kind: 'mail'; mail: ReadMail } | { kind: 'report'; report: Report };
+export type ReadResult =
+  | { kind: 'mail'; mail: ReadMail }
+  /** `reporter`: of a complaint, whether its sender is known to have sent it. */
+  | { kind: 'report'; report: Report; reporter?: Reporter };
 
 /** What a message says, each part within bounds. */
 export interface ReadMail {

@@ -4,9 +4,11 @@ import { parentPort } from 'node:worker_threads';
 import { type AuthenticateResult, authenticate } from 'mailauth';
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { showMailbox } from '../../rules/address.ts';
+import { isOneAuthor } from '../../rules/author.ts';
 import { endOfHeader, showable } from '../../rules/header.ts';
 import { capSignatures, countLines, findExcess, maySign, pickFields } from '../../rules/receiving.ts';
 import { readReport } from '../../rules/report/index.ts';
+import { judgeReporter } from '../../rules/report/reporter.ts';
 import { Pieces } from './pieces.ts';
 import {
   type Attachment,
@@ -14,6 +16,7 @@ import {
   type FromThread,
   type Reading,
   type ReadMail,
+  type ReadResult,
   type ToThread,
   unreadMail,
 } from './protocol.ts';
@@ -129,24 +132,39 @@ port.on('message', (message: ToThread) => {
 });
 
 async function read(id: number, reading: Reading): Promise<void> {
-  if (reading.kind === 'report') return tell({ type: 'done', id, result: { kind: 'report', report: readReport(reading.raw) } });
+  if (reading.kind === 'report') return tell({ type: 'done', id, result: await readReported(id, reading) });
   const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
   const end = endOfHeader(raw);
   const headerBytes = end < 0 ? raw.length : end;
   // The door has refused such a header; mail that is read again may be older than that bound.
   const isExcessive = findExcess(raw.subarray(0, headerBytes)) !== undefined;
-  const judge = async () => (isExcessive ? unreadMail('').authentication : judgeSender(id, reading, signedPart(raw, headerBytes)));
+  const judge = async (from: string) =>
+    isExcessive ? unreadMail('').authentication : judgeSender(id, reading, signedPart(raw, headerBytes), from);
   const tellAll = (mail: ReadMail) => tell({ type: 'done', id, result: { kind: 'mail', mail } });
   if (raw.length <= limits.small) {
     const whole = await parseWhole(raw).catch(() => undefined);
-    if (whole) return tellAll({ ...describeHead(whole), ...describeBody(whole), authentication: await judge() });
+    if (whole) {
+      const head = describeHead(whole);
+      return tellAll({ ...head, ...describeBody(whole), authentication: await judge(authorOf(whole)) });
+    }
   }
   // In the order of what costs least: what is known by then is told, should the rest never end.
-  const head = describeHead(await PostalMime.parse(pickFields(raw.subarray(0, headerBytes), shownFields, limits.field)));
+  const shown = await PostalMime.parse(pickFields(raw.subarray(0, headerBytes), shownFields, limits.field));
+  const head = describeHead(shown);
   tell({ type: 'part', id, part: head });
-  const authentication = await judge();
+  const authentication = await judge(authorOf(shown));
   tell({ type: 'part', id, part: { ...head, authentication } });
   tellAll({ ...head, authentication, ...(await readBody(raw)) });
+}
+
+/** Only a complaint is held against an organization on its sender's word, so only a complaint is verified. */
+async function readReported(id: number, reading: Reading): Promise<Extract<ReadResult, { kind: 'report' }>> {
+  const report = readReport(reading.raw);
+  if (report.kind !== 'complaint') return { kind: 'report', report };
+  const raw = Buffer.from(reading.raw.buffer, reading.raw.byteOffset, reading.raw.byteLength);
+  const end = endOfHeader(raw);
+  const result = await verify(id, reading, signedPart(raw, end < 0 ? raw.length : end));
+  return { kind: 'report', report, reporter: judgeReporter(result) };
 }
 
 /** What those who verify must see of it. */
@@ -171,6 +189,9 @@ function describeHead(mail: Email): Head {
   };
 }
 
+/** The address in From that is told. */
+const authorOf = ({ from }: Email): string => (from?.group?.[0] ?? from)?.address ?? '';
+
 /** As many as there is room for in what is told. */
 function showAddresses(addresses: readonly Address[]): string[] {
   let left = limits.addresses;
@@ -184,18 +205,25 @@ function showAddresses(addresses: readonly Address[]): string[] {
     });
 }
 
-async function judgeSender(id: number, { from, mailHost }: Extract<Reading, { kind: 'mail' }>, raw: Buffer): Promise<Authentication> {
+/** Undefined: it could not be judged. */
+function verify(id: number, { from, mailHost }: Reading, raw: Buffer): Promise<AuthenticateResult | undefined> {
   const { ip, helo, sender } = from;
-  const result = await authenticate(raw, {
+  return authenticate(raw, {
     ...{ ip, mta: mailHost, resolver: makeResolver(id), disableBimi: true },
     ...(helo ? { helo } : {}),
     ...(sender ? { sender } : {}),
   }).catch(() => undefined);
-  return result ? describeAuthentication(result) : unreadMail('').authentication;
 }
 
-function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authentication {
+async function judgeSender(id: number, reading: Reading, raw: Buffer, from: string): Promise<Authentication> {
+  const result = await verify(id, reading, raw);
+  return result ? describeAuthentication(result, from) : unreadMail('').authentication;
+}
+
+/** `from`: the address that is told. DMARC speaks of the domain in From, so a verdict needs a From that can be read in one way only. */
+function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult, from: string): Authentication {
   const domainOf = (name: string | undefined) => (name ? { domain: showable(name, 253) } : {});
+  const isClear = dmarc !== false && isOneAuthor(dkim.headerFrom, dmarc.status.header?.from, from);
   return {
     spf: spf ? { result: spf.status.result, ...domainOf(spf.domain) } : { result: 'none' },
     dkim: dkim.results
@@ -205,11 +233,11 @@ function describeAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): 
         result: status.result,
         ...domainOf(signingDomain),
         ...(selector ? { selector: showable(selector, 100) } : {}),
-        aligned: Boolean(status.aligned),
+        aligned: isClear && Boolean(status.aligned),
       })),
-    dmarc: dmarc
-      ? { result: dmarc.status.result, ...domainOf(dmarc.domain), ...(dmarc.p ? { policy: showable(dmarc.p, 20) } : {}) }
-      : { result: 'none' },
+    dmarc: isClear
+      ? { result: dmarc.status.result, ...domainOf(dmarc.domain), ...(dmarc.policy ? { policy: showable(dmarc.policy, 20) } : {}) }
+      : { result: 'permerror' },
     arc: { result: arc ? arc.status.result : 'none' },
   };
 }

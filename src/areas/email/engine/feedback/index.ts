@@ -2,10 +2,11 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { type Followed, followReport } from '../../rules/report/follow.ts';
 import type { Report } from '../../rules/report/index.ts';
+import type { Reporter } from '../../rules/report/reporter.ts';
 import { isSimulated } from '../../rules/simulator.ts';
 import * as store from '../../store/feedback.ts';
 import { countReported } from '../../store/posture.ts';
-import { bouncePayload, complaintPayload } from '../../views/feedback.ts';
+import { bouncePayload, type ComplaintStanding, complaintPayload } from '../../views/feedback.ts';
 import { suppressionView } from '../../views/suppression.ts';
 import { judgePosture } from '../posture.ts';
 import type { Happening } from '../webhooks/tell.ts';
@@ -18,6 +19,8 @@ export interface ArrivedReport {
   /** The recipient that the return path names, whatever the report says. */
   recipientId: number;
   parsed: Report;
+  /** Of a complaint: who sent it. Undefined: it was not verified. */
+  reporter?: Reporter | undefined;
 }
 
 /** What followed from a report: what became of its recipient, or nothing. */
@@ -29,17 +32,20 @@ export type Following = 'bounced' | 'complained' | 'delivered' | 'nothing';
  */
 export const takeReport = (app: App, report: ArrivedReport): Promise<Following> => app.db.write((tx) => applyReport(tx, report));
 
-export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed }: ArrivedReport): Promise<Following> {
+export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed, reporter }: ArrivedReport): Promise<Following> {
   const known = await store.lockReported(tx, org, messageId, recipientId);
   if (!known) return 'nothing';
   const { folded, state, attempts } = known;
-  const followed = followReport({ address: folded, others: new Set(known.others), state, isTried: attempts > 0 }, parsed);
-  if (!followed) return 'nothing';
+  const decided = followReport({ address: folded, others: new Set(known.others), state, isTried: attempts > 0 }, parsed);
+  if (!decided) return 'nothing';
+  const followed: Change = decided.to === 'complained' ? { ...decided, standing: standingOf(reporter) } : decided;
 
   // Neither the simulator's mail nor the product's own is held against anybody.
   const isJudged = known.door !== 'relay' && !isSimulated(folded);
   const isHard = followed.to === 'bounced' && followed.said.bounceType === 'hard';
   const isComplaint = followed.to === 'complained';
+  // An unauthenticated complaint ends mail to this recipient, and counts for nothing else: the organization is not judged by it.
+  const isCounted = isHard || (followed.to === 'complained' && followed.standing.counted);
   const isFirst = !known.is_sent && known.door !== 'relay';
   const suppression = await store.writeReportedFate(tx, {
     ...{ recipientId, messageId, org, address: known.address, state: followed.to, isFirst },
@@ -47,21 +53,31 @@ export async function applyReport(tx: Tx, { org, messageId, recipientId, parsed 
     suppress: isJudged && (isHard || isComplaint) ? { folded, reason: isHard ? 'bounce' : 'complaint' } : null,
   });
   if (known.door !== 'relay') await tellEndpoints(tx, happeningsOf(known, followed, isFirst, suppression));
-  if (isJudged && (isHard || isComplaint || !known.is_done)) {
-    const counts = { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints: isComplaint ? 1 : 0, since: known.since };
-    await countReported(tx, org, counts);
-    if (isHard || isComplaint) await judgePosture(tx, [org]);
+  if (isJudged && (isCounted || !known.is_done)) {
+    const complaints = isComplaint && isCounted ? 1 : 0;
+    await countReported(tx, org, { recipients: known.is_done ? 0 : 1, hard: isHard ? 1 : 0, complaints, since: known.since });
+    if (isCounted) await judgePosture(tx, [org]);
   }
   return followed.to;
 }
 
-type Change = NonNullable<Followed>;
+type Change =
+  | Exclude<NonNullable<Followed>, { to: 'complained' }>
+  | (Extract<Followed, { to: 'complained' }> & { standing: ComplaintStanding });
+
+/** What a complaint is worth to the pause of sending, for the log and for endpoints. */
+function standingOf(reporter: Reporter | undefined): ComplaintStanding {
+  if (reporter && 'domain' in reporter) return { counted: true, reporter: reporter.domain, verifiedBy: reporter.by };
+  return { counted: false, notCountedBecause: reporter?.why ?? 'the report could not be verified' };
+}
 
 /** What the log keeps of it. */
 function describe(followed: Change): Pick<store.ReportedFate, 'error' | 'bounceType' | 'detail'> {
   if (followed.to === 'complained') {
-    const detail = { source: 'arf', ...complaintPayload(followed.complaint) };
-    return { error: `the recipient complained (${followed.complaint.feedbackType})`, bounceType: null, detail };
+    const { complaint, standing } = followed;
+    const detail = { source: 'arf', ...complaintPayload(complaint, standing) };
+    const doubt = standing.counted ? '' : `; not counted: ${standing.notCountedBecause}`;
+    return { error: `the recipient complained (${complaint.feedbackType})${doubt}`, bounceType: null, detail };
   }
   const { said } = followed;
   const { code, enhanced, remoteMta: mx, diagnostic: response } = said;
@@ -84,7 +100,7 @@ function happeningsOf(
   const about = { org, messageId };
   const data = {
     ...(followed.to === 'bounced' ? { bounce: bouncePayload(followed.said) } : {}),
-    ...(followed.to === 'complained' ? { complaint: complaintPayload(followed.complaint) } : {}),
+    ...(followed.to === 'complained' ? { complaint: complaintPayload(followed.complaint, followed.standing) } : {}),
   };
   return [
     ...(isFirst ? [{ ...about, type: 'email.sent' as const, data: {} }] : []),

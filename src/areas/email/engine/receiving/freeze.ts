@@ -39,7 +39,7 @@ export async function freezeArrivals(tx: Tx, app: App, read: readonly ReadArriva
   for (const { arrival, result } of read) {
     if (result.kind !== 'report' || !isRouted.has(arrival.id)) continue;
     const about = { org: arrival.org_id, messageId: arrival.message_id, recipientId: arrival.recipient_id! };
-    followed.push(await applyReport(tx, { ...about, parsed: result.report }));
+    followed.push(await applyReport(tx, { ...about, parsed: result.report, reporter: result.reporter }));
   }
   return { told: new Set(isRouted.keys()), followed };
 }

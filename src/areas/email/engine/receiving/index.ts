@@ -186,7 +186,7 @@ async function readArrival(
     return undefined;
   }
   const { remoteIp: ip, helo, mailFrom: sender } = arrival.envelope;
-  const reading: Reading = isReport ? { kind: 'report', raw } : { kind: 'mail', raw, from: { ip, helo, sender }, mailHost };
+  const reading: Reading = { kind: isReport ? 'report' : 'mail', raw, from: { ip, helo, sender }, mailHost };
   return reader.read(arrival.org_id, reading);
 }
 

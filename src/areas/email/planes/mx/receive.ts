@@ -9,7 +9,7 @@ import type { Arriving } from '../../engine/receiving/arriving.ts';
 import { InDoubt } from '../../engine/receiving/batch.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { endOfHeader } from '../../rules/header.ts';
-import { arrivalLimits, findExcess, findLoop, writeTrace } from '../../rules/receiving.ts';
+import { arrivalLimits, claimsOurVerdict, findExcess, findLoop, writeTrace } from '../../rules/receiving.ts';
 
 export interface Receiving {
   app: App;
@@ -72,4 +72,6 @@ function checkHeader(bytes: Buffer, isAll: boolean, mailHost: string): void {
   if (excess) throw unusable(excess);
   const why = findLoop(header, mailHost);
   if (why) throw new Reply(554, '5.4.6', `this mail goes in circles: ${why}`);
+  if (claimsOurVerdict(header, mailHost))
+    throw new Reply(550, '5.7.1', `the header has Authentication-Results of ${mailHost}, which did not write it`);
 }

@@ -53,11 +53,34 @@ const nobodyKnows = judge('infrastructure', 'Uncategorized', 'undetermined');
 /** What a final refusal means: the same words mean the same thing, whether they were said to us or stand in a report. */
 export function classify(refusal: Refusal): Judgement {
   const text = said.normalize(refusal.text);
-  const judged = judgeWords(text, refusal) ?? judgeEnhanced(text, refusal) ?? judgeWeakWords(text, refusal) ?? nobodyKnows;
-  // Whoever was not asked about the recipient yet, or says "later", has said nothing of them that stays.
+  if (isBare(refusal, text)) return nobodyKnows;
+  const judged = judgeVotes(text, refusal);
   const isTooEarly = isAtConnect(refusal.stage) || isLater(refusal);
-  return judged.bounceType === 'hard' && isTooEarly ? (isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated')) : judged;
+  if (judged.bounceType !== 'hard') return judged;
+  // A server that was not asked about the recipient yet, or that says "later", has said nothing of them that stays.
+  if (isTooEarly) return isLater(refusal) ? later('TransientFailure') : ours('PolicyRelated');
+  return isContradicted(refusal) || said.besidesUnknown.test(text) ? judge('infrastructure', judged.class, 'undetermined') : judged;
 }
+
+function judgeVotes(text: string, refusal: Refusal): Judgement {
+  return judgeWords(text, refusal) ?? judgeEnhanced(text, refusal) ?? judgeWeakWords(text, refusal) ?? nobodyKnows;
+}
+
+/** 550 and nothing else: it says that something was refused, and not what. */
+const isBare = ({ enhanced, code = 0 }: Refusal, text: string): boolean =>
+  enhanced === undefined && code >= 500 && !isLogin(code) && !/\p{L}{2,}/u.test(text);
+
+const isLogin = (code: number) => code === 530 || code === 534 || code === 535 || code === 538;
+
+/**
+ * What the numbers say against a hard bounce, whatever the words are: a login or a sequence of commands, a full mailbox (5.2.2, 552), a size,
+ * a network, a conversion, or a rule with a number of its own. 5.7.1 and a few more stand beside "no such user" and "takes no mail" too.
+ */
+const isContradicted = ({ code = 550, enhanced = '' }: Refusal): boolean =>
+  isLogin(code) ||
+  code === 503 ||
+  code === 552 ||
+  /^5\.(?:2\.[23]|3\.4|4\.[2367]|5\.[123]|6\.\d+|7\.(?!(?:0|1|17|18|27)$)\d+)$/.test(enhanced);
 
 const isAtData = (stage: string) => stage === 'data' || stage === 'dot';
 
@@ -125,9 +148,9 @@ function judgeWords(text: string, refusal: Refusal): Judgement | undefined {
 }
 
 /**
- * "User unknown" is meant so at RCPT, with a code that says so, and by whoever says it of their own users, without a reply of another
- * server and without another cause beside it. After the message was seen, filters say it too; and of a reply of which nobody knows what it
- * answered, nobody knows that either.
+ * "User unknown" is meant so at RCPT, with a code that says so, and by a server that says it of its own users, without a reply of another
+ * server and without another cause beside it. After the message was seen, filters say it too; a report that lost which command was answered
+ * does not decide it.
  */
 function judgeUnknown({ stage, code, enhanced }: Refusal, text: string): Judgement {
   const isDoubtful = said.repliesSentence.test(text) || said.unsure.test(text);
@@ -151,8 +174,6 @@ const byEnhanced: Record<string, Judgement> = {
   '2.1': later('InactiveMailbox'),
   '2.2': later('QuotaIssues'),
   '2.3': contents('MessageTooLarge'),
-  // No mail server was found for the domain.
-  '4.4': recipients('BadDomain'),
   '3.2': recipients('BadDomain'),
   '3.4': contents('MessageTooLarge'),
   // RFC 7293: the mailbox or its domain belongs to somebody else now.
@@ -182,11 +203,11 @@ function judgeEnhanced(text: string, { enhanced, stage, code }: Refusal): Judgem
 const saysOtherwise = (text: string): boolean =>
   !said.unknownUser.test(text) &&
   !said.unknownHost.test(text) &&
-  (said.aboutUs.test(text) || said.policy.test(text) || said.greylisted.test(text));
+  (said.aboutUs.test(text) || said.policy.test(text) || said.greylisted.test(text) || said.besidesCode.test(text));
 
 /** Words that may mean this or that, where nothing else was said. */
 function judgeWeakWords(text: string, { code = 0, stage }: Refusal): Judgement | undefined {
-  if (code === 530 || code === 534 || code === 535 || code === 538) return ours('AuthenticationFailed');
+  if (isLogin(code)) return ours('AuthenticationFailed');
   if (said.unreached.test(text)) return later('TransientFailure');
   if (code >= 400 && code < 500) return later('TransientFailure');
   if (said.policy.test(text)) return isAtData(stage) ? contents('PolicyRelated') : ours('PolicyRelated');

@@ -10,14 +10,26 @@ const any = (...patterns: RegExp[]): RegExp => new RegExp(patterns.map(({ source
 /** So much of a text is judged: replies are shorter, and what comes later in a notice is advice. */
 const mostJudged = 3_000;
 
-/** The words of a stranger as the patterns expect them. Addresses are left out: a mailbox may be called `spam` or `user.unknown`. */
+/**
+ * The words of a stranger as the patterns expect them. Addresses are left out: a mailbox may be called `spam` or `user.unknown`. A link to a
+ * block list is what its refusal means, so it becomes a word; any other link is left out.
+ */
 export const normalize = (text: string): string =>
-  stripAddresses(text.slice(0, 2 * mostJudged).toLowerCase())
+  stripAddresses(
+    text
+      .slice(0, 2 * mostJudged)
+      .toLowerCase()
+      .replace(/https?:\/\/[^\s<>"')]{1,500}/g, readLink),
+  )
     .replace(/\\?[’‘`´']/g, "'")
-    .replace(/https?:\/\/[^\s<>"')]{1,500}/g, ' ')
     .replace(/(?<=\w)\.(?=\w)/g, '_')
     .replace(/\s+/g, ' ')
     .slice(0, mostJudged);
+
+/** A list by its name or by what it is asked: about a network address, or how to be taken off. */
+const listLink =
+  /rbl|dnsbl|uribl|surbl|spamhaus|spamcop|sorbs|abuseat|barracuda|uceprotect|senderbase|senderscore|talosintel|mailspike|spamrats|mxtoolbox|backscatterer|black-?list|block-?list|deny-?list|delist|unblock|\bblocked|reputation|ip-?remov|\b(?:c|p|s|x)bl\b|[?&;/](?:ip|ipaddr|ip_address|query|lookup)(?=[=/?])|(?:^|\D)\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?:$|\D)/;
+const readLink = (link: string): string => (listLink.test(link) ? ' blocklist ' : ' ');
 
 const besideAddress = /[\s<>"'(),;:[\]]/;
 
@@ -59,8 +71,8 @@ export const tooLarge = any(
 );
 
 export const suspended = any(
-  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|locked|closed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
-  /(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
+  /(?:mail ?box|account|user|recipient|address|customer|domain|subscri\w+|boite|compte|konto|cuenta|conta)\b[^.;]{0,60}(?:disabled|gesperrt|suspend[ui]|d[ée]sactiv|deshabilitad|de[sz]ativad|suspend|deactivat|de-activat|\blocked|\bclosed\b|discontinued|expired|frozen|blocked for|terminated|inactive|not active|temporarily unavailable|currently unavailable|on hold|over ?due|unsubscribed|has been idle|dormant)/,
+  /\b(?:disabled|suspended|inactive|deactivated|expired|locked|discontinued|cancell?ed)[^.;]{0,20}(?:mail ?box|account|user|recipient)/,
   /not (?:an )?active (?:mailbox|account|user|recipient)|is (?:currently |temporarily )?(?:disabled|inactive|suspended)/,
   /no longer active|account that you tried to reach is (?:disabled|inactive)|invalid\/inactive user/,
   /user (?:is )?(?:currently )?not allowed to receive|email has been suspended|not currently accept(?:ing)? (?:mail|messages)/,
@@ -80,7 +92,7 @@ export const unsure = any(
 
 /** Nobody is meant but the mailbox, whatever else is said of it. */
 export const plainlyUnknown = any(
-  /user unknown|unknown user|no such (?:user|recipient|mailbox)|does(?:n't| not) exist|user not found|no mailbox|unknown recipient|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
+  /user unknown|unknown user|no such (?:user|recipient|mailbox|person)|does(?:n't| not) exist|user not found|no mailbox|unknown recipient|(?:invalid recipient|recipient unknown|recipient not found)(?! domain)/,
 );
 
 export const moved = any(
@@ -155,14 +167,15 @@ export const noAccount = any(/this user does ?n[o']?t have an? \S{1,80} account/
 /** Whoever speaks of an invalid recipient answers the command that named it, also where a report has lost which one it was. */
 export const answersRecipient = any(
   /\b(?:invalid|no such|unknown) recipients?\b(?! domain)|\bmailbox (?:was )?not found\b|\brecipient (?:unknown|not found)\b/,
+  /\bno such person\b|\b(?:bad|unknown)_recipient\b/,
 );
 
 /** About our address, its name, or what is thought of it. */
 export const blocked = any(
-  /spamhaus|spamcop|barracuda|sorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
+  /spamhaus|spamcop|barracuda|\bsorbs|abuseat|dnsbl|\brbl\b|\brbls\b|\bdul\b|sender ?base|senderscore|block ?list|black ?list/,
   /deny ?list|real-?time block|poor reputation|reputation|bad (?:sender|reputation|host\b(?! name))|banned|unsolicited/,
   /is (?:currently )?listed|(?<!not )listed (?:in|at|on|by)|\bsbl|\bxbl|\bpbl\b|cloudmark|ironport|proofpoint|invaluement/,
-  /uceprotect|njabl|ordb/,
+  /uceprotect|njabl|\bordb/,
   /(?:client|host|server|ip|ips|sender|connection|address|mail from|site|domain|network|you|messages?)\b[^.;]{0,60}(?:\bblocked\b|\bblacklisted|\bis blocked)/,
   /blocked (?:by|using|for|because|due|from)/,
   /(?:connection|connections|client|your (?:ip|host|server)) (?:was |is |has been )?(?:refused|rejected|denied|not (?:accepted|allowed))/,
@@ -215,7 +228,7 @@ export const spam = any(
 
 /** About how the message is written, whatever it says. */
 export const malformed = any(
-  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed(?! (?:recipient |destination |e-?mail |mailbox )?address)|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header/,
+  /html[^.;]{0,20}not accept|improper use of 8-bit|malformed(?! (?:(?:recipient |destination |e-?mail |mailbox )?address|(?:or unexpected )?name server))|(?:bad|invalid|missing|illegal|duplicate) (?:[\w-]{1,40} )?header/,
   /header[^.;]{0,30}(?:missing|invalid|error|too|not valid)|mime[^.;]{0,20}(?:error|invalid|bad)/,
   /transaction failed[^.;]{0,10}: ?(?:duplicate|missing|address header|expected)|bare (?:lf|cr|linefeed)|8-?bit data/,
   /null (?:byte|char)|not rfc ?\d{0,4} ?compliant|not compliant|rfc ?[25]?[83]22/,
@@ -232,7 +245,20 @@ export const policy = any(
 /** About us who send, and not about whom it is for. */
 export const aboutUs = any(
   /\b(?:your|the sending) (?:ip|host|domain|mail ?server|server|country|network|isp|provider|organi[sz]ation|account)\b/,
-  /suppress(?:ed|ion)|previously bounced|opted out/,
+  /suppress(?:ed|ion)|previously bounced|opted out|\bblocked\b/,
+);
+
+/** Beside words that sound like "no such user": of a list of senders, a login, a command, a server, or another cause as well. Disagreement is never hard. */
+export const besidesUnknown = any(
+  /\b(?:safe|permitted|allowed|approved|trusted|known) ?-?senders?\b|\bfor the sender\b|\bpassword\b|\bmaintenance\b|\bmigrat(?:ed|ing|ion)\b/,
+  /\b(?:mailbox |mail |home )server (?:was |is )?(?:not found|unknown|down|unavailable)|\brecipient (?:count|list header)|\bsaid: 4\d\d\b/,
+  /\bcommand (?:not|is not|unknown)|\bcommand\b[^.;]{0,10}\bunknown|\bnot authori[sz]ed to send\b|\bunder maintenance\b/,
+);
+
+/** Beside 5.1.x: of us, of our connection, of a rule, or of a moment. */
+export const besidesCode = any(
+  /\b(?:from you|your (?:address|client|mail client|connection|message|e-?mail)|connections?|message (?:was )?(?:rejected|refused|blocked)|by (?:a |the |our |local )*(?:rules?|filters?|scanner)|helo|ehlo|smtp auth\w*)\b/,
+  /\b(?:temporarily|try(?:ing)? (?:again|later)|busy|no more|too (?:many|much)|being migrated|spam ?trap)\b/,
 );
 
 const box =
@@ -240,7 +266,7 @@ const box =
 
 /** There is no such mailbox. */
 export const unknownUser = any(
-  /user ?-?unkn?own|unkn?own[ -]?user|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
+  /user ?-?unkn?own|unkn?own[ -]?user|\b(?:bad|no such|unknown)_(?:recipient|user|mailbox)|\brcpt (?:to )?[<(]?@[>)]? (?:does not exist|unknown|not found)|no record of (?:this|that|such|the|a|any) |unknown (?:base|virtual|local) user|does not refer to an? (?:virtual )?user/,
   /unknown (?:or (?:illegal|inactive|invalid) )?(?:alias|recipient|mailbox|address(?! error)|local|account|e-?mail|addressee|virtual|person|to address|customer|destination)/,
   new RegExp(
     `${box}s?\\b[^.;]{0,40}\\b(?:not found|(?:could|can|was|were|is|does|did)(?:n't| not) (?:be )?(?:found|located|resolved|verified|exist|valid|a valid|recogni[sz]ed|known|listed|registered|local|appear to exist)|cannot be (?:found|located|resolved|verified)|not exist|unknown|non-?existent|invalid(?! (?:command|argument|parameter))|not recogni[sz]ed|not known|not here|not (?:handled|served|hosted)|not listed|not registered|not present|not on file|(?:(?:has been|was|is) )?(?:deleted|removed|retired)\\b|no longer (?:valid|exists?|in use|available|works|employed|accepts|with|here|has an? )|missing home)`,
@@ -254,7 +280,8 @@ export const unknownUser = any(
   /no (?:mail ?box|account|user|one|local mailbox|mail box|such)\b[^.;]{0,30}(?:by (?:that|this) name|\bhere\b|with (?:that|this) |of that name|found|at this|available|registered)/,
   /nobody (?:here )?(?:by|with) that name|no valid recipients(?! from\b)|no recipients?\b[^.;]{0,20}(?:found|valid|accept)/,
   /(?:does ?n[o']?t|do ?n[o']?t|does not|do not) have (?:an?|any|this) [^.;]{0,40}(?:account|mailbox|user|address)/,
-  /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)[^.;]{0,40}(?:user|recipient|mailbox|account|alias|@)/,
+  // Not a gateway, a route or a server for them.
+  /(?:could ?n[o']?t|can't|cannot|can not|unable to) (?:be )?(?:find|locate|recogni[sz]e|look ?up)(?:(?!gateway|route|server|\bhost|exchanger|relay|\bpath|\bdns|\bmx\b)[^.;]){0,40}(?:user|recipient|mailbox|account|alias|@)/,
   /not (?:listed|found|registered|present|exist) (?:in|on|at)\b[^.;]{0,40}(?:directory|address book|name|users?|table|list|server|system|domain|host)/,
   /is not (?:an active|a known|a user|(?:at|on) this (?!list|white)|known (?:at|here|to))|not (?:in|on) (?:(?:my|our|the|this|public) )?(?:user|valid|directory|database|recipient|address ?book)|undeliverable address/,
   /recipient ?not ?found|recip(?:ient)?not(?:found|exist)|resolver_adr_(?!ambiguous|reciplimit)/,
@@ -285,7 +312,7 @@ export const unknownHost = any(
 export const takesNoMail = any(
   /(?:host|domain|server|system|machine|we)\b[^.;:]{0,30}(?:does|do|will)(?: not|n't) (?:accept|receive) (?:any )?(?:e-?mail|mail|messages|incoming)\b(?! (?:from|containing|with|that|sent|to|for))/,
   /system (?:is )?not accepting (?:any )?network messages|null ?mx|mail is not accepted here|indicated no smtp service|no mail accepted/,
-  /does not receive mail|type=mx: malformed or unexpected name server reply|mail receiving disabled|invalid mx record/,
+  /does not receive mail|mail receiving disabled|invalid mx record/,
   /no mx (?:record|found)|no route for current request|name server: \.: host not found|reject(?:s|ing)? all (?:e-?)?mails?\b/,
 );
 
@@ -296,7 +323,7 @@ export const unreached = any(
   /not (?:been )?(?:able to be )?delivered (?:for|in|after|within)/,
   /connection (?:refused|reset|lost|dropped|closed|failed|failure|error|problem|died|was (?:dropped|closed|reset|refused))/,
   /lost connection|(?:could ?n[o']?t|cannot|can't|unable to|not able to) (?:connect|establish|contact|reach|open)/,
-  /no route to host/,
+  /no route to host|(?:find|locate|no) (?:an?y? |the )?(?:gateway|route)\b/,
   /(?:host|network|server)[^.;]{0,20}(?:unreachable|down|not respond|didn't respond|isn't responding|not reachable|busy)/,
   /mail loop|loops? back|too many hops|hop count|loop(?:ing)? detected|routing loop|looping|exceeded (?:maximum )?hop/,
   /temporar(?:y|ily)|try(?:ing)? again later|deferred|greylist|gr[ea]y-?list|local configuration error/,

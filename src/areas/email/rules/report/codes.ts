@@ -8,21 +8,23 @@ export interface Codes {
 const reply = /(?:^|[\s:;("'#[\]<-])([245]\d\d)(?=$|[\s.:,;)"'#>-])(?:[ -]#?\(?([245]\.\d{1,3}\.\d{1,3})\b)?/g;
 const bare = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/;
 
-/** Whoever shows a session names its commands as they come: what was refused is the last of them. */
-const named = new RegExp(
-  [
-    /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[5678]\))/,
-    /\b(rcpt[ _]to|(?<=>>> ?|after |following |to |\[)rcpt|does not like recipient)\b|(\(state 1[34]\))/,
-    /\b(mail[ _]from|does not like sender|but sender was rejected)\b/,
-    /(?:>>> ?|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
-    /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
-    /\b(initial (?:smtp )?greeting|connection greeting|rejection greeting|greeting failed)\b/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-  'gi',
+/** A report that shows a session, or says what a reply answered, names the command in a frame: the last one is the one that was refused. */
+const framed = joined(
+  /(end[ _-]of[ _-]data|after (?:the final|sending) (?:data|message|dot)|sending message body|failed after i sent the message|\(state 1[5678]\))/,
+  /(?:>>> ?|<<< ?(?=rcpt to:)|^[ \t]*(?=rcpt to:)|after |following |(?:in reply|response) to |\[|command:? ?)(rcpt(?:[ _]to)?)\b|\b(does not like recipient)\b|(\(state 1[34]\))/,
+  /(?:>>> ?|<<< ?(?=mail from:)|^[ \t]*(?=mail from:)|after |following |(?:in reply|response) to |\[|command:? ?)(mail(?:[ _]from)?)\b|\b(does not like sender|but sender was rejected)\b/,
+  /(?:>>> ?|<<< ?(?=data\s)|in reply to |after (?:pipelined )?|following |\[|command:? ?|smtp command\s{1,3})(data)\b/,
+  /(?:>>> ?|in reply to |after |the )(helo|ehlo|initial connection)|\b(my name was rejected)\b/,
+  /\b(initial (?:smtp )?greeting|connection greeting|rejection greeting|greeting failed)\b/,
 );
-const stageOf = ['', 'dot', 'rcpt', 'rcpt', 'mail', 'data', 'connect', 'connect', 'connect'];
+const framedStages = ['', 'dot', 'rcpt', 'rcpt', 'rcpt', 'mail', 'mail', 'data', 'connect', 'connect', 'connect'];
+/** Elsewhere a command is a word of the sentence: RCPT tells the stage if MAIL is not named too, and MAIL tells nothing. */
+const mentioned = joined(/\b(rcpt[ _]to)\b/, /\b(mail[ _]from)\b/);
+const mentionedStages = ['', 'rcpt', ''];
+
+function joined(...patterns: RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join('|'), 'gim');
+}
 
 export function readCodes(text: string): Codes {
   const head = text.slice(0, 8_000);
@@ -43,7 +45,15 @@ export function readCodes(text: string): Codes {
 export const isTelling = (enhanced: string | undefined): boolean => enhanced !== undefined && !/^\d\.(?:0\.\d+|5\.0)$/.test(enhanced);
 
 function readStage(text: string): string {
-  let last = '';
-  for (const found of text.matchAll(named)) last = stageOf[found.findIndex((group, n) => n > 0 && group !== undefined)]!;
-  return last;
+  const inFrames = stagesIn(text, framed, framedStages);
+  if (inFrames.length > 0) return inFrames.at(-1)!;
+  const inWords = new Set(stagesIn(text, mentioned, mentionedStages));
+  if (inWords.has('rcpt')) return inWords.size === 1 ? 'rcpt' : '';
+  return openSmtpd.test(text) ? 'rcpt' : '';
 }
+
+/** OpenSMTPD gives each recipient the reply that it got, and never says to what; one about a single recipient answers RCPT. */
+const openSmtpd = /this is the mailer-daemon, please do not reply to this e-?mail/i;
+
+const stagesIn = (text: string, pattern: RegExp, stages: readonly string[]): string[] =>
+  [...text.matchAll(pattern)].map((found) => stages[found.findIndex((group, n) => n > 0 && group !== undefined)]!);

@@ -4,7 +4,7 @@ import { decodeWords } from './decode.ts';
 import { fieldOf } from './fields.ts';
 import { judgeGroup, judgeSection, type Reported } from './judge.ts';
 import { type Mail, readMail, textOf } from './mime.ts';
-import { cutOriginal, isDelayed, readSections, type Section } from './notice.ts';
+import { cutFooter, cutOriginal, isDelayed, readSections, type Section } from './notice.ts';
 import { readNotification, readNotifiedComplaint } from './notification.ts';
 import { addressIn, readStatus, type StatusGroup } from './status.ts';
 
@@ -65,7 +65,7 @@ function readNotice({ parts }: Mail): string {
   const own = parts.filter(({ fields }, n) => n === 0 || (fieldOf(fields, 'received') ?? fieldOf(fields, 'return-path')) === undefined);
   const plain = own.filter(({ type }) => type === 'text/plain').map(textOf);
   const written = plain.some((text) => text.trim()) ? plain : own.filter(({ type }) => type === 'text/html').map(textOf);
-  return cutOriginal(written.slice(0, 5).join('\n').slice(0, 65_536));
+  return cutFooter(cutOriginal(written.slice(0, 5).join('\n').slice(0, 65_536)));
 }
 
 const sectionOf = (sections: readonly Section[], { address, original }: StatusGroup): string | undefined =>

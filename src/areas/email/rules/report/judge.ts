@@ -2,6 +2,7 @@ import { type BounceType, classify, type Judgement, type ReplyClass } from '../b
 import * as said from '../bounces/phrases.ts';
 import { type Codes, isTelling, readCodes } from './codes.ts';
 import type { Section } from './notice.ts';
+import { findReason, meaningOf } from './reason.ts';
 import type { StatusGroup } from './status.ts';
 
 /** What a report says of one recipient. */
@@ -49,7 +50,7 @@ export function judgeGroup(group: StatusGroup, notice: string, common: string): 
     ...(address === undefined ? {} : { address: cleanText(address, 320) }),
     ...(original === undefined ? {} : { original: cleanText(original, 320) }),
     action: actionOf(group.action),
-    ...show(best.bounceType === 'hard' ? (milderOf(common) ?? best) : best, codes, group.diagnostic || notice),
+    ...show(best.bounceType === 'hard' ? (milderOf(common) ?? best) : best, codes, reasonOf(group, notice, codes)),
     ...(remoteMta === undefined ? {} : { remoteMta: cleanText(remoteMta, 255) }),
   };
 }
@@ -62,8 +63,20 @@ export function judgeSection({ address, text }: Section, common: string, subject
   return {
     ...(address ? { address: cleanText(address, 320) } : {}),
     action: isDelay ? 'delayed' : 'failed',
-    ...show(judged.bounceType === 'hard' ? (milderOf(common) ?? judged) : judged, codes, text || common),
+    ...show(
+      judged.bounceType === 'hard' ? (milderOf(common) ?? judged) : judged,
+      codes,
+      findReason(text).reason || findReason(common).reason || subject || meaningOf(codes.enhanced),
+    ),
   };
+}
+
+/** Why, in the other side's words: not the sentences around it, which every report of that server has. */
+function reasonOf({ diagnostic }: StatusGroup, notice: string, { enhanced }: Codes): string {
+  if (!isTerse(diagnostic)) return diagnostic;
+  const { reason, isSure } = findReason(notice);
+  if (isSure) return reason;
+  return diagnostic || (isTelling(enhanced) ? meaningOf(enhanced) : reason || meaningOf(enhanced));
 }
 
 /** The first that says something; a code that says nothing in particular gives way to one that does. */

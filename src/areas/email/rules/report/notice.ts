@@ -29,6 +29,18 @@ export function cutOriginal(text: string): string {
   return text;
 }
 
+const footer =
+  /^\W{0,80}(?:(?:this|the) (?:e-?mail|message|mail|communication|transmission)\b[^\n]{0,120}\b(?:scanned|checked|swept|confidential|privileged|intended)\b|(?:virus[- ])?scanned (?:by|for|with)\b|disclaimer\b|confidentiality\b|legal notice\b|privileged\b)/i;
+const replyCode = /(?:^|\D)[45]\d\d[ -]\S|\b[45]\.\d{1,3}\.\d{1,3}\b/;
+
+/** The notice without what a gateway puts below everything: that it was scanned, and for whom it is. It tells nothing of this delivery. */
+export function cutFooter(text: string): string {
+  const lines = text.split('\n', 4_000);
+  const at = lines.findIndex((line, n) => n > 0 && footer.test(line.slice(0, 300)));
+  if (at < 0 || lines.slice(at).some((line) => replyCode.test(line.slice(0, 300)))) return text;
+  return lines.slice(0, at).join('\n');
+}
+
 /** Whether so many lines of the next few are lines of a header. */
 function hasHeader(lines: readonly string[], from: number, within: number, least: number): boolean {
   let seen = 0;

@@ -67,7 +67,12 @@ const gone = `
 550 5.1.4 Recipient address reserved by RFC 2606
 550 The account or domain may not exist, or it is blacklisted
 550 unknown base user bob
-550 5.0.350 Remote server returned an error -> 550 5.1.1 User unknown`;
+550 5.0.350 Remote server returned an error -> 550 5.1.1 User unknown
+550 No such person at this address
+550 BAD_RECIPIENT - see https://help.example/why
+550 Rcpt <bob@far.example> does not exist
+550 5.4.4 Host or domain name not found
+550 5.1.1 <bob@far.example> User unknown; check the address that you gave after MAIL FROM`;
 
 /** Said at RCPT of us, of our host or our sender, or of a mailbox that is there: nobody is suppressed, whatever words it has in common with the above. */
 const alive = `
@@ -135,7 +140,28 @@ const alive = `
 521 5.3.0 Upstream error, see our pages
 550 5.4.4 Permanent error while executing qmail-forward
 550 5.5.4 <bob@far.example>: Recipient address rejected: Invalid command arguments
-554 Message rejected: Email address is not verified. The following identities failed the check`;
+554 Message rejected: Email address is not verified. The following identities failed the check
+550 https://www.spamhaus.org/query/ip/192.0.2.9
+550 5.1.1 https://www.spamhaus.org/query/ip/192.0.2.9
+550 5.1.1 <bob@far.example>: Recipient address rejected: https://www.spamhaus.org/sbl/query/SBL1
+550 5.1.0 See http://www.sorbs.net/lookup.shtml?192.0.2.9
+554 5.1.1 https://lists.example/lookup?ip=192.0.2.9
+550 5.1.1 <bob@far.example>: blocked
+550 Recipient address blocked
+550 5.4.4 DNS failure
+550 5.4.4 Name service error for name=far.example type=MX: Malformed or unexpected name server reply
+550 5.4.4 unable to route
+550 Could not find a gateway for bob@far.example
+550 5.6.0 user unknown
+503 5.5.1 RCPT TO command expected; no valid recipients
+550 5.7.8 no such user, or the password is wrong
+550 mailbox unavailable due to maintenance
+550 no such user in our list of permitted senders
+550 User unknown or not authorized to send to this address
+550 User's mailbox server not found
+550 5.1.1 Too much mail from you
+550 5.1.1 mailbox busy
+550 5.1.1 Refused by local rule 7`;
 
 function hardness(line: string): { reply: boolean; report: boolean } {
   const [, code, enhanced, text] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line)!;

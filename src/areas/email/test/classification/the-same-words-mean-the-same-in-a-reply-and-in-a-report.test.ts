@@ -38,7 +38,20 @@ for (const [code, enhanced, text, command, verdict] of samples)
     assert.equal(`${said!.bounceType} ${said!.class}`, verdict, 'in a report');
   });
 
-test('a mailbox may be called anything: addresses and links are not words', () => {
+test('a code without a word says that something was refused, and not what', () => {
+  for (const code of [521, 524, 542, 550, 551, 553, 554, 556])
+    for (const stage of ['', 'mail', 'rcpt', 'data', 'dot'])
+      assert.equal(classify({ code, text: String(code), stage }).bounceType, 'undetermined', `${code} at ${stage}`);
+  assert.equal(classify({ code: 450, text: '450', stage: 'rcpt' }).bounceType, 'soft');
+});
+
+test('who is blocked is not locked out', () => {
+  const judge = (text: string) => classify({ code: 550, text, stage: 'rcpt' });
+  assert.equal(judge('the recipient address is blocked').class, 'SpamBlock');
+  assert.equal(judge('the account is locked').class, 'InactiveMailbox');
+});
+
+test('a mailbox may be called anything: addresses and links to help are not words', () => {
   const judge = (text: string) => classify({ code: 550, enhanced: '5.0.0', text, stage: 'rcpt' }).class;
   assert.equal(judge('<user.unknown@full.mailbox.example>: no'), 'Uncategorized');
   assert.equal(judge('no, see https://help.example/spam/user-unknown'), 'Uncategorized');

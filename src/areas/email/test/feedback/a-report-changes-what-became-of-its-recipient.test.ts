@@ -55,5 +55,8 @@ test('a report changes what became of its recipient, once, and everybody is told
   );
   assert.deepEqual(await suppressions(qd), ['bob@far.example bounce', 'carol@far.example complaint']);
   const complained = (await endpoint.heard(5)).find(({ event: { type } }) => type === 'email.complained')!;
-  assert.deepEqual(complained.event.data.complaint, { feedbackType: 'abuse', userAgent: 'Feedback/1.0', source: 'dns; fbl.far.example' });
+  assert.deepEqual(complained.event.data.complaint, {
+    ...{ feedbackType: 'abuse', userAgent: 'Feedback/1.0', source: 'dns; fbl.far.example' },
+    ...{ counted: true, reporter: 'far.example', verifiedBy: 'dkim' },
+  });
 });

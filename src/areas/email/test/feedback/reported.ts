@@ -2,6 +2,7 @@ import type { Quarterdeck } from '../../../../../test/harness/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import { takeReport } from '../../engine/feedback/index.ts';
 import { readReport } from '../../rules/report/index.ts';
+import type { Reporter } from '../../rules/report/reporter.ts';
 
 /** The recipient that the return path of this address would name. */
 export async function recipientOf({ app }: Quarterdeck, messageId: string, address: string): Promise<number> {
@@ -11,10 +12,18 @@ export async function recipientOf({ app }: Quarterdeck, messageId: string, addre
   return (rows[0] as { id: number }).id;
 }
 
-/** As if this mail had come to the return path of a recipient. */
-export async function report(qd: Quarterdeck, messageId: string, address: string, mail: Buffer, org = qd.owner.orgId) {
+const verified: Reporter = { domain: 'far.example', by: 'dkim' };
+
+/** As if this mail had come to the return path of a recipient, from a domain that signed it. */
+export async function report(
+  qd: Quarterdeck,
+  messageId: string,
+  address: string,
+  mail: Buffer,
+  { org = qd.owner.orgId, reporter = verified }: { org?: string; reporter?: Reporter } = {},
+) {
   const recipientId = await recipientOf(qd, messageId, address);
-  return takeReport(qd.app, { org, messageId, recipientId, parsed: readReport(mail) });
+  return takeReport(qd.app, { org, messageId, recipientId, parsed: readReport(mail), reporter });
 }
 
 export const suppressions = async ({ owner }: Quarterdeck): Promise<string[]> =>

@@ -15,6 +15,11 @@ test('the limits are shares, and hold from 200 recipients on', () => {
   assert.equal(postureOf(10_000, 0, 12), 'warn');
   assert.equal(postureOf(10_000, 0, 29), 'warn');
   assert.equal(postureOf(10_000, 0, 30), 'pause');
+  // A few are no share: two complaints of 200 are 1 %.
+  assert.equal(postureOf(200, 0, 1), 'warn');
+  assert.equal(postureOf(200, 0, 2), 'warn');
+  assert.equal(postureOf(200, 0, 3), 'pause');
+  assert.match(judgeRates({ recipients: 200, hard: 10, complaints: 2 }).reason, /^10 of 200 recipients bounced hard/);
   assert.match(
     judgeRates({ recipients: 10_000, hard: 1, complaints: 30 }).reason,
     /^30 of 10000 recipients complained in the last 7 days, 0\.3 %/,

@@ -46,7 +46,7 @@ async function judgeWhole(message: string) {
   return [
     spf ? spf.status.result : '',
     dkim.results.filter(({ signingDomain }) => signingDomain).map(({ status }) => status.result),
-    dmarc ? dmarc.status.result : 'none',
+    dmarc ? dmarc.status.result : 'permerror',
     arc ? arc.status.result : 'none',
   ];
 }
