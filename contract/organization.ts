@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { area, DateTime, Email, input, Name, named, nextCursor, oneOf, op, page } from './common.ts';
+import { area, DateTime, Email, input, Name, named, nextCursor, nullable, oneOf, op, page } from './common.ts';
 import { organizationRoles } from './permissions.ts';
 
 const Contacts = named('Contacts', Type.Object({ billingEmail: Email, technicalEmail: Email, securityEmail: Email }));
@@ -22,7 +22,16 @@ const Member = named(
 
 const Invitation = named(
   'Invitation',
-  Type.Object({ id: Type.String(), email: Type.String(), role: oneOf(organizationRoles), createdAt: DateTime, expiresAt: DateTime }),
+  Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    role: oneOf(organizationRoles),
+    invitedBy: Type.Optional(
+      nullable(Type.String(), 'The user who invited; null for the operator, and where an older release did not note it; always present'),
+    ),
+    createdAt: DateTime,
+    expiresAt: DateTime,
+  }),
 );
 
 const AuditEntry = named(

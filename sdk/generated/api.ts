@@ -1659,6 +1659,8 @@ export type Invitation = {
   id: string;
   email: string;
   role: 'owner' | 'admin' | 'member';
+  /** The user who invited; null for the operator, and where an older release did not note it; always present */
+  invitedBy?: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */

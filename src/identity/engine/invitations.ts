@@ -31,7 +31,7 @@ export async function invite(tx: Tx, by: Acting, wanted: { email: string; role: 
   await deleteInvitationsFor(tx, by.org, email);
   await requirePlace(tx, by.org);
   const { key: secret, hash } = mintKey('inv');
-  const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays });
+  const invitation = await insertInvitation(tx, by.org, { email, role, hash, days: lifetimeDays, invitedBy: by.principal && by.user.id });
   await audit(tx, by, 'organization.invitation.create', invitation, { email, role });
   return { invitation, secret };
 }

@@ -1,7 +1,7 @@
 import type { OrganizationRole } from '../../../contract/permissions.ts';
 import type { Tx } from '../../kernel/db/index.ts';
 import { conflict } from '../../kernel/errors.ts';
-import { audit } from '../audit.ts';
+import { audit, auditEach } from '../audit.ts';
 import { topics } from '../principal.ts';
 import { dropRights } from '../rights-lock.ts';
 import { most } from '../rules/most.ts';
@@ -14,7 +14,7 @@ import {
   lockAccount,
   takeUpAccount,
 } from '../store/accounts.ts';
-import { deleteInvitationsFor } from '../store/invitations.ts';
+import { deleteInvitationsBy, deleteInvitationsFor } from '../store/invitations.ts';
 import { countOwners, countPlaces, deleteMember, insertMember, type Member, memberByEmail, updateRoleOf } from '../store/members.ts';
 import type { Acting } from './acting.ts';
 
@@ -41,7 +41,7 @@ export async function changeMemberRole(tx: Tx, by: Acting, member: Member, role:
   return { ...member, role };
 }
 
-/** Ends a membership of a locked organization, with its grants and tokens. The account stays: whoever was removed can be invited again.
+/** Ends a membership of a locked organization, with its grants, tokens and open invitations. The account stays: whoever was removed can be invited again.
  *  `changed`: what else that changed, for the audit log. */
 export async function endMembership(
   tx: Tx,
@@ -52,10 +52,18 @@ export async function endMembership(
 ): Promise<void> {
   await requireAnotherOwner(tx, by.org, member, deed);
   await deleteMember(tx, by.org, member.id);
+  await endInvitationsBy(tx, by, member);
   await lockAccount(tx, member.id);
   await leaveAccount(tx, member.id, by.org);
   await audit(tx, by, 'organization.member.remove', member, { email: member.email, role: member.role, ...changed });
   await dropRights(tx, by.app.caches, by.org, topics.user(by.org, member.id));
+}
+
+/** A link that a former member sent, perhaps to themselves, lets nobody in. */
+async function endInvitationsBy(tx: Tx, by: Acting, { id: inviter }: Member): Promise<void> {
+  const ended = await deleteInvitationsBy(tx, by.org, inviter);
+  const told = ended.map(({ id, email }) => ({ id, detail: { email, invitedBy: inviter } }));
+  if (told.length) await auditEach(tx, by, 'organization.invitation.delete', told);
 }
 
 /** Makes somebody a member of a locked organization at once, which only the operator can: `place` names it to them. */

@@ -8,12 +8,13 @@ const InvitationRow = Type.Object({
   id: Type.String(),
   email: Type.String(),
   role: Role,
+  invited_by: Type.Union([Type.String(), Type.Null()]),
   created_at: Type.String(),
   expires_at: Type.String(),
 });
 export type InvitationRow = Static<typeof InvitationRow>;
 
-const columns = sql`id, email, role, created_at, expires_at`;
+const columns = sql`id, email, role, invited_by, created_at, expires_at`;
 
 export const listInvitations = (tx: Tx, org: string) => rows(tx, InvitationRow)`
   select ${columns} from identity.invitation where org_id = ${org} and expires_at > kernel.now() order by id desc`;
@@ -21,14 +22,27 @@ export const listInvitations = (tx: Tx, org: string) => rows(tx, InvitationRow)`
 export const findInvitation = (tx: Tx, org: string, id: string) => row(tx, InvitationRow)`
   select ${columns} from identity.invitation where org_id = ${org} and id = ${id} and expires_at > kernel.now()`;
 
-export const insertInvitation = async (tx: Tx, org: string, i: { email: string; role: OrganizationRole; hash: Buffer; days: number }) =>
+/** `invitedBy`: undefined for the operator. */
+export interface NewInvitation {
+  email: string;
+  role: OrganizationRole;
+  hash: Buffer;
+  days: number;
+  invitedBy: string | undefined;
+}
+
+export const insertInvitation = async (tx: Tx, org: string, i: NewInvitation) =>
   (await row(tx, InvitationRow)`
-    insert into identity.invitation (org_id, id, email, role, hash, created_at, expires_at)
-    values (${org}, kernel.new_id('inv'), ${i.email}, ${i.role}, ${i.hash}, kernel.now(), kernel.now() + make_interval(days => ${i.days}))
+    insert into identity.invitation (org_id, id, email, role, hash, invited_by, created_at, expires_at)
+    values (${org}, kernel.new_id('inv'), ${i.email}, ${i.role}, ${i.hash}, ${i.invitedBy ?? null}, kernel.now(), kernel.now() + make_interval(days => ${i.days}))
     returning ${columns}`)!;
 
 export const deleteInvitation = (tx: Tx, org: string, id: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and id = ${id}`;
+
+/** Those that a member made and that are still open. */
+export const deleteInvitationsBy = (tx: Tx, org: string, user: string): Promise<InvitationRow[]> => rows(tx, InvitationRow)`
+  delete from identity.invitation where org_id = ${org} and invited_by = ${user} returning ${columns}`;
 
 export const deleteInvitationsFor = (tx: Tx, org: string, email: string) =>
   run(tx)`delete from identity.invitation where org_id = ${org} and lower(email) = lower(${email})`;

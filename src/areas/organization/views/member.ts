@@ -7,6 +7,7 @@ export const invitationView = (i: InvitationRow) => ({
   id: i.id,
   email: i.email,
   role: i.role,
+  invitedBy: i.invited_by,
   createdAt: i.created_at,
   expiresAt: i.expires_at,
 });
