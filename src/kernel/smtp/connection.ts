@@ -83,6 +83,12 @@ export abstract class Connection {
     return setTimeout(() => this.send(421, `4.4.2 ${why}`), ms).unref();
   }
 
+  /** Ends it at once for another connection: what is said last leaves, and the client is not waited for. */
+  sendAway() {
+    this.send(421, '4.7.0 the server is busy, and you have not sent mail yet or send none; come again');
+    this.socket.destroySoon();
+  }
+
   /** Nothing more is heard. Who does not close either is cut off. */
   close() {
     if (this.#isEnding) return;

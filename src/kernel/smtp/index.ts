@@ -2,5 +2,6 @@
 export type { Credentials, Named } from './commands.ts';
 export { chainPieces, type Expected, type Message, unusable } from './message.ts';
 export { Reply, replyFor } from './reply.ts';
+export { makeRoom, type Room } from './room.ts';
 export { makeSmtpServer, type SmtpServer } from './server.ts';
 export { Session, type Visit } from './session.ts';

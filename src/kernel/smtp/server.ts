@@ -3,16 +3,16 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
-import type { Crowd } from '../shares/index.ts';
+import type { Room, Seat } from './room.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
 
-export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left'> {
+export interface ServerOptions extends Omit<SessionOptions, 'secureContext' | 'isStopping' | 'left' | 'proved'> {
   certificate: Certificate;
   /** TLS from the first byte. */
   isSecure: boolean;
-  /** Counted before anything is done for them. */
-  connections: Crowd;
+  /** Connections are counted before anything is done for them. Servers may share it. */
+  room: Room;
   placeOf(socket: Socket): string;
   /** What is under way when we stop may take this long. */
   stopMs: number;
@@ -42,30 +42,35 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
   let isStopping = false;
   let allLeft = () => {};
 
-  const sessionOptions: SessionOptions = {
-    ...options,
-    secureContext: () => context,
-    isStopping: () => isStopping,
-    left: (session) => {
-      sessions.delete(session);
-      if (sessions.size === 0) allLeft();
-    },
-  };
-  const begin = (socket: Socket, leave: () => void) => {
+  const begin = (socket: Socket, seat: Seat): Session => {
     const session = new Session(socket, options.isSecure, {
-      ...sessionOptions,
+      ...options,
+      secureContext: () => context,
+      isStopping: () => isStopping,
+      proved: seat.prove,
       left: (left) => {
-        leave();
-        sessionOptions.left(left);
+        seat.leave();
+        sessions.delete(left);
+        if (sessions.size === 0) allLeft();
       },
     });
     sessions.add(session);
+    return session;
   };
   const listener: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const leave = options.connections.enter(options.placeOf(socket));
-    if (!leave) return refuse(socket, options.isSecure);
-    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave, begin });
-    else begin(socket, leave);
+    let session: Session | undefined;
+    const seat = options.room.enter(options.placeOf(socket), {
+      // Before there is a session, it is in the middle of a handshake.
+      sendAway: () => (session ? session.sendAway() : socket.destroy()),
+      isBusy: () => session?.isBusy ?? false,
+      isAtWork: () => session?.isAtWork ?? false,
+    });
+    if (!seat) return refuse(socket, options.isSecure);
+    const beginSession = (readySocket: Socket) => {
+      session = begin(readySocket, seat);
+    };
+    if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.leave, begin: beginSession });
+    else beginSession(socket);
   });
 
   return {
@@ -103,7 +108,7 @@ interface Handshake {
   raw: Socket;
   /** Holds it until the handshake is through. */
   pending: Set<Socket>;
-  begin(socket: Socket, leave: () => void): void;
+  begin(socket: Socket): void;
   leave(): void;
 }
 
@@ -122,7 +127,7 @@ function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake
     clearTimeout(late);
     pending.delete(socket);
     socket.removeListener('error', fail).removeListener('close', fail);
-    begin(socket, leave);
+    begin(socket);
   });
 }
 

@@ -48,6 +48,8 @@ export interface SessionOptions extends ConnectionOptions {
   mostCommands: number;
   open(session: Session): Visit;
   isStopping(): boolean;
+  /** It has logged in, or a message of it was accepted: connections that did neither go first when the door is full. */
+  proved(): void;
   /** It is over. */
   left(session: Session): void;
 }
@@ -327,6 +329,7 @@ export class Session extends Connection {
         this.#conclude(message);
         this.#commands = 0;
         this.#unknown = 0;
+        this.#options.proved();
         this.say(words.write(250, sentence));
       },
       (error) => {
@@ -384,6 +387,7 @@ export class Session extends Connection {
       () => this.#visit.logIn!(given),
       () => {
         this.#isLoggedIn = true;
+        this.#options.proved();
         this.say(words.loggedIn);
       },
     );

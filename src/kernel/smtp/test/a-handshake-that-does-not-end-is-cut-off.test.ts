@@ -5,14 +5,15 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '../../certificate.ts';
 import type { Logger } from '../../log.ts';
-import { makeCrowd } from '../../shares/index.ts';
+
+import { makeRoom } from '../room.ts';
 import { makeSmtpServer } from '../server.ts';
 
 test('a handshake that does not end is cut off, though bytes of it come', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const connections = makeCrowd({ each: 10, all: 10 });
+  const room = makeRoom({ each: 10, all: 10 });
   const server = makeSmtpServer({
-    ...{ certificate: makeCertificate('mx.example.com'), isSecure: true, door: 'test', name: 'mx.example.com', connections },
+    ...{ certificate: makeCertificate('mx.example.com'), isSecure: true, door: 'test', name: 'mx.example.com', room },
     ...{ mostBytes: 1_000, mostCommands: 100, greetAfterMs: 0, idleMs: 300_000, stopMs: 1_000 },
     log: { debug: () => {} } as unknown as Logger,
     placeOf: () => 'here',
@@ -35,13 +36,13 @@ test('a handshake that does not end is cut off, though bytes of it come', async 
   t.after(() => quick.destroy());
   const [greeting] = (await once(quick, 'data')) as [Buffer];
   assert.match(greeting.toString(), /^220 /);
-  assert.equal(connections.size(), 2);
+  assert.equal(room.size, 2);
   for (const byte of [0x16, 3, 1, 2, 0, 1]) {
     slow.write(Buffer.from([byte]));
     await new Promise(setImmediate);
     t.mock.timers.tick(5_000);
   }
-  assert.equal(connections.size(), 1);
+  assert.equal(room.size, 1);
   quick.write('NOOP\r\n');
   const [answer] = (await once(quick, 'data')) as [Buffer];
   assert.match(answer.toString(), /^250 /, 'whose handshake is through stays');

@@ -85,6 +85,7 @@ export function makeUpDoor(change: Partial<SessionOptions> & { visit?: Partial<V
     open: () => visit,
     secureContext: () => ({}) as SecureContext,
     isStopping: () => false,
+    proved: () => {},
     left: () => counts.left++,
     ...change,
   });

@@ -4,7 +4,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
 import { makeByteBudget, makeCrowd, makeTurnstile } from '../../../../kernel/shares/index.ts';
-import { makeSmtpServer } from '../../../../kernel/smtp/index.ts';
+import { makeRoom, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
 import type { DestinationBook } from '../../engine/receiving/book.ts';
 import type { Reception } from '../../engine/receiving/intake.ts';
 import { arrivalLimits } from '../../rules/receiving.ts';
@@ -78,7 +78,7 @@ export async function openMxDoor(door: MxDoor): Promise<OpenMxDoor> {
       mostCommands: most.commands,
       isSecure: false,
     },
-    connections: makeCrowd({ each: most.connectionsOfAddress, all: most.connections }),
+    room: makeRoom({ each: most.connectionsOfAddress, all: most.connections }),
     open,
   });
   const unfollow = followConfigured(config, log, (renewed) => server.renew(renewed));

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { Principals } from '../../../../identity/principal.ts';
 import { followConfigured, keepCertificate, readConfigured } from '../../../../kernel/certificate.ts';
 import { asCaller } from '../../../../kernel/http/peer.ts';
-import { makeByteBudget, makeCrowd, makeTurnstile } from '../../../../kernel/shares/index.ts';
-import { makeSmtpServer } from '../../../../kernel/smtp/index.ts';
+import { makeByteBudget, makeTurnstile } from '../../../../kernel/shares/index.ts';
+import { makeRoom, makeSmtpServer } from '../../../../kernel/smtp/index.ts';
 import { limits } from '../../rules/limits.ts';
 import { makeLogins } from './logins.ts';
 import { largeShares, type Receiving } from './receive.ts';
@@ -52,7 +52,7 @@ export async function openSmtpDoor(door: SmtpDoor): Promise<OpenDoor> {
   };
   const shared = {
     ...{ certificate, log, door: 'submission', name: mailHost, mostBytes: limits.bytes, ...times },
-    connections: makeCrowd({ each: most.connectionsOfAddress, all: most.connections }),
+    room: makeRoom({ each: most.connectionsOfAddress, all: most.connections }),
     placeOf: (socket: Socket) => app.peers.of(asCaller(socket)),
     greetAfterMs: 0, // whoever logs in is no stranger, and would only be slower
     mostCommands: Number.POSITIVE_INFINITY,

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeRoom } from '../room.ts';
+
+/** Guests by name: `a1` is of address `a`. */
+function makeParty(most: { each: number; all: number }) {
+  const room = makeRoom(most);
+  const sentAway: string[] = [];
+  const enter = (name: string, { isBusy = false, isAtWork = isBusy } = {}) =>
+    room.enter(name[0]!, { sendAway: () => sentAway.push(name), isBusy: () => isBusy, isAtWork: () => isAtWork });
+  return { room, sentAway, enter };
+}
+
+test('the oldest that has not shown who it is goes for a newcomer, and an address never has more than its part', () => {
+  const { room, sentAway, enter } = makeParty({ each: 2, all: 4 });
+  for (const name of ['a1', 'b1', 'a2', 'b2']) assert.ok(enter(name));
+  assert.equal(enter('a3'), undefined, 'two of an address, full or not');
+  assert.ok(enter('c1'));
+  assert.deepEqual([sentAway, room.size], [['a1'], 4]);
+});
+
+test('of the address that has the most the oldest goes: a churn of new ones sends nobody else away', () => {
+  const { sentAway, enter } = makeParty({ each: 20, all: 10 });
+  enter('h1');
+  for (let n = 0; n < 100; n++) assert.ok(enter(`a${n}`));
+  assert.ok(!sentAway.includes('h1'));
+  assert.equal(sentAway.length, 91);
+});
+
+test('who logged in, or sent a message, goes last, and only while idle', () => {
+  const { room, sentAway, enter } = makeParty({ each: 5, all: 3 });
+  const first = enter('a1')!;
+  const second = enter('b1', { isAtWork: true })!;
+  first.prove();
+  second.prove();
+  enter('c1');
+  enter('d1');
+  assert.deepEqual(sentAway, ['c1']);
+  const third = enter('e1')!;
+  third.prove();
+  assert.deepEqual(sentAway, ['c1', 'd1']);
+  assert.ok(enter('f1'), 'nobody is left but those who are known: the one that is idle goes');
+  assert.deepEqual(sentAway, ['c1', 'd1', 'a1']);
+  first.leave();
+  first.prove();
+  assert.equal(room.size, 3, 'who was sent away is counted once');
+});
+
+test('who waits for our answer stays, and if all do the newcomer is refused', () => {
+  const { sentAway, enter } = makeParty({ each: 5, all: 2 });
+  enter('a1', { isBusy: true });
+  const other = enter('b1', { isBusy: true })!;
+  assert.equal(enter('c1'), undefined);
+  other.leave();
+  assert.ok(enter('c1'));
+  assert.deepEqual(sentAway, []);
+});
