@@ -8,7 +8,7 @@ export const renewCertificates = task('clusters.renew-certificates', { everySeco
   renewDue(app, signal),
 );
 
-/** Service accounts of people who lost the right to a client configuration. Safe to run twice. */
+/** Client configurations of tokens and people who lost the right to one. Safe to run twice. */
 export const removeAccess = task<OpenClusters>(
   'clusters.remove-access',
   { everySeconds: 15, deadlineSeconds: 120 },

@@ -17,11 +17,14 @@ export interface Account {
   namespace: string;
   name: string;
   uid: string;
+  /** What its token is bound to. */
+  secret?: { name: string; uid: string };
 }
 
 /** What authentication must look up. */
 export interface Lookup {
   accountUid(namespace: string, name: string): Promise<string | undefined>;
+  secretUid(namespace: string, name: string): Promise<string | undefined>;
   /** The decoded data of a Secret in kube-system. */
   secret(name: string): Promise<Record<string, string> | undefined>;
 }
@@ -79,8 +82,9 @@ export function makeAuthenticator(flags: Flags, lookup: Lookup): Authenticator {
     const claims = readToken(token, accountKeys);
     if (claims?.iss !== issuer || claims.exp * 1000 < performance.timeOrigin + performance.now()) return undefined;
     if (![claims.aud].flat().some((each) => audiences.includes(each))) return undefined;
-    const { namespace, serviceaccount } = claims['kubernetes.io'];
+    const { namespace, serviceaccount, secret } = claims['kubernetes.io'];
     if ((await lookup.accountUid(namespace, serviceaccount.name)) !== serviceaccount.uid) return undefined;
+    if (secret && (await lookup.secretUid(namespace, secret.name)) !== secret.uid) return undefined;
     return {
       username: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
       uid: serviceaccount.uid,
@@ -104,7 +108,11 @@ export function makeAuthenticator(flags: Flags, lookup: Lookup): Authenticator {
       return writeToken(signingKey, {
         ...{ iss: issuer, aud: wanted.length > 0 ? wanted : audiences, iat: now, nbf: now, exp: now + seconds },
         sub: `system:serviceaccount:${account.namespace}:${account.name}`,
-        'kubernetes.io': { namespace: account.namespace, serviceaccount: { name: account.name, uid: account.uid } },
+        'kubernetes.io': {
+          namespace: account.namespace,
+          serviceaccount: { name: account.name, uid: account.uid },
+          ...(account.secret ? { secret: account.secret } : {}),
+        },
       });
     },
   };

@@ -47,6 +47,7 @@ const quietly = <T>(asked: Promise<T>): Promise<T | undefined> =>
 const authenticator: Authenticator = makeAuthenticator(flags, {
   accountUid: async (namespace, name) =>
     (await quietly(objects.read(at(`/api/v1/namespaces/${namespace}/serviceaccounts/${name}`))))?.metadata.uid,
+  secretUid: async (namespace, name) => (await quietly(objects.read(at(`/api/v1/namespaces/${namespace}/secrets/${name}`))))?.metadata.uid,
   secret: async (name) => {
     const found = await quietly(objects.read(at(`/api/v1/namespaces/kube-system/secrets/${name}`)));
     const data = Object.entries((found?.data ?? {}) as Record<string, string>);
@@ -179,7 +180,10 @@ async function mintToken(place: Place, body: KubeObject): Promise<KubeObject> {
   if (seconds < 600)
     throw new Refusal(422, 'Invalid', 'spec.expirationSeconds: Invalid value: may not specify a duration less than 10 minutes');
   const { namespace, name, uid } = (await objects.read({ ...place, subresource: '' })).metadata;
-  const token = authenticator.mintToken({ namespace, name, uid }, seconds, body.spec?.audiences ?? []);
+  const bound = body.spec?.boundObjectRef?.name;
+  const tie = bound && (await objects.read(at(`/api/v1/namespaces/${namespace}/secrets/${bound}`))).metadata;
+  const account = { namespace, name, uid, ...(tie ? { secret: { name: tie.name, uid: tie.uid } } : {}) };
+  const token = authenticator.mintToken(account, seconds, body.spec?.audiences ?? []);
   const expirationTimestamp = new Date(performance.timeOrigin + performance.now() + seconds * 1000).toISOString();
   return { ...body, metadata: { name, namespace }, status: { token, expirationTimestamp } };
 }

@@ -1,68 +1,166 @@
-import { rightsOf } from '../../../identity/rights.ts';
+import { lockLine } from '../../../identity/engine/line.ts';
+import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
+import { lockMember } from '../../../identity/store/members.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
 import type { Logger } from '../../../kernel/log.ts';
-import { mintPersonToken, removePerson } from '../clients/tenant/people.ts';
+import type { Ask } from '../clients/tenant/ask.ts';
+import { accessSecretOf, isAccessSecret, mintPersonToken, removeAccessSecret, removePerson } from '../clients/tenant/people.ts';
 import { kubeconfigText } from '../rules/kubeconfig.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import * as store from '../store/access.ts';
 import { type ClusterRow, clusterById } from '../store/clusters.ts';
 import { pkiOf } from '../store/pki.ts';
+import type { Access } from './embedded/index.ts';
 import type { Tenants } from './tenants.ts';
+
+// A client configuration holds a token of a service account of the person's, bound to a Secret that stands for the Quarterdeck token which it was
+// fetched with. When that token is revoked, switched off, has ended or lost the right, the Secret is deleted, and what is bound to it is not good any
+// more; when the person lost the right, the account goes too. The task `clusters.remove-access` compares, so no revocation is missed. An embedded
+// cluster asks about the Quarterdeck token with every request, and holds it while it writes: there a revocation holds from its commit on.
+
+/** Who fetches a client configuration. */
+export interface Fetcher {
+  id: string;
+  email: string;
+  token: string;
+}
 
 /** A client configuration with full rights for a person. It is noted first: who was given one is known to those who take it away again. */
 export async function grantAccess(
   tenants: Tenants,
   cluster: ClusterRow,
-  person: { id: string; email: string },
+  person: Fetcher,
   commit: (note: (tx: Tx) => Promise<string>) => Promise<string>,
 ) {
   return tenants.with(cluster, async (ask) => {
+    const { org_id: org, id } = cluster;
+    const secret = accessSecretOf(person.token);
     const authority = await commit(async (tx) => {
-      await store.noteAccess(tx, cluster.org_id, cluster.id, person.id);
-      return (await pkiOf(tx, cluster.id))!.ca_certificate;
+      await lockLine(tx, org, person.token); // one that is revoked meanwhile is noted before, or not at all
+      await store.noteAccess(tx, { org, cluster: id, user: person.id, token: person.token, secret });
+      return (await pkiOf(tx, id))!.ca_certificate;
     });
-    const token = await mintPersonToken(ask, person, lifetimes.kubeconfig);
+    const token = await mintPersonToken(ask, person, secret, lifetimes.kubeconfig);
     const parts = { cluster: cluster.name, endpoint: cluster.endpoint!, caCertificate: authority };
     return { kubeconfig: kubeconfigText({ ...parts, user: { name: person.email, token } }), expiresIn: lifetimes.kubeconfig };
   });
 }
 
-/** Seconds after which a configuration that was not fetched again has expired for certain: its account goes too. */
-const forgottenAfter = lifetimes.kubeconfig + 300;
+const permission = 'clusters.kubeconfig.admin';
+
+/** Whether a Quarterdeck token is alive and still may have a client configuration of this cluster. */
+async function mayFetch(tx: Tx, org: string, cluster: string, token: string): Promise<boolean> {
+  const found = await loadTokenById(tx, org, token);
+  const held = found && found.ttlMs > 0 ? found.principal?.grants.get(permission) : undefined;
+  return held === '*' || (held?.has(cluster) ?? false);
+}
+
+/** For the API of an embedded cluster. */
+export const accessTo = (cluster: string): Access => ({
+  isSecret: isAccessSecret,
+  holds: async (tx, secret) => {
+    const holder = await store.holderOfSecret(tx, cluster, secret);
+    return holder !== undefined && mayFetch(tx, holder.org_id, cluster, holder.token_id);
+  },
+  // Row locks, in the order of everybody who mints: tokens first, then the member. A revocation or demotion takes them too.
+  lock: async (tx, secret) => {
+    const holder = await store.holderOfSecret(tx, cluster, secret);
+    if (!holder) return;
+    await lockLine(tx, holder.org_id, holder.token_id).catch((error) => {
+      if (!(error instanceof Refusal)) throw error; // it is not good any more, as `holds` says
+    });
+    await lockMember(tx, holder.org_id, holder.user_id);
+  },
+});
+
+const ages: store.Ages = {
+  /** A configuration that was not fetched again since has expired for certain. */
+  over: lifetimes.kubeconfig + 300,
+  /** A request that noted itself may still be making what it noted; its row stays until it has ended, and what it made is removed too. */
+  settled: 60,
+};
 const portion = 200;
 const mostPortions = 500;
 
-/** Takes away the service accounts of people who may no longer have a client configuration, or whose last one has expired: every token that was
- *  ever made for one ends with it. */
+/** Takes away what people have who may no longer have a client configuration, or whose last one has expired: first the Secrets of tokens, then the
+ *  service accounts of people, with which every token ends that was ever made for one. */
 export async function removeLostAccess(app: App, tenants: Tenants, signal: AbortSignal, log: Logger): Promise<number> {
-  let after = { cluster: '', user: '' };
+  const remove = makeRemover(app, tenants, log);
+  const tokens = await walk(
+    app,
+    signal,
+    store.tokenAccessAfter,
+    ({ token_id }) => token_id,
+    async (each) =>
+      remove(each, {
+        mayKeep: (tx) => mayFetch(tx, each.org_id, each.cluster_id, each.token_id),
+        fromCluster: (ask) => removeAccessSecret(ask, each.secret),
+        fromRows: (tx) => store.deleteTokenAccess(tx, each),
+      }),
+  );
+  const people = await walk(
+    app,
+    signal,
+    store.accessAfter,
+    ({ user_id }) => user_id,
+    async (each) =>
+      remove(each, {
+        mayKeep: async (tx) => {
+          const held = (await rightsOf(tx, each.org_id, each.user_id))?.get(permission);
+          return held === '*' || (held?.has(each.cluster_id) ?? false);
+        },
+        fromCluster: (ask) => removePerson(ask, each.user_id),
+        fromRows: (tx) => store.deleteAccess(tx, each),
+      }),
+  );
+  return tokens + people;
+}
+
+type List<R> = (tx: Tx, after: { cluster: string; id: string }, ages: store.Ages, limit: number) => Promise<R[]>;
+
+/** How many were removed. */
+async function walk<R extends { cluster_id: string }>(
+  app: App,
+  signal: AbortSignal,
+  list: List<R>,
+  idOf: (each: R) => string,
+  act: (each: R) => Promise<boolean>,
+): Promise<number> {
+  let after = { cluster: '', id: '' };
   let removed = 0;
   for (let n = 0; n < mostPortions && !signal.aborted; n++) {
-    const found = await app.db.read((tx) => store.accessAfter(tx, after, forgottenAfter, portion));
-    for (const each of found) removed += Number(await removeIfLost(app, tenants, each, log));
+    const found = await app.db.read((tx) => list(tx, after, ages, portion));
+    for (const each of found) removed += Number(await act(each));
     if (found.length < portion) break;
-    after = { cluster: found.at(-1)!.cluster_id, user: found.at(-1)!.user_id };
+    const last = found.at(-1)!;
+    after = { cluster: last.cluster_id, id: idOf(last) };
   }
   return removed;
 }
 
-async function removeIfLost(app: App, tenants: Tenants, access: store.AccessRow, log: Logger): Promise<boolean> {
-  const { org_id, cluster_id, user_id } = access;
-  const { rights, cluster } = await app.db.read(async (tx) => ({
-    rights: await rightsOf(tx, org_id, user_id),
-    cluster: await clusterById(tx, cluster_id),
-  }));
-  const held = rights?.get('clusters.kubeconfig.admin');
-  if (!access.is_over && (held === '*' || held?.has(cluster_id))) return false;
-  try {
-    if (cluster) await tenants.with(cluster, (ask) => removePerson(ask, user_id));
-  } catch (error) {
-    // Tried again at the next turn, when its shard answers; until then the cluster does not answer the person either.
-    if (!(error instanceof Refusal)) log.warn({ err: error, cluster: cluster_id }, 'a person’s access to a cluster could not be removed');
-    return false;
-  }
-  await app.db.write((tx) => store.deleteAccess(tx, access));
-  return true;
+interface Removal {
+  mayKeep(tx: Tx): Promise<boolean>;
+  fromCluster(ask: Ask): Promise<void>;
+  fromRows(tx: Tx): Promise<unknown>;
 }
+
+const makeRemover =
+  (app: App, tenants: Tenants, log: Logger) =>
+  async ({ cluster_id, is_over, is_settled }: store.AccessRow, { mayKeep, fromCluster, fromRows }: Removal): Promise<boolean> => {
+    const { isKept, cluster } = await app.db.read(async (tx) => ({
+      isKept: !is_over && (await mayKeep(tx)),
+      cluster: await clusterById(tx, cluster_id),
+    }));
+    if (isKept) return false;
+    try {
+      if (cluster) await tenants.with(cluster, fromCluster);
+    } catch (error) {
+      // Tried again at the next turn, when its shard answers; until then the cluster does not answer the person either.
+      if (!(error instanceof Refusal)) log.warn({ err: error, cluster: cluster_id }, 'a person’s access to a cluster could not be removed');
+      return false;
+    }
+    if (is_settled) await app.db.write(fromRows);
+    return true;
+  };

@@ -8,6 +8,7 @@ import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { isCertificateRefused } from '../store/nodes.ts';
+import { accessTo } from './access.ts';
 import { openEmbedded, removeObjects } from './embedded/index.ts';
 import type { Unread } from './embedded/unread.ts';
 import type { Pki } from './pki.ts';
@@ -108,6 +109,7 @@ const openInside: Driver['open'] = (app, { cluster, pki, endpoint, isRefused, un
     clientCa: { certificate: pki.caCertificate, key: pki.caKey },
     serviceAccount: { privateKeyPem: pki.accountKey, issuer: endpoint, audience: endpoint },
     isRefused,
+    access: accessTo(id),
     isRefusedNow: (tx, fingerprint) => isCertificateRefused(tx, id, fingerprint),
     unread,
     certificateSeconds: lifetimes.nodeCertificate,

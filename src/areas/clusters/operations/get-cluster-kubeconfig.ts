@@ -1,13 +1,26 @@
 import { clusters } from '../../../../contract/clusters.ts';
 import { audit } from '../../../identity/audit.ts';
+import type { Ctx } from '../../../identity/context.ts';
 import { ok, operation } from '../../../identity/operation.ts';
 import { grantAccess } from '../engine/access.ts';
 import { findAgain, findCluster } from '../engine/find-cluster.ts';
 import type { OpenClusters } from '../open.ts';
+import { removeAccess } from '../tasks.ts';
+
+/** Principals whose end is waited for: one listener each, however often they fetch. */
+const heard = new WeakSet<AbortSignal>();
+
+/** What was fetched with a token that is revoked is ended at once, and not only when the task runs by the clock. */
+function wakeAtRevocation({ principal: { signal }, app }: Ctx): void {
+  if (heard.has(signal)) return;
+  heard.add(signal);
+  signal.addEventListener('abort', () => app.waker.wake(removeAccess.name), { once: true });
+}
 
 export const getClusterKubeconfig = operation(clusters.getClusterKubeconfig, async ({ ctx, params }, { tenants }: OpenClusters) => {
   const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
-  const granted = await grantAccess(tenants, cluster, ctx.user, (note) =>
+  wakeAtRevocation(ctx);
+  const granted = await grantAccess(tenants, cluster, { ...ctx.user, token: ctx.principal.id }, (note) =>
     ctx.write(async (tx) => {
       await findAgain(tx, ctx, cluster);
       await audit(tx, ctx, 'clusters.kubeconfig.create', cluster, { cluster: cluster.name });

@@ -1,24 +1,63 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 
-export const noteAccess = (tx: Tx, org: string, cluster: string, user: string) => run(tx)`
-  insert into clusters.access (org_id, cluster_id, user_id, granted_at) values (${org}, ${cluster}, ${user}, kernel.now())
-  on conflict (cluster_id, user_id) do update set granted_at = excluded.granted_at`;
+export interface NewAccess {
+  org: string;
+  cluster: string;
+  user: string;
+  token: string;
+  secret: string;
+}
 
-const AccessRow = Type.Object({
-  org_id: Type.String(),
-  cluster_id: Type.String(),
-  user_id: Type.String(),
+/** A person is given a client configuration, with this token. */
+export async function noteAccess(tx: Tx, { org, cluster, user, token, secret }: NewAccess): Promise<void> {
+  await run(tx)`
+    insert into clusters.access (org_id, cluster_id, user_id, granted_at) values (${org}, ${cluster}, ${user}, kernel.now())
+    on conflict (cluster_id, user_id) do update set granted_at = excluded.granted_at`;
+  await run(tx)`
+    insert into clusters.access_token (org_id, cluster_id, token_id, user_id, secret, granted_at)
+    values (${org}, ${cluster}, ${token}, ${user}, ${secret}, kernel.now())
+    on conflict (cluster_id, token_id) do update set granted_at = excluded.granted_at`;
+}
+
+const HolderRow = Type.Object({ org_id: Type.String(), token_id: Type.String(), user_id: Type.String() });
+
+/** The token that a Secret stands for. */
+export const holderOfSecret = (tx: Tx, cluster: string, secret: string) => row(tx, HolderRow)`
+  select org_id, token_id, user_id from clusters.access_token where cluster_id = ${cluster} and secret = ${secret}`;
+
+const times = {
   granted_at: Type.String(),
   is_over: Type.Boolean(),
-});
+  is_settled: Type.Boolean(),
+};
+const AccessRow = Type.Object({ org_id: Type.String(), cluster_id: Type.String(), user_id: Type.String(), ...times });
 export type AccessRow = Static<typeof AccessRow>;
+const TokenAccessRow = Type.Object({ ...AccessRow.properties, token_id: Type.String(), secret: Type.String() });
+export type TokenAccessRow = Static<typeof TokenAccessRow>;
 
-/** Everybody who was given a client configuration, a portion at a time; of those that have expired since `seconds` ago it is over. */
-export const accessAfter = (tx: Tx, after: { cluster: string; user: string }, seconds: number, limit: number) => rows(tx, AccessRow)`
-  select org_id, cluster_id, user_id, granted_at, granted_at < kernel.now() - make_interval(secs => ${seconds}) as is_over from clusters.access
-   where (cluster_id, user_id) > (${after.cluster}, ${after.user}) order by cluster_id, user_id limit ${limit}`;
+export interface Ages {
+  /** What was granted so many seconds ago has expired. */
+  over: number;
+  /** Whoever was granted something so many seconds ago has fetched it, or never will. */
+  settled: number;
+}
+
+/** Everybody who was given a client configuration, a portion at a time. */
+export const accessAfter = (tx: Tx, after: { cluster: string; id: string }, ages: Ages, limit: number) => rows(tx, AccessRow)`
+  select org_id, cluster_id, user_id, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.over}) as is_over,
+         granted_at < kernel.now() - make_interval(secs => ${ages.settled}) as is_settled
+    from clusters.access where (cluster_id, user_id) > (${after.cluster}, ${after.id}) order by cluster_id, user_id limit ${limit}`;
+
+/** Every token that a client configuration was fetched with, likewise. */
+export const tokenAccessAfter = (tx: Tx, after: { cluster: string; id: string }, ages: Ages, limit: number) => rows(tx, TokenAccessRow)`
+  select org_id, cluster_id, user_id, token_id, secret, granted_at, granted_at < kernel.now() - make_interval(secs => ${ages.over}) as is_over,
+         granted_at < kernel.now() - make_interval(secs => ${ages.settled}) as is_settled
+    from clusters.access_token where (cluster_id, token_id) > (${after.cluster}, ${after.id}) order by cluster_id, token_id limit ${limit}`;
 
 /** Not if they were given another one meanwhile: that one is to be ended too, in its time. */
 export const deleteAccess = (tx: Tx, { cluster_id, user_id, granted_at }: AccessRow) => run(tx)`
   delete from clusters.access where cluster_id = ${cluster_id} and user_id = ${user_id} and granted_at = ${granted_at}`;
+
+export const deleteTokenAccess = (tx: Tx, { cluster_id, token_id, granted_at }: TokenAccessRow) => run(tx)`
+  delete from clusters.access_token where cluster_id = ${cluster_id} and token_id = ${token_id} and granted_at = ${granted_at}`;

@@ -172,6 +172,7 @@ export async function removeCluster(tx: Tx, { id, lease }: Held): Promise<boolea
     run(tx)`delete from clusters.registration_token where cluster_id = ${id}`,
     run(tx)`delete from clusters.node_certificate where cluster_id = ${id}`,
     run(tx)`delete from clusters.access where cluster_id = ${id}`,
+    run(tx)`delete from clusters.access_token where cluster_id = ${id}`,
     run(tx)`delete from clusters.meter where cluster_id = ${id}`,
     run(tx)`delete from clusters.sample where cluster_id = ${id}`,
   ]);

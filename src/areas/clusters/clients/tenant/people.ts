@@ -1,16 +1,22 @@
 import { ownNamespace } from '../../rules/kubeadm.ts';
 import { type Ask, askFor } from './ask.ts';
 
-// A service account for each person who was given a client configuration. Removing it ends every token of theirs.
+// A service account for each person who was given a client configuration, and a Secret for each Quarterdeck token that one was fetched with. Removing
+// the account ends every token of the person's; removing the Secret ends those that are bound to it.
 
+const secrets = `/api/v1/namespaces/${ownNamespace}/secrets`;
 const accounts = `/api/v1/namespaces/${ownNamespace}/serviceaccounts`;
 const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
 
-const accountOf = (user: string) => `person-${user.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')}`;
+const inName = (id: string) => id.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
+const accountOf = (user: string) => `person-${inName(user)}`;
+const secretPrefix = 'quarterdeck-token-';
+export const accessSecretOf = (token: string) => `${secretPrefix}${inName(token)}`;
+export const isAccessSecret = (namespace: string, name: string) => namespace === ownNamespace && name.startsWith(secretPrefix);
 const bindingOf = (user: string) => `quarterdeck:${accountOf(user)}`;
 
-/** A token with full rights, good for so many seconds. */
-export async function mintPersonToken(ask: Ask, person: { id: string; email: string }, seconds: number): Promise<string> {
+/** A token with full rights, good for so many seconds and as long as the Secret is there. */
+export async function mintPersonToken(ask: Ask, person: { id: string; email: string }, secret: string, seconds: number): Promise<string> {
   const name = accountOf(person.id);
   const metadata = { name, namespace: ownNamespace, annotations: { 'quarterdeck/person': person.email } };
   await askFor(ask, 'POST', accounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }, [409]);
@@ -22,8 +28,15 @@ export async function mintPersonToken(ask: Ask, person: { id: string; email: str
     subjects: [{ kind: 'ServiceAccount', name, namespace: ownNamespace }],
   };
   await askFor(ask, 'POST', bindings, binding, [409]);
-  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: seconds } };
+  const tie = { ...metadata, name: secret };
+  await askFor(ask, 'POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: tie, type: 'Opaque' }, [409]);
+  const spec = { expirationSeconds: seconds, boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: secret } };
+  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
   return (await askFor(ask, 'POST', `${accounts}/${name}/token`, asked)).status.token;
+}
+
+export async function removeAccessSecret(ask: Ask, secret: string): Promise<void> {
+  await askFor(ask, 'DELETE', `${secrets}/${secret}`, undefined, [404]);
 }
 
 export async function removePerson(ask: Ask, user: string): Promise<void> {

@@ -62,7 +62,11 @@ async function authenticateBootstrap(cluster: Cluster, id: string, secret: strin
   const groups = text('auth-extra-groups')
     .split(',')
     .filter((group) => /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group));
-  return { name: `system:bootstrap:${id}`, groups: ['system:bootstrappers', ...groups, everybody] };
+  return {
+    name: `system:bootstrap:${id}`,
+    groups: ['system:bootstrappers', ...groups, everybody],
+    hangsOn: [`secrets kube-system/bootstrap-token-${id}`],
+  };
 }
 
 async function authenticateAccount(cluster: Cluster, token: string, inside: Tx | undefined): Promise<User | undefined> {
@@ -81,6 +85,7 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
     groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everybody],
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
     ...(isAccess ? { access: bound.name } : {}),
+    hangsOn: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
   };
 }
 

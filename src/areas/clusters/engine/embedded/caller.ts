@@ -19,6 +19,8 @@ export interface Credentials {
 /** A caller whose rights can be asked for again. */
 export interface Caller {
   user: User;
+  /** Objects with which the credential ends. */
+  hangsOn: readonly string[];
   /** In the transaction of a write, before any other lock: whoever takes away what stands outside the cluster waits, or is waited for. */
   lock(tx: Tx): Promise<void>;
   /** Throws 401 or 403 if the request would be refused now. */
@@ -41,6 +43,7 @@ export async function identifyCaller(
   };
   const caller: Caller = {
     user: await findUser(asker),
+    hangsOn: asker.hangsOn ?? [],
     lock: async (tx) => {
       if (asker.access !== undefined) await cluster.options.access?.lock(tx, asker.access);
     },
@@ -52,4 +55,4 @@ export async function identifyCaller(
 /** Who asks from inside the process. */
 const insider: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
 
-export const callerInside: Caller = { user: insider, lock: async () => {}, check: async () => {} };
+export const callerInside: Caller = { user: insider, hangsOn: [], lock: async () => {}, check: async () => {} };

@@ -53,6 +53,8 @@ export interface User {
   extra?: Record<string, string[]>;
   /** The Secret that stands for the Quarterdeck token behind it. */
   access?: string;
+  /** Objects with which its credential ends: `secrets kube-system/bootstrap-token-abcdef`. */
+  hangsOn?: readonly string[];
 }
 
 /** What one embedded cluster holds in memory; everything else is in its rows. */
@@ -70,6 +72,8 @@ export interface Cluster {
   /** Resolves when the write before has ended. */
   writing: Promise<void>;
   watches: number;
+  /** By objects that credentials hang on: ends the watches of whoever showed one. */
+  endings: Map<string, Set<() => void>>;
   /** Asks for namespaces and owned objects to be cleared away. */
   sweep: () => void;
   isStopped: boolean;

@@ -160,6 +160,7 @@ async function readPortion(following: Following): Promise<boolean> {
   }
   for (const row of rows) {
     following.position = row.version;
+    if (row.type === 'DELETED') for (const end of [...(cluster.endings.get(`${row.resource} ${row.namespace}/${row.name}`) ?? [])]) end();
     await tell(following, makeChange(row));
     if (following.position !== row.version) return false;
   }

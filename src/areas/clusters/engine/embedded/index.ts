@@ -16,7 +16,7 @@ import { makeSweeper } from './sweep.ts';
 import { readAtOnce } from './unread.ts';
 import { type Serving, serveRequest, translate } from './wire/serve.ts';
 
-export type { EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
+export type { Access, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 
 // A Kubernetes API that needs nothing but our database: docs/areas/clusters-embedded.md says what it serves and what it refuses.
 
@@ -37,7 +37,7 @@ export interface EmbeddedCluster {
 export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluster {
   const cluster: Cluster = {
     ...{ app, options, id: options.clusterId, org: options.org, channel: `clusters.objects:${options.clusterId}` },
-    ...{ rbac: undefined, underway: 0, watches: 0, writing: Promise.resolve(), sweep: () => {}, isStopped: false },
+    ...{ rbac: undefined, underway: 0, watches: 0, endings: new Map(), writing: Promise.resolve(), sweep: () => {}, isStopped: false },
     figures: { requests: 0, errors: 0, inflightPeak: 0, objects: 0, bytes: 0 },
   };
   const follower = makeFollower(cluster);

@@ -5,6 +5,7 @@ import { type ApiError, expired, forbiddenValue, invalidError, statusOf, tooLarg
 import { listChanges } from '../../store/object-changes.ts';
 import { readSpace } from '../../store/objects.ts';
 import type { Call, Reply } from './call.ts';
+import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
 import { type Change, type Follower, type Hearer, makeChange } from './follow.ts';
 import { isWanted, readVersion, readWanted, type Wanted, walkObjects } from './list.ts';
@@ -50,6 +51,7 @@ export async function replyWatch(cluster: Cluster, follower: Follower, call: Cal
       isMarked: query.get('allowWatchBookmarks') === 'true',
       seconds: secondsOf(query),
       signal,
+      caller: call.caller,
     });
     return { status: 200, isWatch: true, pieces };
   } catch (error) {
@@ -124,6 +126,7 @@ interface Course {
   isMarked: boolean;
   seconds: number;
   signal: AbortSignal;
+  caller: Caller;
 }
 
 async function* runWatch(cluster: Cluster, follower: Follower, watch: Watch, course: Course): AsyncGenerator<string> {
@@ -135,6 +138,9 @@ async function* runWatch(cluster: Cluster, follower: Follower, watch: Watch, cou
   try {
     yield ''; // the headers go out before anything happens
     const position = await follower.join(watch);
+    hangOn(cluster, course.caller, stop);
+    // What it hangs on may have gone before it was listened for.
+    if (course.caller.hangsOn.length > 0) await cluster.app.db.read(course.caller.check);
     const { from, sent } = course.from === 0 ? yield* tellAll(cluster, watch) : { from: course.from, sent: new Map<string, number>() };
     watch.floor = from;
     yield* catchUp(cluster, watch, from, position, sent);
@@ -145,9 +151,23 @@ async function* runWatch(cluster: Cluster, follower: Follower, watch: Watch, cou
     yield* takeLines(watch);
   } finally {
     follower.leave(watch);
+    letGo(cluster, course.caller, stop);
     clearTimeout(timer);
     course.signal.removeEventListener('abort', stop);
     cluster.watches--;
+  }
+}
+
+/** A watch ends with the credential that it was opened with. */
+function hangOn({ endings }: Cluster, { hangsOn }: Caller, end: () => void): void {
+  for (const key of hangsOn) endings.set(key, (endings.get(key) ?? new Set()).add(end));
+}
+
+function letGo({ endings }: Cluster, { hangsOn }: Caller, end: () => void): void {
+  for (const key of hangsOn) {
+    const ends = endings.get(key);
+    ends?.delete(end);
+    if (ends?.size === 0) endings.delete(key);
   }
 }
 
