@@ -10,6 +10,7 @@ export const growing: Record<string, string> = {
   'OncallEscalationStepInput.target.kind': 'further kinds of who can be paged',
   'RegistryKey.mintedVia': 'further ways to get a key',
   'UptimeMonitor.kind': 'further kinds of checks',
+  'StatusPageHeldBack.reason': 'further limits',
   'EmailMessageEvent.kind': 'further things that happen to a message',
   'EmailSuppression.reason': 'further reasons',
   'EmailDnsObservation.outcome': 'further findings',

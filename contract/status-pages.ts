@@ -3,6 +3,16 @@ import { area, DateTime, Id, input, Name, named, nextCursor, nullable, oneOf, op
 
 const group = { name: Name, serviceIds: Type.Array(Id('Of a service that the page shows'), { minItems: 1, maxItems: 100 }) };
 
+const StatusPageHeldBack = named(
+  'StatusPageHeldBack',
+  Type.Object({
+    reason: oneOf(['recipient', 'client', 'organization'], { description: 'Whose limit was reached' }),
+    mails: Type.Integer({ minimum: 1, description: 'First mails that did not leave for this reason' }),
+    lastAt: DateTime,
+    sentence: Type.String(),
+  }),
+);
+
 const StatusPage = named(
   'StatusPage',
   Type.Object({
@@ -19,6 +29,12 @@ const StatusPage = named(
     logoUrl: Type.Optional(Type.String({ description: 'Present when it has a logo' })),
     timezone: Type.String(),
     subscribers: Type.Integer({ minimum: 0, description: 'Readers who get its updates by mail, confirmed ones only' }),
+    heldBack: Type.Optional(
+      Type.Array(StatusPageHeldBack, {
+        description:
+          'Always present where one status page is asked for, and nowhere else. First mails to readers that were held back, by reason; a reason goes 30 days after the last of them',
+      }),
+    ),
     url: Type.String({ description: 'Where the public reads it' }),
     createdAt: DateTime,
   }),

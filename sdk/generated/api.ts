@@ -2269,6 +2269,8 @@ export type StatusPage = {
   timezone: string;
   /** Readers who get its updates by mail, confirmed ones only */
   subscribers: number;
+  /** Always present where one status page is asked for, and nowhere else. First mails to readers that were held back, by reason; a reason goes 30 days after the last of them */
+  heldBack?: StatusPageHeldBack[];
   /** Where the public reads it */
   url: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -2279,6 +2281,16 @@ export type StatusPageGroupInput = {
   /** Trimmed; 1 to 100 characters */
   name: string;
   serviceIds: string[];
+};
+
+export type StatusPageHeldBack = {
+  /** Whose limit was reached */
+  reason: 'recipient' | 'client' | 'organization' | (string & {});
+  /** First mails that did not leave for this reason */
+  mails: number;
+  /** ISO 8601, UTC, with milliseconds */
+  lastAt: string;
+  sentence: string;
 };
 
 export type StatusPageSubscriber = {

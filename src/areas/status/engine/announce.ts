@@ -3,6 +3,7 @@ import { enqueueMany, job } from '../../../kernel/jobs/index.ts';
 import { now } from '../../../kernel/time.ts';
 import { incidentResolved, publicResolution, publicUpdate, updatePublished, updatesPublished } from '../../oncall/index.ts';
 import { forgetAnnounced, jobsSince, listAnnounced, lockAnnounced, markAnnounced, takeMailTurns } from '../store/announced.ts';
+import { forgetAllowances } from '../store/first-mails.ts';
 import { listStatusPagesShowing } from '../store/status-pages.ts';
 import { forgetUnconfirmed, listSubscribersSince } from '../store/subscribers.ts';
 import { sendResolution, sendUpdate } from './mails.ts';
@@ -100,8 +101,12 @@ async function subscribersOf(tx: Tx, org: string, { serviceId, at }: News, after
 }
 
 /** Who never confirmed, and what was announced long ago. */
+/** First mails that were held back are shown for so long. */
+const heldBackDays = 30;
+
 export async function forgetOld(tx: Tx): Promise<void> {
   await forgetUnconfirmed(tx);
+  await forgetAllowances(tx, heldBackDays);
   const { from, to } = await upgradeDays(tx);
   await forgetAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });
 }

@@ -4,6 +4,7 @@ import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { enqueue } from '../../../kernel/jobs/index.ts';
 import type { Secrets } from '../../../kernel/secrets.ts';
+import type { HeldBackRow } from '../store/first-mails.ts';
 import type { StatusPageRow } from '../store/status-pages.ts';
 import {
   askSubscriber,
@@ -14,17 +15,36 @@ import {
   type SubscriberRow,
   tokenPlace,
 } from '../store/subscribers.ts';
+import { admitFirstMail } from './first-mails.ts';
 import { sendConfirmation } from './mails.ts';
 
 const hashOf = (token: string) => hash('sha256', token, 'buffer');
 
-/** A link is on its way to whoever is not subscribed yet; for the others nothing happens, and nobody can tell. */
-export async function subscribe(tx: Tx, secrets: Secrets, page: { org: string; id: string }, address: string): Promise<void> {
+export interface Wish {
+  address: string;
+  /** Where it came from. */
+  client: string;
+}
+
+/**
+ * A link is on its way to an address that is not subscribed yet; for others nothing happens, and nobody can tell. Returns why a link is held
+ * back; an address that is new is not stored then.
+ */
+export async function subscribe(
+  tx: Tx,
+  secrets: Secrets,
+  page: { org: string; id: string },
+  { address, client }: Wish,
+): Promise<HeldBackRow['reason'] | undefined> {
   const token = randomBytes(24).toString('base64url');
   const id = await newSubscriberId(tx);
   const sealed = secrets.seal(token, tokenPlace(id));
   const asked = await askSubscriber(tx, page.org, page.id, { id, address, token: sealed, tokenHash: hashOf(token) });
-  if (asked) await enqueue(tx, sendConfirmation, { key: asked.id, org: page.org });
+  if (!asked) return undefined;
+  const heldBack = await admitFirstMail(tx, { org: page.org, pageId: page.id, address, client });
+  if (!heldBack) await enqueue(tx, sendConfirmation, { key: asked.id, org: page.org });
+  else if (asked.id === id) await deleteSubscriber(tx, page.org, page.id, id);
+  return heldBack;
 }
 
 /** Whose token it is, while it holds. */

@@ -75,8 +75,13 @@ async function answerSubscribe(visit: Visit): Promise<void> {
   const form = await readForm(visit).catch(refusalOf);
   const address = addressOf(form instanceof Refusal ? '' : (form.get('address') ?? ''));
   if (!address) return say(400, 'This is no email address', '<p>Go back, and enter one such as you@example.com.</p>');
-  await app.db.write((tx) => subscribe(tx, app.secrets, { org: page.org, id: page.pageId }, address));
-  // The same words whether the address was new, waiting or subscribed: nobody learns who reads this page.
+  const wish = { address, client: app.peers.of(visit.request) };
+  const heldBack = await app.db.write((tx) => subscribe(tx, app.secrets, { org: page.org, id: page.pageId }, wish));
+  if (heldBack === 'client' || heldBack === 'organization')
+    return say(429, 'Too many subscriptions', '<p>No further link can be sent at the moment. Please try again in an hour.</p>', {
+      'Retry-After': '3600',
+    });
+  // The same words whether the address was new, waiting, subscribed or had its links of today: nobody learns who reads this page.
   say(
     200,
     'Look into your mailbox',

@@ -1,5 +1,5 @@
 import type { Message } from '../../../../kernel/mail.ts';
-import { oneLine } from './one-line.ts';
+import { plainName } from '../../rules/first-mail.ts';
 
 export interface ConfirmationFacts {
   address: string;
@@ -9,11 +9,12 @@ export interface ConfirmationFacts {
   token: string;
 }
 
-/** The first mail: nothing more comes unless its link is followed. */
+/** The first mail: nothing more comes unless its link is followed. Its only link is ours, and the organization has no word in its subject. */
 export const confirmationMail = ({ address, pageTitle, url, token }: ConfirmationFacts): Omit<Message, 'id' | 'org'> => ({
   to: address,
-  subject: oneLine(`Confirm: updates of ${pageTitle}`),
-  text: `Somebody, probably you, asked for the updates of ${oneLine(pageTitle)} to be sent to this address.
+  subject: 'Confirm that you want updates of a status page',
+  text: `Somebody, probably you, asked for the updates of a status page to be sent to this address.
+The page is called: “${plainName(pageTitle)}”
 
 To get them, open this link within 24 hours and press the button:
 ${url}/confirm/${token}

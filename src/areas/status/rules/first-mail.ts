@@ -1,0 +1,31 @@
+// What a first mail may say. It goes to an address that anybody typed, so the words of an organization must be neither a link nor a message.
+
+/** First mails that may leave; the recipient's are counted over all organizations. */
+export const firstMailLimits = {
+  recipient: { day: 5 },
+  client: { hour: 20 },
+  organization: { hour: 100, day: 500 },
+};
+
+const longestName = 40;
+/** More digits than these could be a telephone number, which phones turn into a link. */
+const mostDigits = 6;
+
+/**
+ * A title without anything that mail programs turn into a link: letters, figures and a few signs are left. NFKC first, since other signs look
+ * like a dot, or a letter, and are read as one.
+ */
+export function plainName(title: string): string {
+  const plain = title.normalize('NFKC').replaceAll(/[^\p{L}\p{M}\p{N} &'’()!?,-]/gu, ' ');
+  const isNumber = (plain.match(/\p{N}/gu)?.length ?? 0) > mostDigits;
+  const words = (isNumber ? plain.replaceAll(/\p{N}/gu, '') : plain).split(' ').filter(Boolean).join(' ');
+  const letters = [...words];
+  return letters.length <= longestName ? words : `${letters.slice(0, longestName).join('').trim()}…`;
+}
+
+/** Addresses that probably lead to one mailbox: letters of either case, with or without a tag after `+`, with or without dots. */
+export function mailboxOf(address: string): string {
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at).split('+', 1)[0]!.replaceAll('.', '');
+  return `${local || address.slice(0, at)}${address.slice(at)}`.toLowerCase();
+}
