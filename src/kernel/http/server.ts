@@ -10,6 +10,7 @@ import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
+import { paceRequests } from './pipelining.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
@@ -61,7 +62,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
         handler(request, response);
       });
       const ready = raw.flatMap(({ takeReady }) => takeReady ?? []);
-      const listener = (request: IncomingMessage, response: ServerResponse) => {
+      const paced = paceRequests((request, response) => {
         nameRequest(request, peers);
         try {
           checkFraming(request);
@@ -73,13 +74,14 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
           if (response.headersSent) response.destroy();
           else refuseEarly(request, response, error);
         }
-      };
+      });
       const made = (
         tls
-          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener)
-          : http.createServer(nodeOptions, listener)
+          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
+          : http.createServer(nodeOptions, paced.listener)
       ) as http.Server;
       refuseTunnels(made);
+      paced.watch(made, tls ? 'secureConnection' : 'connection');
       return made.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         refuseEarly(
