@@ -6,6 +6,7 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer } from './body.ts';
+import type { Connections } from './connections.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
@@ -25,6 +26,8 @@ export interface ServerOptions {
   raw: readonly RawHandler[];
   /** Why a path is not served here, when another process may serve it. */
   elsewhere?: (() => Refusal) | undefined;
+  /** Bounds its connections. */
+  connections?: Connections;
   /** Who is told to ask less often is told so by it. */
   slowly?: SlowRefusals;
 }
@@ -46,7 +49,7 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOptions): FastifyInstance {
+export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connections }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -81,6 +84,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
           : http.createServer(nodeOptions, paced.listener)
       ) as http.Server;
       refuseTunnels(made);
+      connections?.watch(made);
       paced.watch(made, tls ? 'secureConnection' : 'connection');
       return made.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
