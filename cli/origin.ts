@@ -6,7 +6,9 @@ export function serverUrl(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol)) return usage(`the server's URL must begin with http:// or https://, found "${text}"`);
   // http://good.example@evil.example is a place at evil.example that looks like another.
   if (url.username || url.password) usage(`the server's URL names a user before ${url.host}; leave out everything up to the @`);
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  let end = url.pathname.length;
+  while (url.pathname[end - 1] === '/') end--;
+  return `${url.origin}${url.pathname.slice(0, end)}`;
 }
 
 /** Scheme, host and port: what a token is given for. `name.` is `name`, written with the root of all names. */

@@ -122,7 +122,7 @@ export type Answer<S extends OpSpec> = {
   };
 }[keyof S['responses'] & number];
 
-export const pathParams = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
+export const pathParams = (path: string): string[] => [...path.matchAll(/\{([^{}]+)\}/g)].map((m) => m[1]!);
 
 /** A POST whose fields are all optional may come without a body. */
 export function bodyRequired({ method, body }: OpSpec): boolean {

@@ -19,6 +19,7 @@ const checks = {
   'dead code': [tool('knip/bin/knip.js'), '--no-progress', '--no-config-hints'],
   licences: ['scripts/check-licences.ts'],
   'house rules': ['scripts/check-house.ts'],
+  patterns: ['scripts/patterns.ts', '--check'],
   migrations: ['scripts/migrations.ts', '--check'],
   openapi: ['scripts/openapi.ts', '--check'],
   sdk: ['scripts/sdk.ts', '--check'],

@@ -13,6 +13,7 @@ const matrix = 'test/matrix/every-operation-answers-each-caller-as-committed.tes
 
 const steps = {
   style: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write', '--error-on-warnings', '--log-level=error', '.'],
+  'scripts/patterns/verdicts.json': ['scripts/patterns.ts'],
   'openapi/v1.json': ['scripts/openapi.ts'],
   'sdk/generated': ['scripts/sdk.ts'],
   ...(process.argv.includes('--no-matrix') ? {} : { 'test/matrix/authorization': ['test/run.ts', matrix] }),

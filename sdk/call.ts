@@ -33,7 +33,7 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
   const content = body === 'list' ? fields['body'] : body === 'object' || Object.keys(fields).length ? fields : undefined;
   const search = new URLSearchParams(query.flatMap((name) => (input[name] === undefined ? [] : [[name, String(input[name])]])));
   return {
-    url: `${client.url.replace(/\/+$/, '')}/api/v1${pathOf(operation.path, params)}${search.size ? `?${search}` : ''}`,
+    url: `${withoutSlashes(client.url)}/api/v1${pathOf(operation.path, params)}${search.size ? `?${search}` : ''}`,
     init: {
       method,
       headers: {
@@ -53,6 +53,13 @@ function prepare(client: ClientOptions, operation: Operation, params: string[], 
   };
 }
 
+/** Without the slashes at its end. */
+function withoutSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
+}
+
 /** fetch would refuse it with a sentence that repeats the token. */
 function bearer(token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token.trim())) throw new TypeError('the token has a character that no token has; copy it again');
@@ -61,7 +68,7 @@ function bearer(token: string): string {
 
 function pathOf(template: string, params: string[]): string {
   let at = 0;
-  return template.replace(/\{([^}]+)\}/g, (_, name: string) => {
+  return template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = String(params[at++] ?? '');
     // The URL standard resolves dots even when they are escaped, and the path would name something else.
     if (['', '.', '..'].includes(value)) throw new TypeError(`${name} cannot be ${JSON.stringify(value)}`);

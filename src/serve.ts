@@ -26,6 +26,7 @@ import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
+import { Connections } from './kernel/http/connections.ts';
 import { makePeers } from './kernel/http/peer.ts';
 import { measurePlanes, servedElsewhere, standPlane } from './kernel/http/plane.ts';
 import { makeServer } from './kernel/http/server.ts';
@@ -113,6 +114,7 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
     peers: app.peers,
     tls,
     slowly,
+    connections: new Connections(app.peers, undefined, metrics),
     raw: open.planes.map((plane) => standPlane(plane, { log, roles, counted, slowly })),
     ...(roles.has('api') ? {} : { elsewhere: () => servedElsewhere('api', roles) }),
   });

@@ -9,9 +9,9 @@ const policy =
 
 /** The API described by itself: only what this process serves. */
 export function docs(server: FastifyInstance, served: Op[], version: string, log: Logger) {
-  let text: string | undefined;
+  let text: Buffer | undefined;
   server.get('/api/v1/openapi.json', (_request, reply) => {
-    text ??= JSON.stringify(openapi(served, version));
+    text ??= Buffer.from(JSON.stringify(openapi(served, version)));
     reply.header('Cache-Control', 'public, max-age=60').type('application/json').send(text);
   });
 
@@ -29,6 +29,18 @@ export function docs(server: FastifyInstance, served: Op[], version: string, log
   }
 }
 
+/** A script of megabytes is one buffer for all connections: text is copied for each, and kept for as long as it is not read. */
+function shareBytes(): (payload: unknown) => unknown {
+  const bytes = new Map<string, Buffer>();
+  return (payload) => {
+    if (typeof payload !== 'string' || payload.length < 65_536) return payload;
+    if (bytes.size > 8) bytes.clear();
+    const known = bytes.get(payload) ?? Buffer.from(payload);
+    bytes.set(payload, known);
+    return known;
+  };
+}
+
 async function reference(log: Logger): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const pages: FastifyInstance = Fastify({
@@ -36,6 +48,8 @@ async function reference(log: Logger): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) => refuseTarget(error, request, reply as FastifyReply),
   });
   inOurWords(pages, log);
+  const share = shareBytes();
+  pages.addHook('onSend', (_request, _reply, payload, done) => done(null, share(payload)));
   await pages.register(scalar, {
     routePrefix: '/docs',
     configuration: {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
 import { type Role, roles } from './roles.ts';
+import { trimSlashes } from './trim-slashes.ts';
 
 // Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
 
@@ -38,7 +39,7 @@ const integer =
     return n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
   };
 const url: Parse<string> = (v, key) =>
-  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? v.replace(/\/+$/, '') : bad(key, `expected an http or https URL, found "${v}"`);
+  v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : bad(key, `expected an http or https URL, found "${v}"`);
 const choice =
   (...values: string[]): Parse<string> =>
   (v, key) =>

@@ -34,9 +34,13 @@ async function runGo({ cwd, args }: Run): Promise<string> {
 export function builderModule(version: string, itsModule: string): string {
   const go = /^go \S+$/m.exec(itsModule)?.[0] ?? 'go 1.26';
   const staging = version.replace(/^v1\./, 'v0.');
-  const replaces = [...itsModule.matchAll(/^\s*(?:replace )?(\S+) => \.\/staging\/\S+$/gm)].map(
-    ([, name]) => `replace ${name} => ${name} ${staging}`,
-  );
+  const replaces = itsModule.split('\n').flatMap((line) => {
+    const [name, target = ''] = line
+      .trim()
+      .replace(/^replace /, '')
+      .split(' => ');
+    return target.startsWith('./staging/') ? [`replace ${name} => ${name} ${staging}`] : [];
+  });
   return ['module builder', go, `require k8s.io/kubernetes ${version}`, ...replaces, ''].join('\n');
 }
 

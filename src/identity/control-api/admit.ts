@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Credential, Op } from '../../../contract/common.ts';
 import type { App } from '../../kernel/app.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { markKnown } from '../../kernel/http/connections.ts';
 import { type Attempts, makeAttempts, tooMany } from '../attempts.ts';
 import { isOpen, requireEntitlement, unauthenticated, unknownToken } from '../context.ts';
 import { type Presented, type Principal, type Principals, recognize } from '../principal.ts';
@@ -73,6 +74,7 @@ export function makeAdmission({ principals, used, app }: Binding, guessesAt: Gue
       if (!allowed) throw tooMany(`more than ${perMinute} requests a minute by this ${whose}`, resetSeconds);
     }
     request.principal = principal;
+    markKnown(request.raw);
     used(principal);
     if (!open) requireEntitlement(spec, principal);
     if (app.log.isLevelEnabled('debug')) app.log.debug({ requestId: request.id, token: principal.id, operation: spec.id }, 'request');

@@ -12,6 +12,7 @@ import { idempotentRequest } from '../idempotency.ts';
 import type { AnyAnswer, Operation } from '../operation.ts';
 import { makeRates, type Rates } from '../rates.ts';
 import type { AdmitAgain } from './admit.ts';
+import { hasCursor, openCursor, sealCursor } from './cursors.ts';
 import { LargeBody } from './large-body.ts';
 
 export interface Checks {
@@ -92,7 +93,9 @@ async function answerRequest(
 ): Promise<AnyAnswer> {
   const { principal } = request;
   const params = checkParams(checks, request.params as Record<string, string>);
-  const query = checks.query?.(request.query);
+  const asked = checks.query?.(request.query);
+  const cursorOf = principal && hasCursor(spec) ? principal.org.id : undefined;
+  const query = cursorOf === undefined ? asked : openCursor(asked, cursorOf);
   const sent = request.body instanceof LargeBody ? await request.body.read() : request.body;
   const body = checks.body?.(sent === undefined && !bodyRequired(spec) ? {} : sent);
   if (principal && spec.permission !== 'none') authorize(spec, principal);
@@ -110,7 +113,8 @@ async function answerRequest(
     idempotent,
     idempotencyKey: principal?.user ? undefined : key?.toString(),
   });
-  const handled = handle({ ctx, params, query, body } as never, undefined);
+  const answered = handle({ ctx, params, query, body } as never, undefined);
+  const handled = cursorOf === undefined ? answered : answered.then((given) => sealCursor(given, cursorOf));
   if (!app.strict) return handled;
   const given = await handled.catch((error) => checkRefusal(spec, error));
   checkAnswer(spec, given);

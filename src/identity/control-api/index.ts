@@ -96,7 +96,7 @@ function prepare(spec: Op): Prepared {
   const known = prepared.get(spec);
   if (known) return known;
   const made: Prepared = {
-    url: `/api/v1${spec.path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+    url: `/api/v1${spec.path.replaceAll(/\{([^{}]+)\}/g, ':$1')}`,
     // One route for both. Fastify would make a second one for HEAD, of equal cost; Node leaves the body away by itself.
     method: spec.method === 'GET' ? ['GET', 'HEAD'] : spec.method,
     checks: checksOf(spec),

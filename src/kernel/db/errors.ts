@@ -24,6 +24,18 @@ export class DatabaseFull extends DatabaseAway {
   }
 }
 
+/** The database answers, and gave this up: it took too long, or a row that it needs was held by somebody else for too long. */
+export class DatabaseSlow extends DatabaseAway {
+  readonly isLocked: boolean;
+
+  constructor(cause: unknown) {
+    super(cause);
+    this.name = 'DatabaseSlow';
+    this.isLocked = codeOf(cause) === '55P03';
+    this.message = this.isLocked ? 'somebody else holds a row that this needs' : 'a statement took too long';
+  }
+}
+
 /** PostgreSQL's or the system's code of an error. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
@@ -32,13 +44,12 @@ export function asAway(error: unknown): DatabaseAway | undefined {
   if (error instanceof DatabaseAway) return error;
   const code = codeOf(error);
   if (code === '53100') return new DatabaseFull(error);
+  if (code === '57014' || code === '55P03') return new DatabaseSlow(error);
   const message = error instanceof Error ? error.message : '';
   const lost =
     /^(08|57P|53)/.test(code) ||
     [
-      '57014',
       '25006', // the server only reads now: another one has taken over
-      '55P03',
       '25P03',
       'ECONNREFUSED',
       'ECONNRESET',

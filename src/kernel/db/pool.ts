@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { type Behalf, Crowded, currentBehalf, house, type LoopWatch, makeTurnstile, type Turnstile } from '../shares/index.ts';
-import { asAway, codeOf, DatabaseBusy, DatabaseFull, worthAnotherTry } from './errors.ts';
+import { asAway, codeOf, DatabaseBusy, DatabaseFull, DatabaseSlow, worthAnotherTry } from './errors.ts';
 import { gatheringSocket } from './socket.ts';
 import { makeNotes, type Notes, type Slots, type Tx, workOn } from './transaction.ts';
 import { types } from './types.ts';
@@ -95,10 +95,11 @@ export function openDb(options: DbOptions): Db {
     try {
       result = await around(client, () => (unit ? noticed(unit, () => workOn(client, noted, work)) : workOn(client, noted, work)));
     } catch (error) {
-      broken = asAway(error);
-      if (broken instanceof DatabaseFull) fullAt = performance.now();
-      const reason = broken ?? error;
-      broken ??= await undo(client);
+      const away = asAway(error);
+      if (away instanceof DatabaseFull) fullAt = performance.now();
+      const reason = away ?? error;
+      // A statement that was given up leaves its connection as good as it was.
+      broken = away === undefined || away instanceof DatabaseSlow ? await undo(client) : away;
       tellFailed(noted, broken === undefined);
       throw reason;
     } finally {

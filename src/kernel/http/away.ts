@@ -1,4 +1,4 @@
-import { DatabaseAway, DatabaseBusy, DatabaseFull } from '../db/index.ts';
+import { DatabaseAway, DatabaseBusy, DatabaseFull, DatabaseSlow } from '../db/index.ts';
 import { Refusal } from '../errors.ts';
 import { Crowded } from '../shares/index.ts';
 
@@ -13,6 +13,12 @@ export function refuseAway(error: DatabaseAway | Crowded, status: 502 | 503 = 50
       ...options,
       isTold: true,
     });
+  if (error instanceof DatabaseSlow) {
+    const sentence = error.isLocked
+      ? 'somebody else is changing the same thing at this moment; try again in a moment'
+      : 'the database took too long for this; try again in a moment, or ask for less at once';
+    return new Refusal(503, 'unavailable', sentence, { ...options, isTold: true });
+  }
   if (error instanceof DatabaseFull)
     return new Refusal(
       503,

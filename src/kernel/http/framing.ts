@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts';
 
 /** RFC 9110, 7.2 and RFC 3986, 3.2.2: a name or an address, and perhaps a port. */
 const authority = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\w:.%~-]+\])(?::\d{0,5})?$/;
-const absolute = /^https?:\/\/([^/?#]*)(.*)$/i;
+const absolute = /^https?:\/\/([^/?#]*)/i;
 
 /** Throws for a request that nobody should answer, and leaves every other one with a path as its URL. */
 export function checkFraming(request: IncomingMessage): void {
@@ -35,7 +35,8 @@ function checkHost({ headers: { host }, rawHeaders, httpVersion }: IncomingMessa
 
 /** RFC 9112, 3.2.2: a whole URL says where it goes better than the Host header does. */
 function takeAbsolute(request: IncomingMessage, url: string): void {
-  const [, host = '', path = ''] = absolute.exec(url) ?? [];
+  const [whole = '', host = ''] = absolute.exec(url) ?? [];
+  const path = url.slice(whole.length);
   if (!authority.test(host)) throw new Refusal(400, 'malformed', 'the request target must be a path such as /api/v1/me');
   request.headers.host = host;
   request.url = path[0] === '/' ? path : `/${path}`;

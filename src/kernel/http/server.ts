@@ -6,10 +6,12 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer } from './body.ts';
+import type { Connections } from './connections.ts';
 import { discard } from './discard.ts';
 import { checkFraming } from './framing.ts';
 import { JoinedRequest } from './joined-chunks.ts';
 import type { Peers } from './peer.ts';
+import { paceRequests } from './pipelining.ts';
 import type { RawHandler } from './plane.ts';
 import { hsts, nameRequest, newRequestId } from './request-id.ts';
 import { buildSerializer } from './serializers.ts';
@@ -24,6 +26,8 @@ export interface ServerOptions {
   raw: readonly RawHandler[];
   /** Why a path is not served here, when another process may serve it. */
   elsewhere?: (() => Refusal) | undefined;
+  /** Bounds its connections. */
+  connections?: Connections;
   /** Who is told to ask less often is told so by it. */
   slowly?: SlowRefusals;
 }
@@ -45,7 +49,7 @@ const buildValidator = () => () => {
   throw new Error('requests are checked by validate.ts, not by Fastify');
 };
 
-export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOptions): FastifyInstance {
+export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connections }: ServerOptions): FastifyInstance {
   const server: FastifyInstance = Fastify({
     logger: false,
     genReqId: ({ requestId }) => requestId ?? newRequestId(),
@@ -61,7 +65,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
         handler(request, response);
       });
       const ready = raw.flatMap(({ takeReady }) => takeReady ?? []);
-      const listener = (request: IncomingMessage, response: ServerResponse) => {
+      const paced = paceRequests((request, response) => {
         nameRequest(request, peers);
         try {
           checkFraming(request);
@@ -73,13 +77,15 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly }: ServerOp
           if (response.headersSent) response.destroy();
           else refuseEarly(request, response, error);
         }
-      };
+      });
       const made = (
         tls
-          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, listener)
-          : http.createServer(nodeOptions, listener)
+          ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
+          : http.createServer(nodeOptions, paced.listener)
       ) as http.Server;
       refuseTunnels(made);
+      connections?.watch(made);
+      paced.watch(made, tls ? 'secureConnection' : 'connection');
       return made.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         refuseEarly(

@@ -70,4 +70,8 @@ async function initdb(place: Place, software: Software, identity: Identity, args
 
 /** Its last lines tell how it tidies up after itself; the reason stands before them. */
 const withoutCleaning = (said: string): string =>
-  said.replace(/^(initdb: removing .*|child process exited .*)$/gm, '').replace(/^initdb: (error: )?/gm, '');
+  said
+    .split('\n')
+    .filter((line) => !line.startsWith('initdb: removing ') && !line.startsWith('child process exited '))
+    .map((line) => line.replace(/^initdb: (error: )?/, ''))
+    .join('\n');

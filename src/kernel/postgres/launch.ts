@@ -87,7 +87,7 @@ async function launchLocked(
 export async function judgeEnd(place: Place, launched: Launched, waitedMs: number): Promise<void> {
   const said = await logSince(place.log, launched.logOffset);
   // Another start was quicker; its server will be found.
-  if (/lock file ".*" already exists/.test(said) && waitedMs < 30_000) return;
+  if (said.split('\n').some((line) => line.includes('lock file "') && line.includes('" already exists')) && waitedMs < 30_000) return;
   // The previous server was killed, and some of its processes are still busy with a statement and have not noticed.
   if (/pre-existing shared memory block/.test(said)) {
     if (waitedMs < 30_000) return void (await sleep(50));

@@ -30,12 +30,20 @@ export interface SigningRequest {
   names: Buffer | undefined;
 }
 
+const longest = 33_000;
+
+/** What stands between the two lines that name it. */
+function bodyOf(pem: string, label: string): string | undefined {
+  const [first, last] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`];
+  const isWhole = pem.startsWith(first) && pem.endsWith(last) && pem.length >= first.length + last.length;
+  return isWhole ? pem.slice(first.length, -last.length) : undefined;
+}
+
 /** Reads a request in PEM and checks that whoever sent it has the key. Undefined: it is none, or not signed by its key. */
 export function readSigningRequest(pem: string): SigningRequest | undefined {
-  const body = /^\s*-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END (?:NEW )?CERTIFICATE REQUEST-----\s*$/.exec(
-    pem,
-  )?.[1];
-  if (body === undefined || body.length > 32_768) return undefined;
+  const body =
+    pem.length > longest ? undefined : (bodyOf(pem.trim(), 'CERTIFICATE REQUEST') ?? bodyOf(pem.trim(), 'NEW CERTIFICATE REQUEST'));
+  if (body === undefined || !/^[A-Za-z0-9+/=\s]+$/.test(body)) return undefined;
   try {
     return readRequest(Buffer.from(body, 'base64'));
   } catch {

@@ -8,11 +8,14 @@ import { messageView } from '../views/message.ts';
 
 const sliceSize = 50;
 
+const states = ['queued', 'sending', 'deferred', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'received'];
+
 export const listMessages = operation(email.listMessages, async ({ ctx, query }) => {
   const { cursor, ...filters } = query;
   const before =
     cursor === undefined ? null : (readCursor(cursor, filters) ?? invalid('the cursor belongs to other filters; start again without it'));
-  const { to } = filters;
+  const { to, state } = filters;
+  if (state !== undefined && !states.includes(state)) invalid(`state must be one of ${states.join(', ')}`);
   const found = await ctx.read((tx) =>
     listMessageRows(
       tx,

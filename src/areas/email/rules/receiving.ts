@@ -22,7 +22,7 @@ export const arrivalLimits = {
 /** Why a message with this header is going in circles; undefined: it is not. */
 export function findLoop(header: Buffer, mailHost: string): string | undefined {
   const text = header.toString('latin1').toLowerCase();
-  const own = new RegExp(`\\bby ${mailHost.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')} \\(quarterdeck\\)`);
+  const own = new RegExp(`\\bby ${RegExp.escape(mailHost)} \\(quarterdeck\\)`);
   let hops = 0;
   let ownHops = 0;
   // A field begins at the start of a line; the lines folded below it belong to it.

@@ -11,7 +11,7 @@ const hint =
 
 /** Seconds that the other side asked for: "try again in 300 seconds", "greylisted for 5 minutes". */
 export function askedDelay(text: string): number | undefined {
-  const [, number, unit] = hint.exec(text) ?? [];
+  const [, number, unit] = hint.exec(text.slice(0, 1_000)) ?? [];
   if (number === undefined || unit === undefined) return undefined;
   return Number(number) * units[unit[0]!.toLowerCase()]!;
 }

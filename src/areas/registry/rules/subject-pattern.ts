@@ -3,11 +3,17 @@ import { compileParts } from './wildcards.ts';
 /** A rule's pattern covers a whole subject. `*` stays inside one part of it (parts end at a colon), `**` crosses parts. */
 export const matchesSubject = (pattern: string, subject: string): boolean => compileParts(pattern, ':')(subject);
 
+const repository = /^(?:repo|repository|job_workflow_ref):[^:/*]+\//;
+const owner = /^(?:repository_owner|repository_owner_id|repository_id|enterprise|enterprise_id):[^:*]+(?::|$)/;
+
+interface Owner {
+  test(pattern: string): boolean;
+}
+
 /** What an issuer that serves everybody says first of a subject, up to where it has named whose job it is. */
-const sharedIssuers: Record<string, { owner: RegExp; example: string }> = {
+const sharedIssuers: Record<string, { owner: Owner; example: string }> = {
   'https://token.actions.githubusercontent.com': {
-    owner:
-      /^(?:(?:repo|repository|job_workflow_ref):[^:/*]+\/|(?:repository_owner|repository_owner_id|repository_id|enterprise|enterprise_id):[^:*]+(?::|$))/,
+    owner: { test: (pattern) => repository.test(pattern) || owner.test(pattern) },
     example: 'repo:acme/app:ref:refs/heads/main',
   },
   'https://gitlab.com': { owner: /^project_path:[^:/*]+\//, example: 'project_path:acme/app:ref_type:branch:ref:main' },

@@ -8,6 +8,7 @@ import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';
+import { trimSlashes } from '../../../kernel/trim-slashes.ts';
 import {
   Assignment,
   type AssignmentsResponse,
@@ -133,7 +134,7 @@ function throughNetwork(server: string, token: string) {
   const base: RequestOptions = {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || undefined,
-    path: url.pathname.replace(/\/+$/, ''),
+    path: trimSlashes(url.pathname),
   };
   const headers = { authorization: `Bearer ${token}` };
   if (url.protocol === 'http:') return { base, headers, request: httpRequest, agent: new HttpAgent({ keepAlive: true }) };

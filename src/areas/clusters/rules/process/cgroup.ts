@@ -1,3 +1,4 @@
+import { trimSlashes } from '../../../../kernel/trim-slashes.ts';
 import { kineMiB, limitsOf } from './limits.ts';
 
 // Where the programs of a cluster are held apart from everything else, if the server may: cgroup v2, as the kernel's files tell it.
@@ -10,8 +11,8 @@ export function findOwnDirectory(cgroup: string, mountinfo: string): string | un
   if (path === undefined || root === undefined || point === undefined) return undefined;
   const below = root === '/' ? path : path === root ? '' : path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
   if (below === undefined || below.split('/').includes('..')) return undefined;
-  const directory = `${plainText(point)}${plainText(below)}`;
-  return directory.length > 1 && directory.endsWith('/') ? directory.slice(0, -1) : directory;
+  const whole = `${plainText(point)}${plainText(below)}`;
+  return trimSlashes(whole) || whole.slice(0, 1);
 }
 
 /** Spaces and the like stand in mountinfo as octal numbers. */

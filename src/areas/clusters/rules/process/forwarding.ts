@@ -81,13 +81,23 @@ export function backwardHeaders(raw: readonly string[]): string[] {
   return back;
 }
 
+const talks = new Set(['exec', 'attach', 'portforward', 'proxy']);
+
 /** As parts of a pod, a service or a node; a namespace may have any of these names. */
-const talks = /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/(?:exec|attach|portforward|proxy)(?:\/|$)/;
+function isTalkPath(path: string): boolean {
+  const [root, api, version, kind, ...rest] = path.split('/', 9);
+  if (root !== '' || api !== 'api' || version !== 'v1') return false;
+  if (kind === 'nodes') return Boolean(rest[0]) && talks.has(rest[1]!);
+  const [namespace, resource, name, part] = rest;
+  return (
+    kind === 'namespaces' && Boolean(namespace) && (resource === 'pods' || resource === 'services') && Boolean(name) && talks.has(part!)
+  );
+}
 
 /** Requests that stay open as long as somebody listens: they are counted among connections, not among what is under way. */
 export function isLong(method: string, url: string): boolean {
   const [path = '', query = ''] = url.split('?', 2) as [string, string?];
-  if (talks.test(path)) return true;
+  if (isTalkPath(path)) return true;
   if (method !== 'GET') return false;
   const asked = new URLSearchParams(query);
   const isYes = (value: string | null) => value !== null && ['1', 'true', 't', 'TRUE', 'True', 'T'].includes(value);

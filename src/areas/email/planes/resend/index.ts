@@ -6,6 +6,7 @@ import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
 import { holdUntilAnswered, readBody } from '../../../../kernel/http/body.ts';
+import { markKnown } from '../../../../kernel/http/connections.ts';
 import { readJson, readJsonInSteps } from '../../../../kernel/http/json.ts';
 import { type Plane, refusalFor } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
@@ -60,6 +61,7 @@ function makeAuthentication({ app, principals }: ResendDoor) {
     if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
     const principal = await found;
     if (!principal) throw new Refusal(403, 'unauthenticated', 'the send key is unknown or revoked');
+    markKnown(request);
     return principal;
   };
 }

@@ -15,7 +15,7 @@ const later = (of: ReplyClass): Verdict => ({ fault: 'transient', class: of });
 
 /** The other side asks us to send less: the site is slowed down for it. Being greylisted is not that. */
 export const asksForLess = (text: string, enhanced?: string): boolean =>
-  said.hurried.test(text.toLowerCase()) || enhanced === '4.7.28' || enhanced === '4.4.5';
+  said.hurried.test(text.slice(0, 3_000).toLowerCase()) || enhanced === '4.7.28' || enhanced === '4.4.5';
 
 /** What a reply means. Pure: the same words mean the same thing, whoever says them. */
 export function judgeReply(reply: Said): Verdict {

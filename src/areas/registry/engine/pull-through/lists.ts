@@ -104,10 +104,24 @@ function parsed(body: Buffer, { host }: Target): object {
   throw new UpstreamAway(`the upstream ${host} sent a list that is not JSON`, { isAlone: true });
 }
 
+/** Node takes 16 KiB of headers in all. */
+const longestLink = 16_384;
+
 /** RFC 8288, as registries write it: `</v2/…?n=…&last=…>; rel="next"`. */
 function nextOf(link: string | string[] | undefined): URLSearchParams | undefined {
-  const query = /<[^>?]*\?([^>]*)>\s*;[^,]*\brel="?next"?/.exec(String(link ?? ''))?.[1];
-  return query ? new URLSearchParams(query) : undefined;
+  for (const piece of String(link ?? '')
+    .slice(0, longestLink)
+    .split('<')
+    .slice(1)) {
+    const [target = '', parameters = ''] = piece.split('>', 2);
+    const query = target.slice(target.indexOf('?') + 1);
+    const isNext = parameters
+      .split(',', 1)[0]!
+      .split(';')
+      .some((each) => /^rel="?next"?$/i.test(each.trim()));
+    if (isNext && target.includes('?') && query) return new URLSearchParams(query);
+  }
+  return undefined;
 }
 
 function descriptorsIn(index: object): Descriptor[] {

@@ -1,4 +1,5 @@
 import { gather } from '../../../../kernel/growing-buffer.ts';
+import { watchesItself } from '../../../../kernel/http/connections.ts';
 import * as deletion from '../../engine/deletion.ts';
 import type { ReadableSource } from '../../engine/pull-through/types.ts';
 import { may } from '../../rules/access.ts';
@@ -155,8 +156,10 @@ async function whileAllowed(call: Call, { slug, repository }: Place, send: () =>
   const cut = () => void response.destroy();
   const unwatch = watchAccess(call, (access) => may({ ...access, scopes: undefined }, slug, repository, 'pull'), cut);
   response.setTimeout(plane.settings.idleMs, cut);
+  const leave = watchesItself(response);
   await send().finally(() => {
     unwatch();
+    leave?.();
     response.setTimeout(0);
   });
 }

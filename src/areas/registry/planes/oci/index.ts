@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { rememberNode } from '../../../../kernel/data/node.ts';
+import { markKnown } from '../../../../kernel/http/connections.ts';
 import { type Plane, setFrameHeaders } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Authenticate } from '../../engine/credentials/index.ts';
@@ -106,6 +107,7 @@ function answerRequest(plane: DataPlane, request: IncomingMessage, response: Ser
   // A client in the middle of a push waits for a database that is away for a moment, or for its turn; all others may simply ask again.
   const found = route && isPush(route, method) ? patiently(async () => plane.authenticate(request)) : plane.authenticate(request);
   if (!route || !found || found instanceof Promise) return answerSlowly(asked, found);
+  markKnown(request);
   const rest = plane.app.watch.takeTurn(behalfOf(found, route));
   if (!rest && sendRemembered({ plane, request, response, method, query, access: found }, route)) return;
   return answerSlowly(asked, found, { rest });
@@ -120,6 +122,7 @@ async function answerSlowly(asked: Asked, found: Found, turn?: { rest: Turn }): 
   try {
     let access = found instanceof Promise ? await found : found;
     if (!access) throw challenge(plane.app, route && wantedScope(route, method, query));
+    markKnown(request);
     if (!route) throw new OciError('NAME_UNKNOWN', 'no such path; a registry has manifests, blobs, tags and referrers below /v2/<name>/');
     const { requests, watch } = plane.app;
     const behalf = behalfOf(access, route);

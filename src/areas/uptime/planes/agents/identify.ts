@@ -3,6 +3,7 @@ import { makeAttempts } from '../../../../identity/attempts.ts';
 import { type Loader, makePrincipals, topics } from '../../../../identity/principal.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { markKnown } from '../../../../kernel/http/connections.ts';
 import { agentByHash } from '../../store/agents.ts';
 import type { Speaker } from '../../store/instances.ts';
 
@@ -44,7 +45,10 @@ export function byToken(app: App): Identify {
     const key = /^Bearer +([^ ]+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const known = key === undefined ? undefined : principals.find(key, kinds, (secret, lookup) => attempts.look(request, secret, lookup));
     const found = known instanceof Promise ? await known : known;
-    if (found) return { vantage: found.access as string, agentId: found.id, signal: found.signal };
+    if (found) {
+      markKnown(request);
+      return { vantage: found.access as string, agentId: found.id, signal: found.signal };
+    }
     if (key !== undefined && !(known instanceof Promise)) attempts.failed(request);
     throw refused();
   };

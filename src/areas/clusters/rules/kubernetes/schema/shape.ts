@@ -124,7 +124,7 @@ function shapeTime(value: unknown, type: 'time' | 'microtime', wrong: () => Erro
 
 function shapeQuantity(value: unknown, wrong: () => Error): string {
   const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || text.length > 64 || !/^[+-]?(\d+(\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/.test(text))
+  if (typeof text !== 'string' || text.length > 64 || !/^[+-]?(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/.test(text))
     throw wrong();
   return text;
 }

@@ -1,0 +1,185 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { atMost } from '../at-most.ts';
+import { asCaller, type Peers } from './peer.ts';
+
+// Whoever has not logged in may hold some connections, not all of them. A connection is anonymous until a request on it had a good token; an
+// address is known for as long as one of its connections was. And an answer that nobody reads is given up.
+
+export interface ConnectionLimits {
+  /** Output that does not move for so long closes its connection. */
+  unreadMs: number;
+  anonymousPerAddress: number;
+  /** The rest is a reserve for connections that are known, and for addresses that are. */
+  anonymousInAll: number;
+  inAll: number;
+}
+
+export const connectionLimits: ConnectionLimits = { unreadMs: 30_000, anonymousPerAddress: 500, anonymousInAll: 8_000, inAll: 10_000 };
+
+/** So many are looked at to find one that is idle. */
+const mostLookedAt = 256;
+
+/** What node keeps at a socket: how much it was given to write, and how much of that still waits for the other side. */
+type NodeSocket = Socket & { _handle?: { bytesWritten: number; writeQueueSize: number } | null; _parent?: Socket };
+
+class Tracked {
+  readonly socket: NodeSocket;
+  /** What its requests and answers are on: the socket, or TLS on top of it. */
+  spoken: Socket & { _httpMessage?: unknown };
+  readonly address: string;
+  isAnonymous = true;
+  moved = 0;
+  stoodSince: number | undefined;
+
+  constructor(socket: Socket, address: string) {
+    this.socket = socket as NodeSocket;
+    this.spoken = socket;
+    this.address = address;
+  }
+
+  /** How long its output has not moved, in milliseconds. */
+  stoodFor(now: number): number {
+    const handle = this.socket._handle;
+    if (!handle || handle.writeQueueSize === 0) this.stoodSince = undefined;
+    else {
+      const moved = handle.bytesWritten - handle.writeQueueSize;
+      if (this.stoodSince === undefined || moved !== this.moved) this.stoodSince = now;
+      this.moved = moved;
+    }
+    return this.stoodSince === undefined ? 0 : now - this.stoodSince;
+  }
+}
+
+const tracked = new WeakMap<Socket, { connection: Tracked; become(connection: Tracked): void }>();
+const withOwnLimit = new WeakSet<Socket>();
+
+/** A request on this connection had a good token. */
+export function markKnown({ socket }: IncomingMessage): void {
+  const found = tracked.get(socket);
+  if (found?.connection.isAnonymous) found.become(found.connection);
+}
+
+/** For as long as this answer is sent, its sender watches whether it is read. */
+export function watchesItself({ req: { socket } }: ServerResponse): (() => void) | undefined {
+  if (withOwnLimit.has(socket)) return undefined;
+  withOwnLimit.add(socket);
+  return () => withOwnLimit.delete(socket);
+}
+
+export class Connections {
+  readonly #peers: Peers;
+  readonly #limits: ConnectionLimits;
+  readonly #all = new Set<Tracked>();
+  readonly #anonymous = new Set<Tracked>();
+  readonly #byAddress = new Map<string, Set<Tracked>>();
+  readonly #knownAddresses = new LRUCache<string, true>(atMost(10_000));
+  readonly #closed: Counter<'reason'> | undefined;
+
+  constructor(peers: Peers, limits: ConnectionLimits = connectionLimits, registry?: Registry) {
+    this.#peers = peers;
+    this.#limits = limits;
+    if (!registry) return;
+    const count = { all: () => this.#all.size, anonymous: () => this.#anonymous.size };
+    new Gauge({
+      name: 'quarterdeck_http_connections',
+      help: 'Open connections on the main port, by whether a good token came by them',
+      labelNames: ['kind'],
+      registers: [registry],
+      collect() {
+        this.set({ kind: 'anonymous' }, count.anonymous());
+        this.set({ kind: 'known' }, count.all() - count.anonymous());
+      },
+    });
+    this.#closed = new Counter({
+      name: 'quarterdeck_http_connections_closed_total',
+      help: 'Connections that were closed because their answer was not read (unread), or because there were too many (idle, refused)',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+  }
+
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#admit(socket));
+    server.on('secureConnection', (socket: NodeSocket) => {
+      const below = socket._parent && tracked.get(socket._parent);
+      if (!below) return;
+      below.connection.spoken = socket;
+      tracked.set(socket, below);
+    });
+    const timer = setInterval(() => this.#closeUnread(performance.now()), Math.min(5_000, this.#limits.unreadMs / 4)).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  #admit(socket: Socket): void {
+    const caller = asCaller(socket);
+    const address = this.#peers.of(caller);
+    const connection = new Tracked(socket, address);
+    this.#all.add(connection);
+    socket.once('close', () => this.#forget(connection));
+    // A proxy of the operator's brings everybody, and bounds them itself; a unix socket is this machine's.
+    const isTrusted = address === '' || this.#peers.isProxied(caller);
+    if (isTrusted) connection.isAnonymous = false;
+    else if (!this.#makeRoom(address)) {
+      this.#close(connection, 'refused');
+      return;
+    }
+    tracked.set(socket, { connection, become: (it) => this.#becomeKnown(it) });
+    if (isTrusted) return;
+    this.#anonymous.add(connection);
+    const theirs = this.#byAddress.get(address);
+    if (theirs) theirs.add(connection);
+    else this.#byAddress.set(address, new Set([connection]));
+  }
+
+  /** Closes the oldest connection that has nothing to do, if there are as many as there may be. False: there is none. */
+  #makeRoom(address: string): boolean {
+    const theirs = this.#byAddress.get(address);
+    if (theirs && theirs.size >= this.#limits.anonymousPerAddress && !this.#closeIdle(theirs)) return false;
+    const isKnown = this.#knownAddresses.has(address);
+    const isFull = isKnown ? this.#all.size > this.#limits.inAll : this.#anonymous.size >= this.#limits.anonymousInAll;
+    return !isFull || this.#closeIdle(this.#anonymous);
+  }
+
+  #closeIdle(among: ReadonlySet<Tracked>): boolean {
+    let looked = 0;
+    for (const connection of among) {
+      if (++looked > mostLookedAt) break;
+      if (connection.spoken._httpMessage) continue;
+      this.#close(connection, 'idle');
+      return true;
+    }
+    return false;
+  }
+
+  #becomeKnown(connection: Tracked): void {
+    connection.isAnonymous = false;
+    this.#knownAddresses.set(connection.address, true);
+    this.#forgetAnonymous(connection);
+  }
+
+  #closeUnread(now: number): void {
+    for (const connection of this.#all)
+      if (connection.stoodFor(now) >= this.#limits.unreadMs && !withOwnLimit.has(connection.spoken)) this.#close(connection, 'unread');
+  }
+
+  #close(connection: Tracked, reason: 'unread' | 'idle' | 'refused'): void {
+    this.#closed?.inc({ reason });
+    this.#forget(connection);
+    connection.spoken.destroy();
+    connection.socket.destroy();
+  }
+
+  #forget(connection: Tracked): void {
+    this.#all.delete(connection);
+    this.#forgetAnonymous(connection);
+  }
+
+  #forgetAnonymous(connection: Tracked): void {
+    this.#anonymous.delete(connection);
+    const theirs = this.#byAddress.get(connection.address);
+    if (theirs?.delete(connection) && theirs.size === 0) this.#byAddress.delete(connection.address);
+  }
+}

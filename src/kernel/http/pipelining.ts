@@ -1,0 +1,185 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { giveBack } from '../give-back.ts';
+
+// Node parses everything that a packet brings at once: 64 KiB hold 2,000 requests, which all begin in one turn of the event loop, ahead of
+// every other connection. Here a connection has one request in hand. Its bytes are given to the parser up to the end of one request; the rest
+// waits, and nothing more is read from the socket, until that request was answered and the event loop has gone round once.
+
+/** How many pieces of one connection are parsed in one turn: a chunked body can be cut into very small ones. */
+const piecesInATurn = 64;
+
+/** A packet of this size is worth giving back. */
+const largeBytes = 16_384;
+
+const endOfHead = Buffer.from('\r\n\r\n');
+
+/** What node's server keeps at a socket. */
+type NodeSocket = Socket & { parser?: unknown; _paused?: boolean };
+
+type Parse = (piece: Buffer) => void;
+
+class Connection {
+  readonly #socket: NodeSocket;
+  /** Node's own listener for data. */
+  readonly #parse: Parse;
+  readonly #handle: RequestListener;
+  /** What was read and not parsed yet. Never more than a few packets: the socket is paused meanwhile. */
+  #rest: Buffer | undefined;
+  /** The request that was begun last. It is in hand until its answer is complete. */
+  #request: IncomingMessage | undefined;
+  #response: ServerResponse | undefined;
+  /** Bytes of its body that are still to come, by its Content-Length. */
+  #bodyLeft = 0;
+  /** Requests that were parsed although one was in hand: the parser may see an end where `#cut` sees none. */
+  readonly #waiting: [IncomingMessage, ServerResponse][] = [];
+  #isScheduled = false;
+  #isWatching = false;
+  #isPaused = false;
+  #isOver = false;
+  /** What is done later is not done in the name of the request that was answered. */
+  readonly #inOwnName = AsyncLocalStorage.snapshot();
+
+  constructor(socket: Socket, parse: Parse, handle: RequestListener) {
+    this.#socket = socket;
+    this.#parse = parse;
+    this.#handle = handle;
+  }
+
+  take(packet: Buffer): void {
+    this.#rest = this.#rest ? Buffer.concat([this.#rest, packet]) : packet;
+    this.#feed();
+  }
+
+  /** Begins a request, or lets it wait for the one that is in hand. */
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#isInHand()) {
+      this.#waiting.push([request, response]);
+      this.#watch();
+      return;
+    }
+    this.#request = request;
+    this.#response = response;
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    this.#bodyLeft = length === undefined || encoding !== undefined ? 0 : Number(length);
+    this.#handle(request, response);
+  }
+
+  /** Nothing more is parsed: it was no HTTP, or is no longer. */
+  stop(): void {
+    this.#isOver = true;
+    this.#rest = undefined;
+  }
+
+  /** Goes on in a later turn, if anything waits. */
+  goOn(): void {
+    if (this.#isScheduled || (this.#rest === undefined && this.#waiting.length === 0)) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#inOwnName(() => this.#takeTurn());
+    });
+  }
+
+  #takeTurn(): void {
+    if (this.#waiting.length === 0) this.#feed();
+    else if (this.#isInHand()) this.#watch();
+    else {
+      this.begin(...this.#waiting.shift()!);
+      this.goOn();
+    }
+  }
+
+  #isInHand(): boolean {
+    return this.#response !== undefined && !this.#response.writableFinished && !this.#response.destroyed;
+  }
+
+  /** Most requests come alone, and nobody has to be told of their end. */
+  #watch(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.#response!.once('close', () => {
+      this.#isWatching = false;
+      this.goOn();
+    });
+  }
+
+  /** Parses what was read, as far as the end of one request. */
+  #feed(): void {
+    const packet = this.#rest;
+    if (packet === undefined) return;
+    let at = 0;
+    for (let pieces = 0; at < packet.length && this.#isParsed(); pieces++) {
+      const isEnough = pieces >= piecesInATurn;
+      if (this.#mustWait() || isEnough) {
+        this.#wait(packet.subarray(at));
+        if (isEnough) this.goOn();
+        return;
+      }
+      const end = this.#cut(packet, at);
+      this.#parse(at === 0 && end === packet.length ? packet : packet.subarray(at, end));
+      at = end;
+    }
+    this.#rest = undefined;
+    if (packet.length >= largeBytes) giveBack(packet);
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** One request that has come whole is not answered yet. Or node lets nothing be parsed until what it has written has left. */
+  #mustWait(): boolean {
+    if (this.#socket._paused === true) return true; // it resumes the socket then
+    if (!this.#isInHand() || !(this.#request!.complete || this.#waiting.length > 0)) return false;
+    this.#watch();
+    return true;
+  }
+
+  #wait(rest: Buffer): void {
+    this.#rest = rest;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  #isParsed(): boolean {
+    return !this.#isOver && !this.#socket.destroyed && this.#socket.parser != null;
+  }
+
+  /** Where the next piece ends: with a body of known length, behind an empty line, or with the packet. At most one request ends in it. */
+  #cut(packet: Buffer, at: number): number {
+    if (this.#bodyLeft > 0 && this.#request?.complete === false) {
+      const end = Math.min(packet.length, at + this.#bodyLeft);
+      this.#bodyLeft -= end - at;
+      return end;
+    }
+    const found = packet.indexOf(endOfHead, at);
+    return found < 0 ? packet.length : found + endOfHead.length;
+  }
+}
+
+/** Lets each connection of a server have one request in hand. */
+export function paceRequests(handle: RequestListener) {
+  const connections = new WeakMap<Socket, Connection>();
+  return {
+    listener: ((request, response) => {
+      const connection = connections.get(request.socket);
+      if (connection) connection.begin(request, response);
+      else handle(request, response);
+    }) as RequestListener,
+    /** After node's own listener for connections, which is there from the start. */
+    watch(server: Server, event: 'connection' | 'secureConnection'): void {
+      server.on(event, (socket: Socket) => {
+        const [parse] = socket.listeners('data') as Parse[];
+        if (!parse) return;
+        const connection = new Connection(socket, parse, handle);
+        connections.set(socket, connection);
+        socket.removeListener('data', parse);
+        // Node sees that somebody listens, and hands the bytes to us instead of to its parser.
+        socket.on('data', (packet: Buffer) => connection.take(packet)).on('resume', () => connection.goOn());
+      });
+      server.on('clientError', (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop());
+    },
+  };
+}
