@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Caches } from '../kernel/cache.ts';
 import type { Tx } from '../kernel/db/index.ts';
+import type { Principal } from './principal.ts';
 import { holdsExclusively, lockInOrder, type RightsLock } from './store/rights-locks.ts';
 
 // Rights are checked when a request arrives, and used later: after a queue, a slow body, a row lock. In between they can be revoked.
@@ -22,15 +23,23 @@ export interface WantedLocks {
 /** The first statement of a transaction. `org` is part of the key: a caller who names another tenant's credential locks nothing of theirs. */
 export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [] }: WantedLocks): Promise<void> {
   const locks = new Map<bigint, RightsLock>();
-  for (const topic of shares) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
+  for (const topic of shares.filter(isOfRights)) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: false });
   for (const topic of revokes) locks.set(keyOf(org, topic), { key: keyOf(org, topic), exclusive: true });
   await lockInOrder(tx, inOrder([...locks.values()]));
 }
 
 /** Likewise for a transaction that acts for several principals at once, of whatever organizations. */
-export async function shareRights(tx: Tx, principals: readonly { org: { id: string }; topics: readonly string[] }[]): Promise<void> {
-  const keys = new Set(principals.flatMap(({ org, topics }) => topics.map((topic) => keyOf(org.id, topic))));
+export async function shareRights(tx: Tx, principals: readonly Pick<Principal, 'org' | 'topics'>[]): Promise<void> {
+  const keys = new Set(principals.flatMap(({ org, topics }) => topics.filter(isOfRights).map((topic) => keyOf(org.id, topic))));
   await lockInOrder(tx, inOrder([...keys].map((key) => ({ key, exclusive: false }))));
+}
+
+/** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
+ *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
+export async function reloadShared(tx: Tx, principal: Principal): Promise<Principal | undefined> {
+  const locked = shareRights(tx, [principal]);
+  const [found] = await Promise.all([principal.reload(tx), locked]);
+  return found;
 }
 
 /** Makes every process forget the principals that hang on a topic, in a transaction that takes rights away from them. */
@@ -44,6 +53,9 @@ async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> 
   if (tx.checksRows && !(await holdsExclusively(tx, keyOf(org, topic))))
     throw new Error(`${topic} is dropped by a transaction that did not begin with its lock; name it in \`revokes\``);
 }
+
+/** A principal may also be dropped for what it reaches, of which there can be thousands. At most 13 of these are left. */
+const isOfRights = (topic: string) => /^(credential|user|org) /.test(topic);
 
 const keyOf = (org: string, topic: string): bigint => hash('sha256', `rights ${org} ${topic}`, 'buffer').readBigInt64BE(0);
 

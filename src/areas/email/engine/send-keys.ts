@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Loader, topics } from '../../../identity/principal.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
@@ -39,7 +40,7 @@ export async function mintSendKey(
 /** Refused from the moment this commits, wherever it is remembered; its sessions end. */
 export async function revokeSendKey(tx: Tx, caches: Caches, org: string, id: string): Promise<store.KeyRow> {
   const key = (await store.revokeKey(tx, org, id)) ?? notFound('send key');
-  await caches.drop(tx, topics.credential(key.id));
+  await dropRights(tx, caches, org, topics.credential(key.id));
   return key;
 }
 

@@ -1,4 +1,5 @@
 import { type Loader, topics } from '../../../identity/principal.ts';
+import { dropRights } from '../../../identity/rights-lock.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
@@ -44,5 +45,5 @@ export async function createSource(
 /** From the commit on, its token is refused by every process. */
 export async function revokeSource(tx: Tx, caches: Caches, org: string, id: string): Promise<void> {
   await revoke(tx, org, id);
-  await caches.drop(tx, topics.credential(id));
+  await dropRights(tx, caches, org, topics.credential(id));
 }

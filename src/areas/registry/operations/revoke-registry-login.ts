@@ -3,20 +3,24 @@ import { audit } from '../../../identity/audit.ts';
 import { type Ctx, lacking } from '../../../identity/context.ts';
 import { isOfLine } from '../../../identity/engine/line.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
+import { topics } from '../../../identity/principal.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { endLogin } from '../engine/credentials/keys.ts';
 import { type LoginRow, lockLogin } from '../store/logins.ts';
 
 export const revokeRegistryLogin = operation(registry.revokeRegistryLogin, async ({ ctx, params }) =>
-  ctx.write(async (tx) => {
-    const login = (await lockLogin(tx, ctx.org, params.keyId)) ?? notFound('login credential');
-    if (!(await isOwn(tx, ctx, login))) requireAdmin(ctx, login);
+  ctx.write(
+    async (tx) => {
+      const login = (await lockLogin(tx, ctx.org, params.keyId)) ?? notFound('login credential');
+      if (!(await isOwn(tx, ctx, login))) requireAdmin(ctx, login);
 
-    await endLogin(tx, ctx.app.caches, ctx.org, login);
-    await audit(tx, ctx, 'registry.login.revoke', { id: login.key_id });
-    return noContent();
-  }),
+      await endLogin(tx, ctx.app.caches, ctx.org, login);
+      await audit(tx, ctx, 'registry.login.revoke', { id: login.key_id });
+      return noContent();
+    },
+    { revokes: [topics.credential(params.keyId)] },
+  ),
 );
 
 /** To a person all their logins are their own; to a narrowed token those that it minted, or what it minted did. */

@@ -67,6 +67,7 @@ const LoadedRow = Type.Object({
   org_id: Type.String(),
   user_id: Maybe,
   minted_by: Maybe,
+  rule_id: Type.Union([Type.Integer(), Type.Null()]),
   name: Type.String(),
   minted_via: Type.Unsafe<'manual' | 'oidc' | 'login'>({ type: 'string', enum: ['manual', 'oidc', 'login'] }),
   revoked: Type.Boolean(),
@@ -78,7 +79,7 @@ export type KeyBehind = Static<typeof LoadedRow>;
 
 /** Everything a data-plane credential may reach, in one statement. */
 export const keyByHash = (tx: Tx, hash: Buffer) => row(tx, LoadedRow)`
-  select k.key_id, k.org_id, k.user_id, k.minted_by, k.name, k.minted_via, k.revoked_at is not null as revoked,
+  select k.key_id, k.org_id, k.user_id, k.minted_by, k.rule_id, k.name, k.minted_via, k.revoked_at is not null as revoked,
          (extract(epoch from k.expires_at - kernel.now()) * 1000)::float8 as ttl_ms,
          coalesce((select jsonb_agg(jsonb_build_object('slug', g.slug, 'registryId', g.id, 'mode', coalesce(s.mode, k.mode), 'prefixes', to_jsonb(k.prefixes)))
                      from registry.registry g left join registry.login_scope s on s.key_id = k.key_id and s.registry_id = g.id

@@ -2,16 +2,28 @@ import type { IncomingMessage } from 'node:http';
 import { type Attempts, makeAttempts, tooMany } from '../../../../identity/attempts.ts';
 import type { LastUsed } from '../../../../identity/last-used.ts';
 import type { Ask, Principal, Principals } from '../../../../identity/principal.ts';
+import { reloadShared } from '../../../../identity/rights-lock.ts';
 import { hashKey, hashText, type Kind, kindOf } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access } from '../../rules/access.ts';
 import { basicLogin, bearerToken, type Login } from '../../rules/authorization.ts';
 import { type Bearers, type Grant, makeBearers } from './bearer.ts';
 import type { Clock } from './clock.ts';
 import type { Held } from './loader.ts';
 
+/** What the caller of a request may reach. */
+export interface CallerAccess extends Access {
+  again?: () => CallerAccess | undefined | Promise<CallerAccess | undefined>;
+  /** The same, read in the transaction that changes something: until that ends, the credential cannot be revoked. Undefined: it was. */
+  within?: (tx: Tx) => Promise<Access | undefined>;
+}
+
+/** Begins a transaction that changes something: throws if the credential may not do that any more. */
+export type Allow = (tx: Tx) => Promise<unknown>;
+
 /** Who is asking on /v2. Undefined: nobody we know, which is answered with a challenge. */
-export type Authenticate = (request: IncomingMessage) => Access | undefined | Promise<Access | undefined>;
+export type Authenticate = (request: IncomingMessage) => CallerAccess | undefined | Promise<CallerAccess | undefined>;
 
 /** A login that names no key of ours: `oidc` or `oidc+<slug>` with an ID token as password. */
 export interface ForeignLogin {
@@ -57,13 +69,13 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
   const byGrant = (grant: Grant | undefined) => {
     if (!grant?.hash) return grant && { ...nothing, scopes: grant.scopes, signal: never };
     const access = byHash(grant.hash, grant.scopes);
-    const same = (found: Access | undefined) => (found?.keyId === grant.keyId ? found : undefined);
+    const same = (found: CallerAccess | undefined) => (found?.keyId === grant.keyId ? found : undefined);
     return access instanceof Promise ? access.then(same) : same(access);
   };
 
   const login = makeLogin({ principals, lastUsed, foreign, attempts });
 
-  const withLogin = async (request: IncomingMessage, given: Login): Promise<Access | undefined> => {
+  const withLogin = async (request: IncomingMessage, given: Login): Promise<CallerAccess | undefined> => {
     const opened = await login(request, given, slugOfPath(request.url ?? ''));
     if (!opened?.hash) return opened && { ...opened.access, scopes: undefined, signal: never };
     return byHash(opened.hash, undefined);
@@ -95,7 +107,7 @@ export function makeCredentials({ app, principals, clock, lastUsed, foreign }: C
   };
 }
 
-type AccessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']) => Access | undefined;
+type AccessOf = (principal: Principal | undefined, hash: Buffer, scopes: Access['scopes']) => CallerAccess | undefined;
 
 /** What a principal may reach; a long transfer can ask for it anew. */
 function makeAccessOf(principals: Principals, lastUsed: LastUsed): AccessOf {
@@ -106,7 +118,12 @@ function makeAccessOf(principals: Principals, lastUsed: LastUsed): AccessOf {
       const found = principals.findByHash('reg', hash);
       return found instanceof Promise ? found.then((p) => accessOf(p, hash, scopes)) : accessOf(found, hash, scopes);
     };
-    return { ...(principal.access as Held), scopes, signal: principal.signal, again };
+    const { signal } = principal;
+    const within = async (tx: Tx) => {
+      const found = await reloadShared(tx, principal);
+      return found && { ...(found.access as Held), scopes, signal };
+    };
+    return { ...(principal.access as Held), scopes, signal, again, within };
   };
   return accessOf;
 }

@@ -1,4 +1,5 @@
 import { topics } from '../../../../identity/principal.ts';
+import { dropRights } from '../../../../identity/rights-lock.ts';
 import { mintKey } from '../../../../identity/token-format.ts';
 import type { Caches } from '../../../../kernel/cache.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
@@ -21,7 +22,7 @@ export async function createKey(tx: Tx, org: string, wanted: NewManualKey): Prom
 
 export async function revokeKey(tx: Tx, caches: Caches, org: string, registryId: string, keyId: string) {
   const key = (await keys.revokeKey(tx, org, registryId, keyId)) ?? notFound('key');
-  await caches.drop(tx, topics.credential(key.key_id));
+  await dropRights(tx, caches, org, topics.credential(key.key_id));
   return key;
 }
 
@@ -34,8 +35,11 @@ export async function createLogin(tx: Tx, org: string, wanted: Omit<NewLogin, 'h
 
 export async function endLogin(tx: Tx, caches: Caches, org: string, { key_id }: LoginRow): Promise<void> {
   await revokeLogin(tx, org, key_id);
-  await caches.drop(tx, topics.credential(key_id));
+  await dropRights(tx, caches, org, topics.credential(key_id));
 }
+
+/** Keys that a rule minted hang on it: they end with it. */
+export const ruleTopic = (rule: number) => topics.credential(`oidc-rule-${rule}`);
 
 /** A registry has at most so many: each is held against every token of its issuer. */
 export const mostRules = 100;
@@ -51,6 +55,7 @@ export async function createRule(tx: Tx, org: string, registryId: string, rule: 
 export async function removeRule(tx: Tx, caches: Caches, org: string, registryId: string, id: number) {
   const rule = (await deleteRule(tx, org, registryId, id)) ?? notFound('rule');
   const revoked = await keys.revokeKeysOfRule(tx, org, rule.id);
+  await dropRights(tx, caches, org, ruleTopic(rule.id));
   for (const { key_id } of revoked) await caches.drop(tx, topics.credential(key_id));
   return { rule, revoked: revoked.map((k) => k.key_id) };
 }

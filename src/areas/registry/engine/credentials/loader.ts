@@ -4,6 +4,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Access, Reach } from '../../rules/access.ts';
 import { topics as contentTopics } from '../../rules/topics.ts';
 import { type KeyBehind, keyByHash } from '../../store/keys.ts';
+import { ruleTopic } from './keys.ts';
 
 /** What the principal cache keeps of a data-plane credential; a request adds what its bearer token was issued for. */
 export type Held = Omit<Access, 'scopes' | 'signal' | 'again'>;
@@ -25,6 +26,7 @@ export const loadKey: Loader = async (tx, hash) => {
       topics.org(key.org_id),
       topics.credential(key.key_id),
       ...(key.user_id ? [topics.user(key.org_id, key.user_id)] : []),
+      ...(key.rule_id ? [ruleTopic(key.rule_id)] : []),
       ...dropOn,
       ...key.reach.map((r) => contentTopics.registry(r.registryId)),
     ],

@@ -1,11 +1,13 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
 import { RegistryError } from '../../rules/errors.ts';
 import { algorithmOf } from '../../rules/names.ts';
 import { type BlobRow, insertBlob, linkBlob, linkedElsewhere, nextBlobId, shareBlob } from '../../store/blobs.ts';
 import { fulfilPromise } from '../../store/promises.ts';
 import { linkRef, review } from '../../store/queue.ts';
 import { takeUpload } from '../../store/uploads.ts';
+import type { Allow } from '../credentials/index.ts';
 import { settledSeconds, withRoom } from '../gc/evict.ts';
 import { bookBytes, OverQuota } from '../quota.ts';
 import type { Engine, RegistrySettings } from '../settings.ts';
@@ -64,7 +66,10 @@ export interface Finished {
 
 /** An answer of the database or of ours after which a transaction has surely not happened. */
 const isRefusal = (error: unknown) =>
-  error instanceof OverQuota || error instanceof RegistryError || (error as { code?: unknown } | undefined)?.code === '23503';
+  error instanceof OverQuota ||
+  error instanceof RegistryError ||
+  error instanceof Refusal ||
+  (error as { code?: unknown } | undefined)?.code === '23503';
 
 /** One upload on its way to being a blob. */
 interface Commit extends Finished {
@@ -73,17 +78,27 @@ interface Commit extends Finished {
   fitting<T>(work: () => Promise<T>): Promise<T>;
   /** Takes the upload's row and links the blob in its place. */
   linkTaken(tx: Tx, blob: BlobRow): Promise<void>;
+  /** Begins each transaction. */
+  allow: Allow | undefined;
+}
+
+interface CommitOptions {
+  cached?: boolean;
+  held?: boolean;
+  mayWrite?: (() => Promise<void>) | undefined;
+  allow?: Allow;
 }
 
 /** Turns a finished upload into a blob of the repository, and cached images make room for it. `cached`: an upstream sent it, so it
  *  replaces only those that nobody uses. `held`: the registry had this content already, so its bytes were hashed and not stored.
- *  `mayWrite`: asked before and after the bytes are put in their place, for until then another process may have changed them. */
+ *  `mayWrite`: asked before and after the bytes are put in their place, for until then another process may have changed them.
+ *  `allow`: whether the credential that brought them still may. */
 export async function commitBlob(
   { app, settings }: Engine,
   hashes: Hashes,
   repository: Into,
   finished: Finished,
-  { cached = false, held = false, mayWrite }: { cached?: boolean; held?: boolean; mayWrite?: (() => Promise<void>) | undefined } = {},
+  { cached = false, held = false, mayWrite, allow }: CommitOptions = {},
 ): Promise<void> {
   const { uploadId, digest, size } = finished;
   const seen = hashes.digest(uploadId, algorithmOf(digest), size);
@@ -95,6 +110,7 @@ export async function commitBlob(
     app,
     fitting: (work) => withRoom(app, repository.registry_id, () => patiently(work), cached ? settledSeconds : 0),
     linkTaken: (tx, blob) => linkInto(tx, settings, repository, blob, { uploadId, cached }),
+    allow,
   };
   // Known content needs no second copy. Only a content whose hash we saw ourselves counts as shown to us.
   const fresh = seen === undefined ? undefined : await linkKnown(commit);
@@ -123,10 +139,10 @@ export async function commitBlob(
 const goneAgain = () => new RegistryError('UNAVAILABLE', 'the same content is just being deleted; push it again', { retrySeconds: 1 });
 
 /** Links content that somebody has brought before; else gives the id for a new blob, asked for in the same breath. */
-const linkKnown = ({ app, digest, fitting, linkTaken }: Commit): Promise<'linked' | number> =>
+const linkKnown = ({ app, digest, fitting, linkTaken, allow }: Commit): Promise<'linked' | number> =>
   fitting(() =>
     app.db.write(async (tx) => {
-      const [blob, id] = await Promise.all([shareBlob(tx, digest), nextBlobId(tx)]);
+      const [, blob, id] = await Promise.all([allow?.(tx), shareBlob(tx, digest), nextBlobId(tx)]);
       if (!blob) return id;
       await linkTaken(tx, blob);
       return 'linked';
@@ -137,14 +153,14 @@ const removeObject = ({ storage, log }: App, key: string, why: string) =>
   storage.remove(key).catch((error) => log.warn({ err: error, key }, `${why} could not be removed; the scrub will`));
 
 /** The row of an object that is durable by now. An object that nobody needs is removed again. */
-async function insertOwn({ app, digest, size, fitting, linkTaken }: Commit, id: number, key: string): Promise<void> {
+async function insertOwn({ app, digest, size, fitting, linkTaken, allow }: Commit, id: number, key: string): Promise<void> {
   const remove = (why: string) => removeObject(app, key, why);
   // Once the outcome of one attempt is unknown, the row may be there and need its object, whatever the next attempt says.
   let unsure = false;
   const insert = () =>
     app.db
       .write(async (tx) => {
-        const mine = await insertBlob(tx, { id, digest, size, storage_key: key });
+        const [, mine] = await Promise.all([allow?.(tx), insertBlob(tx, { id, digest, size, storage_key: key })]);
         const blob = mine ?? (await shareBlob(tx, digest));
         // Lost to another copy that is being deleted by now: neither is there, and the client has to send it again.
         if (!blob) throw goneAgain();

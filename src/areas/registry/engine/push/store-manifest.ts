@@ -14,6 +14,7 @@ import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { redeemPromises } from '../../store/promises.ts';
 import { ensureRepository, type RepositoryRow } from '../../store/repositories.ts';
 import { forgetChecked } from '../../store/upstreams.ts';
+import type { Allow } from '../credentials/index.ts';
 import { withRoom } from '../gc/evict.ts';
 import { bookBytes } from '../quota.ts';
 import { patiently } from './patience.ts';
@@ -33,11 +34,11 @@ export const digestOf = (body: Buffer, algorithm: Algorithm) => `${algorithm}:${
 
 /** A manifest that somebody pushes: its repository is made when it is not there, and cached images make room. Undefined: the registry
  *  is gone. */
-export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>) =>
+export const pushManifest = (app: App, place: { registryId: string; name: string }, pushed: Omit<Pushed, 'repository'>, allow: Allow) =>
   withRoom(app, place.registryId, () =>
     patiently(() =>
       app.db.write(async (tx) => {
-        const repository = await ensureRepository(tx, place);
+        const [, repository] = await Promise.all([allow(tx), ensureRepository(tx, place)]);
         if (repository) await storeManifest(tx, app.caches, { ...pushed, repository });
         return repository;
       }),

@@ -7,6 +7,7 @@ import { holdersOf, linkedBlob, shareBlob } from '../../store/blobs.ts';
 import { type Quota, quotaOf } from '../../store/quota.ts';
 import { ensureRepository, type RepositoryRow, repositoryByName } from '../../store/repositories.ts';
 import { addReservation, insertUpload, keepUpload, mostOpen, smallestReserved, takeUpload, type UploadRow } from '../../store/uploads.ts';
+import type { Allow } from '../credentials/index.ts';
 import { withRoom } from '../gc/evict.ts';
 import { freeOf, OverQuota, releaseBytes, reserveBytes } from '../quota.ts';
 import type { Engine } from '../settings.ts';
@@ -15,8 +16,8 @@ import { inTurn, patiently } from './patience.ts';
 import { linkInto } from './store-blob.ts';
 
 /** The repository, made when it is not there. Undefined: the registry is gone. */
-export const makeRepository = ({ app }: Engine, registryId: string, name: string) =>
-  patiently(() => app.db.write((tx) => ensureRepository(tx, { registryId, name })));
+export const makeRepository = ({ app }: Engine, registryId: string, name: string, allow: Allow) =>
+  patiently(() => app.db.write(async (tx) => (await Promise.all([allow(tx), ensureRepository(tx, { registryId, name })]))[1]));
 
 interface Begun {
   org: string;
@@ -160,9 +161,10 @@ export function mountBlob(
   target: RepositoryRow,
   digest: string,
   source: MountSource,
-  { cached = false } = {},
+  { cached = false, allow }: { cached?: boolean; allow?: Allow } = {},
 ): Promise<boolean> {
   const mount = async (tx: Tx) => {
+    await allow?.(tx);
     if ('repository' in source) {
       const repository = await repositoryByName(
         tx,

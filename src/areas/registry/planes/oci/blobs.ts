@@ -7,7 +7,7 @@ import { isDigest } from '../../rules/names.ts';
 import { rangeOf } from '../../rules/range.ts';
 import type { BlobRow } from '../../store/blobs.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
-import { type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
+import { allow, type Call, knownRepository, type Place, permit, refuseCached, repositoryAt } from './call.ts';
 import { OciError } from './errors.ts';
 import { makeSmallBlob } from './remembered.ts';
 import { sendStream } from './send.ts';
@@ -194,7 +194,11 @@ export async function deleteBlob(call: Call, name: string, digest: string): Prom
   refuseCached(call, place);
   const repository = (await repositoryAt(call, place)) ?? blobUnknown(digest);
   const { db, caches } = plane.app;
-  if (!(await db.write((tx) => deletion.deleteBlob(tx, caches, repository, digest)))) blobUnknown(digest);
+  const gone = await db.write(async (tx) => {
+    await allow(call, name, ['delete'])(tx);
+    return deletion.deleteBlob(tx, caches, repository, digest);
+  });
+  if (!gone) blobUnknown(digest);
   response.statusCode = 202;
   response.setHeader('Content-Length', 0);
   response.end();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LRUCache } from 'lru-cache';
-import type { Authenticate } from '../../engine/credentials/index.ts';
+import type { Allow, Authenticate, CallerAccess } from '../../engine/credentials/index.ts';
 import type { RegistryMetrics } from '../../engine/metrics.ts';
 import type { Places } from '../../engine/places.ts';
 import type { PullThrough } from '../../engine/pull-through/types.ts';
@@ -40,7 +40,7 @@ export interface Call {
   response: ServerResponse;
   method: string;
   query: URLSearchParams;
-  access: Access;
+  access: CallerAccess;
 }
 
 /** A repository that the caller may do this to. It need not exist yet. */
@@ -75,6 +75,15 @@ export function permit(plane: DataPlane, access: Access, name: string, actions: 
   }
   return { name, slug, repository, registryId: reach!.registryId };
 }
+
+/** The same once more, in the transaction that changes something: a body takes minutes to come, and rows are waited for. */
+export const allow =
+  ({ plane, access }: Pick<Call, 'plane' | 'access'>, name: string, actions: readonly Action[]): Allow =>
+  async (tx) => {
+    const current = access.within ? await access.within(tx) : access;
+    if (!current) throw challenge(plane.app, scopeOf(name, actions));
+    permit(plane, current, name, actions);
+  };
 
 export const scopeOf = (name: string, actions: readonly Action[]) => `repository:${name}:${actions.join(',')}`;
 

@@ -6,7 +6,7 @@ import { digestOf, pushManifest } from '../../engine/push/store-manifest.ts';
 import { parseManifest } from '../../rules/manifest.ts';
 import { algorithmOf, isDigest, isTag, looksLikeDigest } from '../../rules/names.ts';
 import { repositoryByName } from '../../store/repositories.ts';
-import { type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
+import { allow, type Call, knownRepository, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 
@@ -81,7 +81,7 @@ export async function putManifest(call: Call, name: string, reference: string): 
   const tags = byDigest ? extra : [reference, ...extra];
   const target = { registryId: place.registryId, name: place.repository };
   const pushed = { digest, body, parsed, tags, by: access.keyId };
-  const repository = (await held.during(() => pushManifest(plane.app, target, pushed))) ?? unknownName(place);
+  const repository = (await held.during(() => pushManifest(plane.app, target, pushed, allow(call, name, ['push'])))) ?? unknownName(place);
   plane.metrics.pushes.inc({ registry: repository.slug });
   response.statusCode = 201;
   response.setHeader('Location', `/v2/${name}/manifests/${byDigest || extra.length > 0 ? digest : reference}`);
@@ -108,7 +108,8 @@ export async function deleteManifest(call: Call, name: string, reference: string
   refuseCached(call, place);
   await db.write(async (tx) => {
     // Not as it is remembered: a rule that was made this moment holds.
-    const repository = (await repositoryByName(tx, place.registryId, place.repository)) ?? manifestUnknown(reference);
+    const [, found] = await Promise.all([allow(call, name, ['delete'])(tx), repositoryByName(tx, place.registryId, place.repository)]);
+    const repository = found ?? manifestUnknown(reference);
     const leaving = { delaySeconds: plane.settings.gcDelaySeconds };
     const gone = isDigest(reference)
       ? await deletion.deleteManifest(tx, caches, repository, reference, leaving)

@@ -10,7 +10,7 @@ import { algorithmOf, isDigest, splitName } from '../../rules/names.ts';
 import { chunkOf } from '../../rules/range.ts';
 import type { RepositoryRow } from '../../store/repositories.ts';
 import { heldSize, type UploadRow, uploadOf } from '../../store/uploads.ts';
-import { type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
+import { allow, type Call, type Place, permit, refuseCached, scopeOf, unknownName } from './call.ts';
 import { challenge } from './challenge.ts';
 import { OciError } from './errors.ts';
 import { contentLength, receive } from './receive.ts';
@@ -61,9 +61,9 @@ export async function startUpload(call: Call, name: string): Promise<void> {
   });
 }
 
-const haveRepository = async ({ plane }: Call, place: Place): Promise<RepositoryRow> =>
+const haveRepository = async (call: Call, place: Place, { plane } = call): Promise<RepositoryRow> =>
   (await patiently(() => plane.places.repository(place.registryId, place.repository))) ??
-  (await makeRepository(plane, place.registryId, place.repository)) ??
+  (await makeRepository(plane, place.registryId, place.repository, allow(call, place.name, ['push']))) ??
   unknownName(place);
 
 /** How many bytes of this digest the registry holds already, if it does. */
@@ -79,17 +79,19 @@ async function refuseFull(call: Call, place: Place, needed: number) {
 }
 
 /** Content that another repository has, for whoever may pull it there. False: the client has to send it. */
-async function mountFrom({ plane, access }: Call, target: RepositoryRow, digest: string, from: string | null): Promise<boolean> {
+async function mountFrom(call: Call, target: RepositoryRow, digest: string, from: string | null): Promise<boolean> {
+  const { plane, access } = call;
   const whole = { ...access, scopes: undefined };
+  const how = { allow: allow(call, `${target.slug}/${target.name}`, ['push']) };
   // No source named: any of the same registry that the credential may pull from. A token cannot be asked for what has no name.
-  if (from === null) return mountBlob(plane, target, digest, { mayPull: (repository) => may(whole, target.slug, repository, 'pull') });
+  if (from === null) return mountBlob(plane, target, digest, { mayPull: (repository) => may(whole, target.slug, repository, 'pull') }, how);
   const source = splitName(from);
   const reach = source && access.registries.get(source.slug);
   if (!reach || !may(whole, source.slug, source.repository, 'pull')) return false;
   // A token for the target alone, though its owner may pull from the source: a client that is told so fetches one for both.
   if (!may(access, source.slug, source.repository, 'pull'))
     throw challenge(plane.app, `${scopeOf(`${target.slug}/${target.name}`, ['pull', 'push'])} ${scopeOf(from, ['pull'])}`, true);
-  return mountBlob(plane, target, digest, { registryId: reach.registryId, repository: source.repository });
+  return mountBlob(plane, target, digest, { registryId: reach.registryId, repository: source.repository }, how);
 }
 
 async function findUpload(call: Call, name: string, id: string): Promise<{ place: Place; repository: RepositoryRow; upload: UploadRow }> {
@@ -169,7 +171,7 @@ async function completeUpload(call: Call, { place, repository, upload, offset, d
   try {
     const held = offset === 0 ? await sizeHere(call, place, digest) : undefined;
     const size = await receive(call, place, upload, { offset, held, lease });
-    const how = { held: held !== undefined, mayWrite: lease?.mayWrite };
+    const how = { held: held !== undefined, mayWrite: lease?.mayWrite, allow: allow(call, place.name, ['push']) };
     await commitBlob(plane, plane.hashes, repository, { uploadId: upload.id, digest, size }, how);
   } catch (error) {
     // Bytes that are not what they were said to be will not become it.
