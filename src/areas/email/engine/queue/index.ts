@@ -176,7 +176,7 @@ async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Conte
     app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
     return fateOf(
       item,
-      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' } },
+      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' }, because: 'ours' },
       false,
     );
   }
