@@ -22,8 +22,8 @@ export type Route =
   | ToHosts
   /** The domain takes no mail, and will not soon. */
   | { kind: 'none'; sentence: string }
-  /** The DNS did not say. */
-  | { kind: 'unknown'; sentence: string };
+  /** The DNS did not say. `isOurs`: no name server answered us, or we did not ask. */
+  | { kind: 'unknown'; sentence: string; isOurs: boolean };
 
 interface Known {
   route: Route;
@@ -105,7 +105,11 @@ export const isSilent = ({ outcome }: DnsAnswer) => outcome === 'servfail' || ou
 type Silence = Pick<DnsAnswer, 'outcome' | 'isCrowded'>;
 
 const unknown = (domain: string, answer: Silence): { route: Route; seconds: number } => ({
-  route: { kind: 'unknown' as const, sentence: `the mail servers of ${domain} could not be looked up: ${reasonOf(answer)}` },
+  route: {
+    kind: 'unknown' as const,
+    sentence: `the mail servers of ${domain} could not be looked up: ${reasonOf(answer)}`,
+    isOurs: answer.isCrowded === true || answer.outcome === 'timeout',
+  },
   seconds: unknownSeconds,
 });
 const reasonOf = ({ outcome, isCrowded }: Silence) => {

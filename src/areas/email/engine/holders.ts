@@ -17,6 +17,7 @@ export const lostWithDisk =
  */
 export async function followHolders({ db, log }: App, signal: AbortSignal): Promise<void> {
   await db.write(freeStored);
+  await db.write(store.watchHolders);
   await db.write(store.countHeldAway);
   for (const node of await db.read(store.findGone)) {
     let lost = 0;

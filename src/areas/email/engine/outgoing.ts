@@ -50,7 +50,13 @@ export type Outcome =
   /** The other side said "later" about this message or recipient. */
   | { kind: 'deferred'; afterSeconds: number; class: string; told: Told }
   /** The other side was not reached, or is spared for a while: nothing was said about this message, which waits with its site. */
-  | { kind: 'waits'; afterSeconds: number; told: Told };
+  | { kind: 'waits'; afterSeconds: number; told: Told; because?: OwnReason };
+
+/**
+ * Why a message waits that has nothing to do with the other side: this server stops (the row is put back as it was), or something of ours stands in
+ * the way, such as our DNS, our disk or our bounds. Neither ever makes us give the message up.
+ */
+export type OwnReason = 'stop' | 'ours';
 
 /** Sends to where each recipient's mail is taken in, a few connections a site, fairly between organizations. */
 export interface Sender {

@@ -12,7 +12,18 @@ const NowRow = Type.Object({ seen_at: Type.String() });
 export const noteHolder = async (tx: Tx, node: string): Promise<string> =>
   (await row(tx, NowRow)`
     insert into email.holder as h (node, seen_at) values (${node}, kernel.now())
-        on conflict (node) do update set seen_at = greatest(h.seen_at, excluded.seen_at) returning seen_at`)!.seen_at;
+        on conflict (node) do update set seen_at = greatest(h.seen_at, excluded.seen_at), away_seconds = 0 returning seen_at`)!.seen_at;
+
+/** A look counts at most so much of the time since the one before it: a clock that jumps, and hours in which no server ran, count no more. */
+const mostBetweenLooks = 120;
+
+/** Adds up for how long directories have been away while somebody looked. */
+export const watchHolders = (tx: Tx) => run(tx)`
+  update email.holder h
+     set watched_at = c.now,
+         away_seconds = case when h.seen_at >= c.now - ${awayAfter} then 0
+                             else h.away_seconds + least(greatest(extract(epoch from c.now - coalesce(h.watched_at, c.now)), 0), ${mostBetweenLooks})::int end
+    from (select kernel.now() as now offset 0) c`;
 
 /** Counts what waits on directories whose servers are away. One that was never heard of (a server of an older release) counts as heard now. */
 export async function countHeldAway(tx: Tx): Promise<void> {
@@ -45,13 +56,13 @@ const HeldAwayRow = Type.Object({
 });
 export type HeldAwayRow = Static<typeof HeldAwayRow>;
 
-/** Hours for which mail waits for a directory to come back. */
-const givenUpAfter = sql`interval '24 hours'`;
+/** Seconds for which mail waits for a directory to come back. */
+const givenUpAfter = 24 * 3_600;
 
 /** As it was last counted. */
 export const heldAway = (tx: Tx): Promise<HeldAwayRow[]> => rows(tx, HeldAwayRow)`
   select a.node, a.org_id, a.recipients, a.arrivals, extract(epoch from kernel.now() - a.oldest_at)::float8 as oldest_seconds, h.seen_at,
-         h.seen_at + ${givenUpAfter} as gone_at
+         kernel.now() + make_interval(secs => ${givenUpAfter} - h.away_seconds) as gone_at
     from email.held_away a join email.holder h on h.node = a.node order by a.node, a.org_id`;
 
 const NodeRow = Type.Object({ node: Type.String() });
@@ -60,7 +71,7 @@ const NodeRow = Type.Object({ node: Type.String() });
 export const findGone = async (tx: Tx): Promise<string[]> =>
   (
     await rows(tx, NodeRow)`
-      select h.node from email.holder h where h.seen_at < kernel.now() - ${givenUpAfter} and exists (select from email.held_away a where a.node = h.node)`
+      select h.node from email.holder h where h.away_seconds >= ${givenUpAfter} and exists (select from email.held_away a where a.node = h.node)`
   ).map(({ node }) => node);
 
 const LostRow = Type.Object({ org_id: Type.String(), message_id: Type.String(), address: Type.String() });

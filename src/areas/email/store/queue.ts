@@ -78,6 +78,8 @@ export interface Fate {
   bounce_type: string | null;
   /** It was handed over, whatever the answer was. */
   handed: boolean;
+  /** It waits for a reason that has nothing to do with the other side. */
+  ours?: boolean;
   detail: Record<string, unknown> | null;
 }
 
@@ -109,8 +111,10 @@ const lateSeconds = 30;
 /** Of the simulator: nobody is suppressed or judged for it. */
 const isSimulated = (folded: Sql) => sql`${folded} like '%@simulator.invalid'`;
 
-/** Hours after which what is still not taken by the other side comes back. */
-const givenUpAfter = sql`interval '72 hours'`;
+/** Seconds of trying after which what is still not taken by the other side comes back. */
+const givenUpAfter = 72 * 3_600;
+/** An attempt that begins so much later than planned was kept waiting by us (a pause, no server, a long queue): the rest of it does not count. */
+const mostLateSeconds = 600;
 
 /**
  * Writes down what became of these, as far as they are still ours, with their events, suppressions, and the state of their messages.
@@ -126,10 +130,10 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
       with clock as materialized (select kernel.now() as now),
            told as materialized (
              select * from json_to_recordset(${JSON.stringify(fates)}::json) as t(
-                    id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, detail jsonb)),
+                    id bigint, lease uuid, state text, after_seconds int, counts boolean, error text, bounce_type text, handed boolean, ours boolean, detail jsonb)),
            -- By their ids and nothing else: else the planner may walk everything that waits, to find these.
            mine as materialized (
-             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at, last_error from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
+             select id, lease, done_at, org_id, message_id, address, folded, delay_told_at, last_error, run_at, tried_seconds from email.recipient where id = any(${fates.map((f) => f.id)}::bigint[])),
            fate as materialized (
              select t.id, t.after_seconds, t.counts, t.detail, r.org_id, r.message_id, r.address, r.folded,
                     case when t.state in ('delivered', 'sent') then null else coalesce(t.error, r.last_error) end as last_error,
@@ -137,16 +141,21 @@ export async function settleRecipients(tx: Tx, fates: readonly Fate[]): Promise<
                     t.handed and m.sent_at is null as is_first,
                     t.state = 'deferred' and not g.up and (t.counts or t.after_seconds >= ${lateSeconds})
                       and coalesce(r.delay_told_at <= clock.now - ${toldLateEvery}, true) as is_late,
+                    case when e.counts then e.seconds + t.after_seconds else r.tried_seconds end as tried_seconds,
                     g.up, case when g.up then 'failed' else t.state end as fate, case when g.up then 'soft' else t.bounce_type end as bounce_type
                from told t
                join mine r on r.id = t.id and r.lease = t.lease and r.done_at is null
                join email.message m on m.id = r.message_id
               cross join clock
-              cross join lateral (select t.state = 'deferred' and coalesce(m.scheduled_at, m.created_at) + ${givenUpAfter} <= clock.now as up) g),
+              -- What it has waited for the other side: as planned, and a little later. The first attempt counts nothing.
+              cross join lateral (
+                select t.state = 'deferred' and t.ours is not true as counts,
+                       coalesce(r.tried_seconds + least(greatest(extract(epoch from clock.now - r.run_at), 0), ${mostLateSeconds})::int, 0) as seconds) e
+              cross join lateral (select e.counts and e.seconds >= ${givenUpAfter} as up) g),
            settled as (
              update email.recipient r
                 set state = f.fate, state_at = clock.now, last_error = f.last_error, lease = null, lease_until = null,
-                    tries = r.tries + case when f.counts then 1 else 0 end, delay_told_at = case when f.is_late then clock.now else r.delay_told_at end,
+                    tries = r.tries + case when f.counts then 1 else 0 end, tried_seconds = f.tried_seconds, delay_told_at = case when f.is_late then clock.now else r.delay_told_at end,
                     run_at = case when f.fate in ('deferred', 'queued') then clock.now + make_interval(secs => f.after_seconds) else r.run_at end,
                     done_at = case when f.fate not in ('deferred', 'queued') then clock.now end
                from fate f, clock where r.id = f.id),

@@ -42,7 +42,7 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
       const appended = append(options, batch, verdicts);
       const { segment } = appended;
       takeBack = appended.takeBack;
-      const rows = makeRows({ ...options, queue }, batch, verdicts, appended.placeOf, reserved);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, appended.placeOf, { reserved, askedAt: performance.now() });
       if (rows.recipients.some(({ lease }) => lease === null)) wake(tx, queueChannel);
       const { messages, recipients } = rows;
       const whole = { ...askedBy(batch), dailyQuota: app.config.email_daily_quota, messages, recipients, leaseSeconds, segment };

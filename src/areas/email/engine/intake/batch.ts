@@ -7,7 +7,7 @@ import { domainOf, foldAddress } from '../../rules/envelope.ts';
 import * as store from '../../store/intake.ts';
 import { queueChannel } from '../queue/channel.ts';
 import type { Born, Queue } from '../queue/index.ts';
-import { leaseSeconds } from '../queue/lease.ts';
+import { beginsUntil, leaseSeconds } from '../queue/lease.ts';
 import { retrySealed, SegmentSealed } from '../segments.ts';
 import type { Handed, Submission } from '../submission.ts';
 import { tellEndpoints } from '../webhooks/tell.ts';
@@ -59,10 +59,11 @@ async function tryBatch(options: BatchOptions, batch: Entry[]): Promise<void> {
   try {
     result = await app.db.write(async (tx) => {
       giveBack(); // a transaction that lost a race is run again
+      const askedAt = performance.now();
       const found = await ask(tx, batch);
       const verdicts = judge(batch, found, app.config.email_daily_quota);
       const { placeOf, segment, written } = append(options, batch, verdicts);
-      const rows = makeRows({ ...options, queue }, batch, verdicts, placeOf, reserved);
+      const rows = makeRows({ ...options, queue }, batch, verdicts, placeOf, { reserved, askedAt });
       const [, born] = await Promise.all([
         registerSegment(tx, options, segment),
         insert(tx, found.stamp.now, { batch, verdicts, rows, segment }),
@@ -171,8 +172,9 @@ export function makeRows(
   batch: Entry[],
   verdicts: Verdict[],
   placeOf: ReadonlyMap<Prepared, Place>,
-  reserved: Reserved[],
+  { reserved, askedAt }: { reserved: Reserved[]; askedAt: number },
 ): Rows {
+  const until = beginsUntil(askedAt);
   const messages: store.NewMessage[] = [];
   const recipients: store.NewRecipient[] = [];
   const bornAt = new Map<string, Unborn>();
@@ -185,7 +187,7 @@ export function makeRows(
       const own = each.submission.envelope.map((address) => {
         const isSuppressed = verdict.suppressed.has(foldAddress(address));
         const isBorn = !isSuppressed && reserve(options, each.submission, address, reserved);
-        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { address, place, lease }));
+        if (isBorn) bornAt.set(`${id} ${address}`, bornOf(each, { address, place, lease, until }));
         return recipientRow(each, { id, address, lease: isBorn ? lease : null, isSuppressed, node: each.key ? null : options.node });
       });
       recipients.push(...own);
@@ -222,9 +224,10 @@ type Unborn = Omit<Born, 'id' | 'messageId' | 'at'>;
 
 const bornOf = (
   { submission: { org, domainId }, headerBytes, bodyHash, inline }: Prepared,
-  { address, place, lease }: { address: string; place: Place; lease: string },
+  { address, place, lease, until }: { address: string; place: Place; lease: string; until: number },
 ): Unborn => ({
   lease,
+  beginsUntil: until,
   org,
   domainId,
   address,

@@ -5,7 +5,7 @@ import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import * as store from '../../store/queue.ts';
 import type { Holdings } from '../holdings.ts';
 import type { Born, QueueOptions } from './index.ts';
-import { leaseSeconds } from './lease.ts';
+import { beginsUntil, leaseSeconds } from './lease.ts';
 
 /** So many at a time, so that a claim stays short. */
 export const mostAtOnce = 100;
@@ -77,7 +77,9 @@ export async function claimMore(
 ): Promise<{ found: Born[]; mayBeMore: boolean }> {
   const limit = Math.min(held.room, mostAtOnce);
   const lease = randomUUID();
+  let askedAt = performance.now();
   const { claimed, messages } = await app.db.write(async (tx) => {
+    askedAt = performance.now();
     const [paused, orgs] = await Promise.all([store.findPaused(tx), store.findOrgs(tx, turn.afterOrg)]);
     turn.paused = paused;
     turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
@@ -105,12 +107,13 @@ export async function claimMore(
     };
   });
   const messageOf = new Map(messages.map((m) => [m.id, m]));
-  const found = claimed.map((c) => asHeld(c, messageOf.get(c.message_id)!));
+  const found = claimed.map((c) => asHeld(c, messageOf.get(c.message_id)!, beginsUntil(askedAt)));
   turn.isBehind = found.length > 0 || turn.afterOrg !== '' || [...held.byOrg.values()].some((count) => count >= held.perOrg);
   return { found, mayBeMore: claimed.length === limit || turn.afterOrg !== '' };
 }
 
-const asHeld = (claimed: store.ClaimedRow, message: store.SentOnRow): Born => ({
+const asHeld = (claimed: store.ClaimedRow, message: store.SentOnRow, until: number): Born => ({
+  beginsUntil: until,
   at: message.now,
   id: claimed.id,
   lease: claimed.lease,

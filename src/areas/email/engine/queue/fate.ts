@@ -40,6 +40,7 @@ export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated 
         },
       };
     case 'waits':
+      if (outcome.because === 'stop') return putBack(item);
       return {
         item,
         fate: {
@@ -49,6 +50,7 @@ export function fateOf(item: Born, outcome: Outcome, isRelayed: boolean): Fated 
           error: sentence(told),
           handed: false,
           detail,
+          ours: outcome.because === 'ours',
         },
       };
   }
@@ -73,5 +75,5 @@ export const fail = (item: Born, error: string): Fated => ({
   fate: { ...untold(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
 
-/** Its organization's sending is paused: it waits in its row, as if nothing had been begun. */
+/** Its organization's sending is paused, or this server stops: it waits in its row, as if nothing had been begun. */
 export const putBack = (item: Born): Fated => ({ item, fate: { ...untold(item), state: 'queued', error: null, detail: null } });

@@ -5,7 +5,7 @@ import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { storyOf } from '../../rules/simulator.ts';
 import type { Fate } from '../../store/queue.ts';
 import type { Holdings } from '../holdings.ts';
-import type { Sender } from '../outgoing.ts';
+import type { Outgoing, Sender } from '../outgoing.ts';
 import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
 import { claimMore, makeClaims, type Turn } from './claim.ts';
@@ -36,6 +36,8 @@ export interface Born {
   inline?: Buffer;
   /** Another process has it: what still waits here must not be sent. */
   isLost?: boolean;
+  /** By the monotonic clock: a message begins before then, or not at all. Later, another process may have leased it unheard. */
+  beginsUntil: number;
 }
 
 /** Recipients on their way: those that were just accepted, and those that rows wait for. It works on a bounded number, and the rest waits in rows. */
@@ -108,7 +110,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
     settler.add(settled ? { ...fated, settled } : fated);
   };
   const isPaused = ({ org }: Born) => turn.paused.has(org);
-  const isWanted = (item: Born) => !item.isLost && !isPaused(item);
+  const isWanted = (item: Born) => !item.isLost && !isPaused(item) && performance.now() < item.beginsUntil;
   const work = async (item: Born) => {
     const fated = isPaused(item) ? putBack(item) : await attempt(options, contents, item, () => isWanted(item));
     // What waited for its turn when its organization was paused has not been begun either.
@@ -170,17 +172,27 @@ async function attempt({ app, sender, isRelayed }: QueueOptions, contents: Conte
     if (story) return fateOf(item, simulateAttempt(story, item.tries), false);
     const outgoing = await contents.outgoing(item);
     return outgoing
-      ? fateOf(item, await sender.send({ ...outgoing, isWanted }), isRelayed)
+      ? fateOf(item, await sender.send(whileWanted(outgoing, isWanted)), isRelayed)
       : fail(item, 'the domain that it is from was deleted');
   } catch (error) {
     app.log.warn({ err: error, message: item.messageId }, 'a message could not be made ready for sending');
     return fateOf(
       item,
-      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' } },
+      { kind: 'waits', afterSeconds: 60, told: { stage: 'here', response: 'it could not be read here; trying again' }, because: 'ours' },
       false,
     );
   }
 }
+
+/** Asked when its turn has come, and once more before its content is given: the other side may have taken minutes for the envelope. */
+const whileWanted = (outgoing: Outgoing, isWanted: () => boolean): Outgoing => ({
+  ...outgoing,
+  isWanted,
+  content: async () => {
+    if (!isWanted()) throw new Error('its lease ended before its content was asked for; another server may have it by now');
+    return outgoing.content();
+  },
+});
 
 /** On a full disk it goes on without: then a process that is killed before the database has it sends it twice. */
 function noteFate(app: App, journal: Journal, fate: Fate): (() => void) | undefined {

@@ -1,7 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import { renewRecipients } from '../../store/queue.ts';
 import type { Born } from './index.ts';
-import { leaseSeconds, renewEveryMs } from './lease.ts';
+import { beginsUntil, leaseSeconds, renewEveryMs } from './lease.ts';
 
 /** Keeps the leases of everything that is worked on here. One that was lost is not begun any more; if it was, it is noticed when its outcome is
  *  written down. */
@@ -9,10 +9,12 @@ export function renewHeld(app: App, items: ReadonlyMap<number, Born>) {
   let isRenewing = false;
   const renewAll = async () => {
     const held = [...items.values()];
+    const askedAt = performance.now();
     const leased = held.map(({ id, lease }) => ({ id, lease, leaseSeconds }));
     const verdicts = leased.length > 0 ? await app.db.write((tx) => renewRecipients(tx, leased)) : [];
     held.forEach((item, n) => {
       if (verdicts[n] === 'lost') item.isLost = true;
+      else item.beginsUntil = beginsUntil(askedAt);
     });
   };
   const now = () => {

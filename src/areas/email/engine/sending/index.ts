@@ -7,7 +7,7 @@ import { makeRoutes, type Route, type Routes, siteKey, type ToHosts } from '../.
 import { type Timeouts, usualTimeouts } from '../../clients/smtp/conversation.ts';
 import type { Session } from '../../clients/smtp/session.ts';
 import { limitsOf, type SiteLimits } from '../../rules/site.ts';
-import type { Outcome, Outgoing, Sender } from '../outgoing.ts';
+import type { Outcome, Outgoing, OwnReason, Sender } from '../outgoing.ts';
 import { type Clock, realClock } from './clock.ts';
 import { makeOpener, type Reach, rememberBrokenTls } from './open-site.ts';
 import { planTls } from './plan-tls.ts';
@@ -123,7 +123,7 @@ class SiteSender implements Sender {
   }
 
   #route(item: Outgoing, settle: Settle) {
-    if (this.#isStopped) return settle(waits(0, 'this server stops'));
+    if (this.#isStopped) return settle(waits(0, 'this server stops', 'stop'));
     if (this.#smartSite !== undefined) return this.#give(this.#smartSite, item, settle);
     const known = this.#routes.known(item.domain, item.org);
     if (known !== undefined) return this.#follow(known, item, settle);
@@ -137,11 +137,11 @@ class SiteSender implements Sender {
   }
 
   #follow(route: Route, item: Outgoing, settle: Settle) {
-    if (this.#isStopped) return settle(waits(0, 'this server stops'));
+    if (this.#isStopped) return settle(waits(0, 'this server stops', 'stop'));
     if (route.kind === 'hosts') return this.#give(this.#siteOf(route), item, settle);
     const told = { stage: 'connect', response: route.sentence };
     if (route.kind === 'none') return settle({ kind: 'bounced', bounceType: 'hard', class: 'BadDomain', told });
-    settle({ kind: 'waits', afterSeconds: 60 + Math.round(60 * this.#random()), told });
+    settle({ kind: 'waits', afterSeconds: 60 + Math.round(60 * this.#random()), told, ...(route.isOurs ? { because: 'ours' } : {}) });
   }
 
   #give(site: Site, item: Outgoing, settle: Settle) {
@@ -183,7 +183,12 @@ class SiteSender implements Sender {
   }
 }
 
-const waits = (afterSeconds: number, response: string): Outcome => ({ kind: 'waits', afterSeconds, told: { stage: 'connect', response } });
+const waits = (afterSeconds: number, response: string, because: OwnReason = 'ours'): Outcome => ({
+  kind: 'waits',
+  afterSeconds,
+  told: { stage: 'connect', response },
+  because,
+});
 
 /** For metrics and whoever asks why mail waits. */
 export interface SiteState {

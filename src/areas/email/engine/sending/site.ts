@@ -6,7 +6,7 @@ import type { Decision, Session } from '../../clients/smtp/session.ts';
 import { asksForLess, judgeReply } from '../../rules/bounces/reply.ts';
 import { delayAfter, restAfter } from '../../rules/retry.ts';
 import { firstPace, notePace, type Pace, type SiteLimits } from '../../rules/site.ts';
-import type { Outcome, Outgoing, Told } from '../outgoing.ts';
+import type { Outcome, Outgoing, OwnReason, Told } from '../outgoing.ts';
 import type { Clock } from './clock.ts';
 import { outcomeOf, tellDecision, tellFailure } from './outcome.ts';
 import type { Slot, Slots, SlotUser } from './slots.ts';
@@ -112,7 +112,7 @@ export class Site implements SlotUser {
   }
 
   take(item: Outgoing, settle: (outcome: Outcome) => void) {
-    if (this.#isStopped) return settle(this.#wait(0, stops));
+    if (this.#isStopped) return settle(this.#wait(0, stops, 'stop'));
     if (this.rest > 0) return settle(this.#wait(this.rest, this.#told!));
     this.#turns.push(item.org, { item, settle, isRetried: false, since: this.#needs.clock.now() });
     this.#watchPatience();
@@ -127,7 +127,7 @@ export class Site implements SlotUser {
       const waiting = this.held;
       const overdue = this.#turns.removeWhile(({ since }) => clock.now() - since >= patienceMs);
       const response = `its turn did not come within ${patienceMs / 60_000} minutes; ${waiting} wait for these mail servers, which take ${this.pace} at once`;
-      for (const { settle } of overdue) settle(this.#wait(overdueSeconds, { stage: 'here', response }));
+      for (const { settle } of overdue) settle(this.#wait(overdueSeconds, { stage: 'here', response }, 'ours'));
       if (this.held > 0 && !this.#isStopped) this.#watchPatience();
     });
   }
@@ -157,7 +157,7 @@ export class Site implements SlotUser {
     this.#isStopped = true;
     this.#cancelRefill?.();
     this.#cancelPatience?.();
-    for (const { settle } of this.#turns.drain()) settle(this.#wait(0, stops));
+    for (const { settle } of this.#turns.drain()) settle(this.#wait(0, stops, 'stop'));
     for (const line of [...this.#idle]) this.#retire(line);
   }
 
@@ -206,7 +206,7 @@ export class Site implements SlotUser {
   /** It has used up its share of what opening takes. That is nobody else's matter: whoever else waits here opens in their own name. */
   #crowded(org: string, { message }: Crowded) {
     this.#tokens += 1; // nothing was connected
-    for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }));
+    for (const { settle } of this.#turns.drainOf(org)) settle(this.#wait(crowdedSeconds, { stage: 'here', response: message }, 'ours'));
     queueMicrotask(() => this.serve());
   }
 
@@ -242,8 +242,10 @@ export class Site implements SlotUser {
     for (const { settle } of this.#turns.drain()) settle(this.#wait(this.rest, told));
   }
 
-  #wait(seconds: number, told: Told): Outcome {
-    return { kind: 'waits', afterSeconds: seconds + Math.round(seconds * 0.1 * this.#needs.random()), told };
+  /** A smart host is the operator's own: while it cannot be reached or refuses us, nothing is given up. */
+  #wait(seconds: number, told: Told, because: OwnReason | undefined = this.#needs.isSmartHost ? 'ours' : undefined): Outcome {
+    const afterSeconds = seconds + Math.round(seconds * 0.1 * this.#needs.random());
+    return { kind: 'waits', afterSeconds, told, ...(because ? { because } : {}) };
   }
 
   /** The session is free: the next message, or a rest. */
@@ -261,7 +263,7 @@ export class Site implements SlotUser {
   #nextHeld(): Held | undefined {
     for (let held = this.#turns.next(); held !== undefined; held = this.#turns.next()) {
       if (held.item.isWanted?.() !== false) return held;
-      held.settle(this.#wait(0, { stage: 'here', response: 'it was taken back before its turn came' }));
+      held.settle(this.#wait(0, { stage: 'here', response: 'it was taken back before its turn came' }, 'stop'));
     }
     return undefined;
   }
@@ -339,7 +341,7 @@ export class Site implements SlotUser {
   }
 
   #again(held: Held) {
-    if (this.#isStopped) return held.settle(this.#wait(0, stops));
+    if (this.#isStopped) return held.settle(this.#wait(0, stops, 'stop'));
     held.isRetried = true;
     this.#turns.pushFirst(held.item.org, held);
     this.serve();
@@ -355,9 +357,9 @@ export class Site implements SlotUser {
         'a message could not be sent',
       );
       session.abandon('the message could not be read here');
-      return held.settle({ kind: 'waits', afterSeconds: 60, told });
+      return held.settle({ kind: 'waits', afterSeconds: 60, told, because: 'ours' });
     }
-    if (this.#isStopped) return held.settle({ kind: 'waits', afterSeconds: 0, told });
+    if (this.#isStopped) return held.settle({ kind: 'waits', afterSeconds: 0, told, because: 'stop' });
     const wasStale = session.sent > 1 && error.kind === 'closed' && (error.stage === 'mail' || error.stage === 'rset');
     if (wasStale && !held.isRetried) return this.#again(held);
     this.#pace = notePace(this.#pace, limits.connections, clock.now(), 'later');

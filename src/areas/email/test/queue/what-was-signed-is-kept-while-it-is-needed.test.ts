@@ -16,7 +16,7 @@ test('what was signed is kept while a recipient needs it, and no longer', async 
   const contents = makeContents({ spool: spool as never, loadSigning, returnPath: () => 'b@example.com', hostname: 'mx.example' });
   const item = (id: number) => ({
     ...{ id, lease: 'l', org: 'o', messageId: 'msg_1', domainId: 'd', address: 'x@far.example', tries: 0, at: new Date(0).toISOString() },
-    ...{ place: { key: 'k', offset: 0, bytes: raw.length }, headerBytes: 23, bodyHash: Buffer.alloc(32) },
+    ...{ place: { key: 'k', offset: 0, bytes: raw.length }, headerBytes: 23, bodyHash: Buffer.alloc(32), beginsUntil: 0 },
   });
   const signed = async (act: () => Promise<unknown>) => {
     asked = 0;
