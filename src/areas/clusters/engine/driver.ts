@@ -4,6 +4,7 @@ import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import type { Binaries } from '../clients/process/binaries.ts';
 import type { Ask } from '../clients/tenant/ask.ts';
+import type { SignsOfLife } from '../clients/tenant/heartbeats.ts';
 import { lifetimes } from '../rules/lifetimes.ts';
 import { tierOf } from '../rules/tiers.ts';
 import type { ClusterRow } from '../store/clusters.ts';
@@ -57,6 +58,8 @@ export interface ControlPlane {
   trouble(): { why: string; isAway: boolean } | undefined;
   /** Whether it looks after silent nodes by itself. */
   hasControllers: boolean;
+  /** Of its nodes; absent where the control plane looks after silent ones by itself. */
+  heartbeats?(): Promise<SignsOfLife[]>;
   serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
   /** A connection that is to become something else than HTTP; absent: there is nothing else, and it is served as a request. */
   talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;

@@ -105,6 +105,13 @@ export const listObjects = (tx: Tx, cluster: Space, { resource, namespace, name,
    where before < ${bytes} order by namespace, name`,
   );
 
+const VersionRow = Type.Object({ namespace: Type.String(), name: Type.String(), version: Type.Integer() });
+
+/** Which objects of a kind there are, at which versions. */
+export const listVersions = (tx: Tx, cluster: string, resource: string, most: number) => rows(tx, VersionRow)`
+  select namespace, name, version from clusters.object where cluster_id = ${cluster} and resource = ${resource}
+   order by namespace, name limit ${most}`;
+
 export interface NewObject extends Place {
   version: number;
   uid: string;

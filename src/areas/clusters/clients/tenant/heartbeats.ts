@@ -1,4 +1,4 @@
-import { type Ask, changeObject, listAll } from './ask.ts';
+import { type Ask, changeObject } from './ask.ts';
 
 export interface Heartbeat {
   name: string;
@@ -14,24 +14,21 @@ interface Condition {
   lastHeartbeatTime?: string;
 }
 
-const readyOf = (node: { status?: { conditions?: Condition[] } }): Condition | undefined =>
-  (node.status?.conditions ?? []).find(({ type }) => type === 'Ready');
-
-export async function listHeartbeats(ask: Ask): Promise<Heartbeat[]> {
-  const [nodes, leases] = await Promise.all([
-    listAll(ask, '/api/v1/nodes'),
-    listAll(ask, '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'),
-  ]);
-  const renewed = new Map(leases.map(({ metadata, spec }) => [metadata.name, String(spec?.renewTime ?? '')]));
-  return nodes.map((node) => {
-    const ready = readyOf(node);
-    return {
-      name: node.metadata.name,
-      said: `${renewed.get(node.metadata.name) ?? ''} ${ready?.lastHeartbeatTime ?? ''} ${ready?.status ?? ''}`,
-      isKnown: ready !== undefined && ready.status !== 'Unknown',
-    };
-  });
+/** A node's signs of life, as its cluster keeps them. */
+export interface SignsOfLife {
+  name: string;
+  /** Of the condition Ready: its status and time. */
+  ready: string | null;
+  heartbeat: string | null;
+  /** Of the lease. */
+  renewed: string | null;
 }
+
+export const heartbeatOf = ({ name, ready, heartbeat, renewed }: SignsOfLife): Heartbeat => ({
+  name,
+  said: `${renewed ?? ''} ${heartbeat ?? ''} ${ready ?? ''}`,
+  isKnown: ready !== null && ready !== 'Unknown',
+});
 
 /** In the words of Kubernetes' own controller. */
 export async function markSilent(ask: Ask, name: string, at: Date): Promise<void> {

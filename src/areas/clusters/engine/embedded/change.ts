@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import { newServiceAccount } from '../../rules/kubernetes/built-in.ts';
 import { kindOf } from '../../rules/kubernetes/kinds/index.ts';
 import { completeName, validateMeta } from '../../rules/kubernetes/names.ts';
@@ -126,6 +128,9 @@ export async function addDefaultAccount(writing: Writing, namespace: string): Pr
 /** Makes the new object from what is there, inside the transaction. */
 export type Make = (before: KubeObject, tx: Tx) => KubeObject | Promise<KubeObject>;
 
+/** Of objects from this size on others have their turn between two steps of a change. */
+const largeBytes = 65_536;
+
 export interface UpdateManner extends Manner {
   subresource?: string;
 }
@@ -137,13 +142,16 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
     async (writing) => {
       const before = await writing.find(place);
       if (!before) throw notFoundError(target.resource, target.name);
+      const turn = () => (before.bytes > largeBytes ? nextTurn() : undefined);
       const asked = await make(structuredClone(before.object), writing.tx);
+      await turn();
       const object = mergeUpdate(target, before.object, asked, manner.subresource);
       if (!manner.subresource) kindOf(object.kind).prepare?.(object, before.object);
       refuseInvalid(target.resource, object, [
         ...validateMeta(object),
         ...(manner.subresource ? [] : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
       ]);
+      await turn();
       await manner.admit?.(writing.tx, object, before.object);
       if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
       if (object.kind === 'Service' && !manner.subresource) await allotAddresses(writing.tx, cluster, object, before.object);
@@ -204,13 +212,7 @@ async function settleUpdate(writing: Writing, place: Place, object: KubeObject, 
 }
 
 /** Fields may stand in another order. */
-const isSame = (a: KubeObject, b: KubeObject) => canonical(a) === canonical(b);
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, part) =>
-    part && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+const isSame = (a: KubeObject, b: KubeObject) => isDeepStrictEqual(a, b);
 
 export interface DeleteManner extends Manner {
   uid?: string | undefined;

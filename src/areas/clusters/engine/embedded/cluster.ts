@@ -1,6 +1,7 @@
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Authority } from '../../../../kernel/x509/issue.ts';
+import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import type { Compiled } from '../../rules/kubernetes/rbac.ts';
 import type { Unread } from './unread.ts';
 
@@ -57,6 +58,11 @@ export interface User {
   hangsOn?: readonly string[];
 }
 
+export interface KnownObject {
+  version: number;
+  object: KubeObject;
+}
+
 /** What one embedded cluster holds in memory; everything else is in its rows. */
 export interface Cluster {
   app: App;
@@ -67,6 +73,10 @@ export interface Cluster {
   channel: string;
   /** Roles and bindings as of a version. */
   rbac: { version: number; compiled: Compiled } | undefined;
+  /** The same while it is read: whoever needs it meanwhile waits for that. */
+  rbacReading: { version: number; compiled: Promise<Compiled> } | undefined;
+  /** Roles and bindings as they were last read, by where they stand: only what changed is read again. */
+  rbacObjects: ReadonlyMap<string, KnownObject>;
   figures: { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
   underway: number;
   /** Resolves when the write before has ended. */
@@ -86,11 +96,13 @@ export const limits = {
   bytes: 268_435_456,
   /** Of one; etcd's own default. */
   objectBytes: 1_572_864,
+  /** Fields and values of one: each change reads, compares and writes all of them. */
+  objectParts: 10_000,
   /** Of a request's body, as kube-apiserver's. */
   bodyBytes: 3_145_728,
   bodyMs: 30_000,
   /** Fields and values of a body. */
-  bodyParts: 100_000,
+  bodyParts: 50_000,
   watches: 5_000,
   /** What a watch may lag behind before it is cut. */
   watchBytes: 4_194_304,

@@ -5,6 +5,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { readAsked } from '../../rules/kubernetes/path.ts';
 import { statusOf } from '../../rules/kubernetes/status.ts';
+import { type HeartbeatRow, listHeartbeatRows } from '../../store/heartbeats.ts';
 import { removeSpace } from '../../store/objects.ts';
 import type { Call, Reply } from './call.ts';
 import { callerInside } from './caller.ts';
@@ -30,6 +31,9 @@ export interface EmbeddedCluster {
    *  Each is told in a turn of its own. Ends when the returned function is called. */
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
+  /** Signs of life of its nodes, without reading the nodes themselves. */
+  heartbeats(): Promise<HeartbeatRow[]>;
+  /** The peak is that since they were last asked for. */
   figures(): { requests: number; errors: number; inflightPeak: number; objects: number; bytes: number };
   stop(): Promise<void>;
 }
@@ -37,7 +41,17 @@ export interface EmbeddedCluster {
 export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluster {
   const cluster: Cluster = {
     ...{ app, options, id: options.clusterId, org: options.org, channel: `clusters.objects:${options.clusterId}` },
-    ...{ rbac: undefined, underway: 0, watches: 0, endings: new Map(), writing: Promise.resolve(), sweep: () => {}, isStopped: false },
+    ...{
+      rbac: undefined,
+      rbacReading: undefined,
+      rbacObjects: new Map(),
+      underway: 0,
+      watches: 0,
+      endings: new Map(),
+      writing: Promise.resolve(),
+      sweep: () => {},
+      isStopped: false,
+    },
     figures: { requests: 0, errors: 0, inflightPeak: 0, objects: 0, bytes: 0 },
   };
   const follower = makeFollower(cluster);
@@ -62,7 +76,12 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
       void onBehalf({ org: cluster.org, act: 'kubernetes watch' }, () => keepWatching(serving, path, onEvent, signal));
       return () => own.abort();
     },
-    figures: () => ({ ...cluster.figures }),
+    heartbeats: () => onBehalf({ org: cluster.org, act: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
+    figures: () => {
+      const told = { ...cluster.figures };
+      cluster.figures.inflightPeak = cluster.underway;
+      return told;
+    },
     stop: async () => {
       cluster.isStopped = true;
       stopping.abort();

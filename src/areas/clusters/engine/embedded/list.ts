@@ -119,16 +119,19 @@ interface Listing {
 async function* writeList(cluster: Cluster, { wanted, presenter, limit, version, first, resumed }: Listing): AsyncGenerator<string> {
   let text = presenter.begin;
   let count = 0;
+  let bytes = 0;
   let last: ObjectRow | undefined;
   let next: string | undefined;
   walk: for await (const rows of walkObjects(cluster, wanted, first, resumed?.after)) {
     for (const row of rows) {
       if (!isWanted(wanted, row.body)) continue;
-      if (limit > 0 && count === limit) {
+      // A slice ends after so many bytes too: whoever asks for slices parses each at once, the house itself included.
+      if (limit > 0 && (count === limit || bytes > limits.portionBytes)) {
         next = encodeContinue({ version, after: { namespace: last!.namespace, name: last!.name } });
         break walk;
       }
       text += (count++ > 0 ? ',' : '') + presenter.item(row.body);
+      bytes += row.bytes;
       last = row;
     }
     yield text;

@@ -1,9 +1,10 @@
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { nextTurn } from '../../../../kernel/slices.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { type Compiled, compileRbac } from '../../rules/kubernetes/rbac.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
-import { listObjects, readSpace, type SpaceRow } from '../../store/objects.ts';
-import { type Cluster, limits } from './cluster.ts';
+import { listObjects, listVersions, type ObjectRow, readObject, readSpace, type SpaceRow } from '../../store/objects.ts';
+import { type Cluster, type KnownObject, limits } from './cluster.ts';
 
 export async function requireSpace(tx: Tx, cluster: Cluster): Promise<SpaceRow> {
   const space = await readSpace(tx, cluster.id);
@@ -13,25 +14,70 @@ export async function requireSpace(tx: Tx, cluster: Cluster): Promise<SpaceRow> 
 
 const rbacKinds = ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
 
-/** Roles and bindings as they are: read again only if one of them changed since, whichever server changed it. `tx`: of a write that has changed
+/** Roles and bindings as they are: read again only if one of them changed since, whichever server changed it. `inside`: of a write that has changed
  *  none of them yet. */
 export async function readRbac(cluster: Cluster, inside?: Tx): Promise<Compiled> {
-  const read = async (tx: Tx) => {
-    const space = await requireSpace(tx, cluster);
-    if (cluster.rbac?.version === space.rbac_version) return cluster.rbac.compiled;
-    const objects: KubeObject[] = [];
-    for (const kind of rbacKinds) {
-      const found = await listObjects(tx, cluster, {
-        ...{ resource: `${kind}.rbac.authorization.k8s.io`, namespace: undefined, name: undefined, after: undefined },
-        // Rules that add up others grow without being written, so there is room beyond what may be written.
-        ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
-      });
-      for (const row of found) objects.push(JSON.parse(row.body) as KubeObject);
-    }
-    // A change while they were read has a greater version, and they are read again.
-    const compiled = compileRbac(objects);
-    cluster.rbac = { version: space.rbac_version, compiled };
-    return compiled;
+  if (inside) {
+    const { rbac_version } = await requireSpace(inside, cluster);
+    return knownRbac(cluster, rbac_version) ?? compileChanged(cluster, inside, rbac_version);
+  }
+  const { rbac_version: version } = await cluster.app.db.read((tx) => requireSpace(tx, cluster));
+  const known = knownRbac(cluster, version);
+  if (known) return known;
+  if (cluster.rbacReading && cluster.rbacReading.version >= version) return cluster.rbacReading.compiled;
+  // A hundred requests that find another version have it read once.
+  const compiled = cluster.app.db.read((tx) => compileChanged(cluster, tx, version));
+  const reading = { version, compiled };
+  cluster.rbacReading = reading;
+  const end = () => {
+    if (cluster.rbacReading === reading) cluster.rbacReading = undefined;
   };
-  return inside ? read(inside) : cluster.app.db.read(read);
+  compiled.then(end, end);
+  return compiled;
+}
+
+const knownRbac = ({ rbac }: Cluster, version: number) => (rbac && rbac.version >= version ? rbac.compiled : undefined);
+
+/** Beyond so many, all of a kind are read. */
+const readOneByOne = 50;
+
+/** What was read may be newer than `version`: a change meanwhile has a greater one, and they are looked at again. */
+async function compileChanged(cluster: Cluster, tx: Tx, version: number): Promise<Compiled> {
+  const before = cluster.rbacObjects;
+  const objects = new Map<string, KnownObject>();
+  for (const kind of rbacKinds) {
+    const resource = `${kind}.rbac.authorization.k8s.io`;
+    const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${kind} ${namespace}/${name}`;
+    const changed: { namespace: string; name: string }[] = [];
+    for (const place of await listVersions(tx, cluster.id, resource, 2 * limits.rbacObjects)) {
+      const known = before.get(keyOf(place));
+      if (known?.version === place.version) objects.set(keyOf(place), known);
+      else changed.push(place);
+    }
+    for (const row of await readChanged(tx, cluster, resource, changed))
+      objects.set(keyOf(row), { version: row.version, object: JSON.parse(row.body) as KubeObject });
+    await nextTurn();
+  }
+  const compiled = compileRbac([...objects.values()].map(({ object }) => object));
+  if (!cluster.rbac || cluster.rbac.version <= version) {
+    cluster.rbac = { version, compiled };
+    cluster.rbacObjects = objects;
+  }
+  return compiled;
+}
+
+async function readChanged(
+  tx: Tx,
+  cluster: Cluster,
+  resource: string,
+  changed: readonly { namespace: string; name: string }[],
+): Promise<ObjectRow[]> {
+  if (changed.length > readOneByOne)
+    return listObjects(tx, cluster, {
+      ...{ resource, namespace: undefined, name: undefined, after: undefined },
+      // Rules that add up others grow without being written, so there is room beyond what may be written.
+      ...{ rows: 2 * limits.rbacObjects, bytes: 32 * limits.rbacBytes },
+    });
+  const found = await Promise.all(changed.map((place) => readObject(tx, cluster, { resource, ...place })));
+  return found.filter((row) => row !== undefined);
 }

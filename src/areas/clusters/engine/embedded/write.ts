@@ -135,6 +135,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
       note(place);
       object.metadata.uid ??= randomUUID();
       object.metadata.resourceVersion = String(made.version);
+      requireFewParts(object, before);
       const body = JSON.stringify(object);
       const bytes = Buffer.byteLength(body);
       requireRoom(cluster, space, made, bytes, before);
@@ -181,6 +182,24 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
 function tellDifference(before: KubeObject, after: KubeObject): string | null {
   const was = JSON.stringify(selectableOf(before));
   return was === JSON.stringify(selectableOf(after)) ? null : was;
+}
+
+/** Values and fields in an object, up to one more than there may be. */
+function countParts(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let parts = 1;
+  for (const item of Object.values(value)) {
+    parts += countParts(item, most - parts);
+    if (parts > most) break;
+  }
+  return parts;
+}
+
+/** One that has more already, from before there was a bound, may be changed as long as it does not grow. */
+function requireFewParts(object: KubeObject, before: Existing | undefined): void {
+  if (countParts(object, limits.objectParts) <= limits.objectParts) return;
+  if (before && countParts(object, limits.bodyParts) <= countParts(before.object, limits.bodyParts)) return;
+  throw tooLarge(`the object has more than ${limits.objectParts} fields and values; share them out among several objects`);
 }
 
 function requireRoom({ options }: Cluster, space: SpaceRow, made: Made, bytes: number, before: Existing | undefined): void {

@@ -1,6 +1,6 @@
 import type { App } from '../../../../kernel/app.ts';
 import { now } from '../../../../kernel/time.ts';
-import { listHeartbeats, markSilent } from '../../clients/tenant/heartbeats.ts';
+import { heartbeatOf, markSilent } from '../../clients/tenant/heartbeats.ts';
 import type { ControlPlane } from '../driver.ts';
 
 /** As Kubernetes' own controller has it: a kubelet renews its lease every 10 s. */
@@ -12,7 +12,7 @@ export type Heard = Map<string, { said: string; at: number }>;
 /** Nodes that have not been heard of for a while are shown as not ready. How many nodes there are. */
 export async function noteSilentNodes(app: App, plane: ControlPlane, heard: Heard): Promise<number> {
   const at = Date.parse(await app.db.read(now));
-  const nodes = await listHeartbeats(plane.ask);
+  const nodes = ((await plane.heartbeats?.()) ?? []).map(heartbeatOf);
   const names = new Set(nodes.map(({ name }) => name));
   for (const name of heard.keys()) if (!names.has(name)) heard.delete(name);
   for (const { name, said, isKnown } of nodes) {
