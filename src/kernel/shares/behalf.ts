@@ -44,6 +44,13 @@ export function onBehalf<T>(behalf: Behalf, work: () => T, watch?: LoopWatch): T
   });
 }
 
+/** The rest of this work is somebody else's: it has turned out who asks. What the caller of this work does afterwards is not. */
+export function becomeBehalf(behalf: Behalf): void {
+  const watch = behalves.getStore()?.watch;
+  behalves.enterWith({ behalf, watch });
+  watch?.resume(behalf);
+}
+
 /** Does one piece of work after the other for somebody, like `onBehalf`; but what carries them along is made once for all of them. */
 export function keepBehalf(behalf: Behalf): <Args extends unknown[], T>(work: (...args: Args) => T, ...args: Args) => T {
   return onBehalf(behalf, () => AsyncLocalStorage.snapshot());

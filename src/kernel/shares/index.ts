@@ -1,5 +1,5 @@
 // What runs out, and who gets how much of it: docs/areas/kernel.md has the table.
-export { type Behalf, currentBehalf, goOn, house, isLoopBusy, keepBehalf, onBehalf, together } from './behalf.ts';
+export { type Behalf, becomeBehalf, currentBehalf, goOn, house, isLoopBusy, keepBehalf, onBehalf, together } from './behalf.ts';
 export { type ByteBudget, type HeldBytes, type Holders, makeByteBudget } from './byte-budget.ts';
 export { type Crowd, makeCrowd } from './crowd.ts';
 export { type LoopLoad, watchLoop } from './loop-load.ts';

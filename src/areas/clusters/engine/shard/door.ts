@@ -12,6 +12,13 @@ export interface DoorKeys {
   house?: string;
 }
 
+/** Who is at a listener, as far as its connection tells. */
+export interface DoorCaller {
+  identity: CertificateIdentity | undefined;
+  /** Its connection showed a certificate of the cluster, or a token that the cluster took. */
+  isKnown: boolean;
+}
+
 export interface Served {
   id: string;
   listen: { host: string; port: number };
@@ -20,9 +27,11 @@ export interface Served {
   keys: DoorKeys;
   /** Connections at once. */
   most: () => number;
-  serve(request: IncomingMessage, response: ServerResponse, identity: CertificateIdentity | undefined): void;
+  /** Requests at once. */
+  inflight: () => number;
+  serve(request: IncomingMessage, response: ServerResponse, caller: DoorCaller): void;
   /** What is to become something else than HTTP; absent: it is served as a request. */
-  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, identity: CertificateIdentity | undefined): void;
+  talk?(request: IncomingMessage, socket: Duplex, head: Buffer, caller: DoorCaller): void;
 }
 
 /** One cluster's listener. */

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import type { App } from '../../../../kernel/app.ts';
-import { onBehalf } from '../../../../kernel/shares/index.ts';
+import { addressShare } from '../../../../kernel/http/stranger.ts';
+import { type Behalf, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Binaries } from '../../clients/process/binaries.ts';
 import { prepareCluster } from '../../clients/tenant/prepare.ts';
 import { tierOf } from '../../rules/tiers.ts';
@@ -126,6 +128,9 @@ async function openDoor(
   plane: () => ControlPlane | undefined,
 ): Promise<Door> {
   const { host, port: first } = place.listen;
+  // A caller that has proven nothing uses its address's share, not that of the cluster's organization.
+  const behalfOf = (request: IncomingMessage, isKnown: boolean): Behalf =>
+    isKnown ? { org: row.org_id, act: 'kubernetes' } : { org: addressShare(app.peers, request), act: 'kubernetes', isAside: true };
   const open = (port: number) =>
     front.open({
       id: row.id,
@@ -133,17 +138,18 @@ async function openDoor(
       serverName: place.serverName,
       keys: keysOf(pki),
       most: () => tierOf(cluster().tier).connections,
-      serve: (request, response, identity) => {
+      inflight: () => tierOf(cluster().tier).inflight,
+      serve: (request, response, { identity, isKnown }) => {
         const served = plane();
         if (!served) return void response.writeHead(503, { 'retry-after': '1' }).end();
-        onBehalf({ org: row.org_id, act: 'kubernetes' }, () => served.serve(request, response, identity), app.watch);
+        onBehalf(behalfOf(request, isKnown), () => served.serve(request, response, identity), app.watch);
       },
       ...(row.driver === 'process'
         ? {
-            talk: (request, socket, head, identity) => {
+            talk: (request, socket, head, { identity, isKnown }) => {
               const served = plane();
               if (!served?.talk) return void socket.destroy();
-              onBehalf({ org: row.org_id, act: 'kubernetes' }, () => served.talk!(request, socket, head, identity), app.watch);
+              onBehalf(behalfOf(request, isKnown), () => served.talk!(request, socket, head, identity), app.watch);
             },
           }
         : {}),

@@ -2,18 +2,28 @@ import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
 import { isTalk } from '../../rules/process/forwarding.ts';
 import { type Authorities, identifySocket, readAuthorities, type Shown } from './identify.ts';
+import { makeStrangers, type Strangers } from './strangers.ts';
 
 // Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
 // all, told apart by the name that is asked for.
 
-const limits = { handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 };
+const limits = {
+  ...{ handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 },
+  /** Handshakes under way at a listener. */
+  handshakes: { inAll: 1_000, perAddress: 250 },
+};
+/** Of a tier's connections and requests, for callers that have proven nothing; the rest is for the known. */
+const strangersPart = { inAll: 1 / 2, perAddress: 1 / 4 };
+const partOf = (most: number) => ({ inAll: Math.ceil(most * strangersPart.inAll), perAddress: Math.ceil(most * strangersPart.perAddress) });
 
 /** Sessions are not resumed: a certificate that is refused since must be shown, and judged, again. */
 const secureOptions = constants.SSL_OP_NO_TICKET;
@@ -24,7 +34,10 @@ interface Room {
   authorities: Authorities;
   context: SecureContext;
   sockets: Map<TLSSocket, Shown>;
+  strangers: Strangers<TLSSocket>;
 }
+
+type AddressOf = (socket: Socket) => string | undefined;
 
 const contextOptions = ({ certificate, key, authority, house }: DoorKeys) => ({
   ...{ cert: certificate, key, ca: [authority, ...(house === undefined ? [] : [house])] },
@@ -33,8 +46,18 @@ const contextOptions = ({ certificate, key, authority, house }: DoorKeys) => ({
 
 const makeContext = (keys: DoorKeys) => createSecureContext(contextOptions(keys));
 
-function makeRoom(served: Served): Room {
-  return { served, authorities: readAuthorities(served.keys), context: makeContext(served.keys), sockets: new Map() };
+function makeRoom(served: Served, addressOf: AddressOf): Room {
+  const sockets: Room['sockets'] = new Map();
+  const strangers = makeStrangers<TLSSocket>({
+    connections: () => partOf(served.most()),
+    requests: () => partOf(served.inflight()),
+    addressOf,
+    close: (socket) => {
+      sockets.delete(socket);
+      socket.destroy();
+    },
+  });
+  return { served, authorities: readAuthorities(served.keys), context: makeContext(served.keys), sockets, strangers };
 }
 
 function renewRoom(room: Room, keys: DoorKeys): void {
@@ -48,7 +71,7 @@ async function listen(
   at: Served['listen'],
   keys: DoorKeys | undefined,
   roomOf: (serverName: string) => Room | undefined,
-  log: Logger,
+  { log, addressOf }: FrontParts,
 ): Promise<Server> {
   const server = createServer(
     {
@@ -74,8 +97,9 @@ async function listen(
     const room = roomOf(nameOf(request.socket as TLSSocket));
     const shown = room?.sockets.get(request.socket as TLSSocket);
     if (!room || !shown || !isGood(shown)) return void socket.destroy();
-    room.served.talk?.(request, socket, head, shown.is === 'good' ? shown.identity : undefined);
+    talkWith(room, shown, request, socket, head);
   });
+  countHandshakes(server, addressOf);
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = 0; // watches stay open; bodies have a time of their own
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -95,34 +119,109 @@ async function listen(
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
 
-/** A cluster's connections are counted before anything is read from them. */
-function takeIn(room: Room | undefined, socket: TLSSocket): void {
-  if (!room || room.sockets.size >= room.served.most()) return void socket.destroy();
-  room.sockets.set(socket, identifySocket(socket, room.authorities));
-  socket.once('close', () => room.sockets.delete(socket));
+/** Handshakes are bounded before anything is computed for them that costs much. */
+function countHandshakes(server: Server, addressOf: AddressOf): void {
+  const pending = makeStrangers<Socket>({
+    connections: () => limits.handshakes,
+    requests: () => limits.handshakes,
+    addressOf,
+    close: (socket) => socket.destroy(),
+  });
+  // TLS wraps a connection in a socket of its own; both name the same peer.
+  const byPeer = new Map<string, Socket>();
+  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    byPeer.set(peer, socket);
+    pending.enter(socket);
+    socket.once('close', () => {
+      pending.leave(socket);
+      if (byPeer.get(peer) === socket) byPeer.delete(peer);
+    });
+  });
+  server.prependListener('secureConnection', (socket: TLSSocket) => {
+    const raw = byPeer.get(peerOf(socket));
+    if (raw) pending.leave(raw);
+  });
 }
+
+/** A cluster's connections are counted before anything is read from them. A full cluster closes a stranger's for the next one. */
+function takeIn(room: Room | undefined, socket: TLSSocket): void {
+  if (!room || socket.destroyed) return void socket.destroy();
+  const { sockets, strangers, served } = room;
+  const shown = identifySocket(socket, room.authorities);
+  sockets.set(socket, shown);
+  socket.once('close', () => {
+    strangers.leave(socket);
+    sockets.delete(socket);
+  });
+  if (shown.is !== 'good') strangers.enter(socket);
+  if (sockets.size <= served.most() || strangers.evict()) return;
+  sockets.delete(socket);
+  socket.destroy();
+}
+
+const identityOf = (shown: Shown) => (shown.is === 'good' ? shown.identity : undefined);
 
 function answerRequest(room: Room, shown: Shown, request: IncomingMessage, response: ServerResponse): void {
   // A connection may outlive the certificate that it showed.
-  if (!isGood(shown)) refuseCertificate(response);
-  else room.served.serve(request, response, shown.is === 'good' ? shown.identity : undefined);
+  if (!isGood(shown)) return void refuse(response, 401, 'Unauthorized', 'the client certificate is not of this cluster, or has expired');
+  const socket = request.socket as TLSSocket;
+  const isKnown = !room.strangers.has(socket);
+  if (!isKnown) {
+    const end = room.strangers.begin(socket);
+    if (!end)
+      return void refuse(response, 429, 'TooManyRequests', 'too many requests without a login are under way; try again in a moment');
+    response.once('close', end);
+  }
+  noteProof(room, socket, shown, request, response);
+  room.served.serve(request, response, { identity: identityOf(shown), isKnown });
+}
+
+/** A connection that the cluster agrees to talk on is known from then on. */
+function talkWith(room: Room, shown: Shown, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const own = request.socket as TLSSocket;
+  const isKnown = !room.strangers.has(own);
+  if (!isKnown) {
+    const end = room.strangers.begin(own);
+    if (!end) return void socket.destroy();
+    socket.once('close', end);
+    const { write } = socket;
+    socket.write = ((first: Buffer | string, ...more: unknown[]) => {
+      socket.write = write;
+      if (String(first).startsWith('HTTP/1.1 101 ')) {
+        room.strangers.leave(own);
+        end();
+      }
+      return Reflect.apply(write, socket, [first, ...more]);
+    }) as typeof write;
+  }
+  room.served.talk?.(request, socket, head, { identity: identityOf(shown), isKnown });
+}
+
+/** Whether a cluster took a request's token shows in the status of its answer, whichever driver serves it. A token that it does not take is 401;
+ *  403 and 429 may be said before it is looked at. */
+const isProof = (status: number): boolean => status < 400 || status === 404 || status === 409;
+
+/** A connection is known once an answer proves it, and unknown again after 401. */
+function noteProof({ strangers, sockets }: Room, socket: TLSSocket, shown: Shown, request: IncomingMessage, response: ServerResponse) {
+  const { writeHead } = response;
+  response.writeHead = ((status: number, ...more: unknown[]) => {
+    if (sockets.has(socket)) {
+      if (status === 401 && !strangers.has(socket)) strangers.enter(socket);
+      else if (isProof(status) && (shown.is === 'good' || /^Bearer /i.test(request.headers.authorization ?? ''))) strangers.leave(socket);
+    }
+    return Reflect.apply(writeHead, response, [status, ...more]);
+  }) as typeof writeHead;
 }
 
 const isGood = (shown: Shown): boolean => shown.is === 'nothing' || (shown.is === 'good' && shown.until >= wallClock());
 
 /** In Kubernetes' words. */
-function refuseCertificate(response: ServerResponse): void {
-  const message = 'the client certificate is not of this cluster, or has expired';
-  const body = JSON.stringify({
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    message,
-    reason: 'Unauthorized',
-    code: 401,
-  });
-  response.writeHead(401, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+function refuse(response: ServerResponse, code: number, reason: string, message: string): void {
+  const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
+  const retry = code === 429 ? { 'retry-after': '1' } : {};
+  response.writeHead(code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...retry }).end(body);
 }
 
 function cutSockets({ sockets }: Room, fingerprints: ReadonlySet<string>): void {
@@ -143,17 +242,24 @@ async function closeServer(server: Server): Promise<void> {
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
-export function makeFront(log: Logger): Front {
-  const shared = makeSharedPort(log);
+interface FrontParts {
+  log: Logger;
+  addressOf: AddressOf;
+}
+
+export function makeFront(log: Logger, peers: Peers): Front {
+  const addressOf: AddressOf = (socket) => (peers.isProxied(asCaller(socket)) ? undefined : peers.of(asCaller(socket)));
+  const parts = { log, addressOf };
+  const shared = makeSharedPort(parts);
   return {
-    open: (served) => (served.serverName === undefined ? openOwnPort(served, log) : shared.open(served, served.serverName)),
+    open: (served) => (served.serverName === undefined ? openOwnPort(served, parts) : shared.open(served, served.serverName)),
     stop: shared.stop,
   };
 }
 
-async function openOwnPort(served: Served, log: Logger): Promise<Door> {
-  const room = makeRoom(served);
-  const server = await listen(served.listen, served.keys, () => room, log);
+async function openOwnPort(served: Served, parts: FrontParts): Promise<Door> {
+  const room = makeRoom(served, parts.addressOf);
+  const server = await listen(served.listen, served.keys, () => room, parts);
   return {
     port: portOf(server),
     renew(keys) {
@@ -169,14 +275,14 @@ async function openOwnPort(served: Served, log: Logger): Promise<Door> {
 }
 
 /** Opened with the first cluster, closed with the process. */
-function makeSharedPort(log: Logger) {
+function makeSharedPort(parts: FrontParts) {
   const rooms = new Map<string, Room>();
   let opening: Promise<Server> | undefined;
   return {
     async open(served: Served, serverName: string): Promise<Door> {
-      const room = makeRoom(served);
+      const room = makeRoom(served, parts.addressOf);
       rooms.set(serverName, room);
-      opening ??= listen(served.listen, undefined, (name) => rooms.get(name.toLowerCase()), log);
+      opening ??= listen(served.listen, undefined, (name) => rooms.get(name.toLowerCase()), parts);
       const server = await opening.catch((error) => {
         opening = undefined;
         rooms.delete(serverName);

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { makePeers } from '../../../../kernel/http/peer.ts';
 import { makeLog } from '../../../../kernel/log.ts';
 import { makeTarget } from '../../clients/process/dial.ts';
 import { makeInnerKeys } from '../../engine/inner-keys.ts';
@@ -58,12 +59,12 @@ test('a terminal goes both ways with the identity that the front gives it, and e
     ...{ targets, inflight: () => 10, isRefused: (print) => refused.has(print), capacity: capacityOf(0), underway: 0 },
     figures: { requests: 0, errors: 0, inflightPeak: 0 },
   };
-  const front = makeFront(makeLog('silent'));
+  const front = makeFront(makeLog('silent'), makePeers([]));
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 30 },
+    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 30, inflight: () => 30 },
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate, house: inner.authority.certificate },
-    serve: (request, response, identity) => forwardRequest(forwarding, request, response, identity),
-    talk: (request, socket, head, identity) => forwardTalk(forwarding, request, socket, head, identity),
+    serve: (request, response, { identity }) => forwardRequest(forwarding, request, response, identity),
+    talk: (request, socket, head, { identity }) => forwardTalk(forwarding, request, socket, head, identity),
   });
   t.after(() => door.close());
   const ask = (path: string, headers: Record<string, string>, own?: { certificate: string; key: string }) =>

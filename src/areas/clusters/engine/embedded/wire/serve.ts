@@ -4,7 +4,7 @@ import { Refusal } from '../../../../../kernel/errors.ts';
 import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
-import { Crowded, onBehalf } from '../../../../../kernel/shares/index.ts';
+import { becomeBehalf, Crowded, currentBehalf, onBehalf } from '../../../../../kernel/shares/index.ts';
 import { inSlices } from '../../../../../kernel/slices.ts';
 import type { Asked } from '../../../rules/kubernetes/path.ts';
 import { whyEmpty } from '../../../rules/kubernetes/resources.ts';
@@ -53,8 +53,12 @@ export function serveRequest(
       refuse(cluster, request, response, error);
     }
   };
-  void onBehalf({ org: cluster.org, act: 'kubernetes' }, work, cluster.app.watch);
+  // At a listener it is known whether the connection has proven who it is; until then its address pays.
+  const { isAside, org } = currentBehalf();
+  void onBehalf(isAside && org !== '' ? currentBehalf() : ownBehalf(cluster), work, cluster.app.watch);
 }
+
+const ownBehalf = (cluster: Cluster) => ({ org: cluster.org, act: 'kubernetes' });
 
 async function answerRequest(serving: Serving, request: IncomingMessage, response: ServerResponse, identity: EmbeddedIdentity | undefined) {
   const { cluster } = serving;
@@ -69,6 +73,8 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
     const { caller, asked } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
     const accept = (request.headers.accept ?? '').slice(0, 2_000);
     const contentType = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+    // A caller that showed something and was not refused has proven who it is.
+    if (identity || request.headers.authorization) becomeBehalf(ownBehalf(cluster));
     const body = await readRequestBody(cluster, request, response, asked, contentType);
     const reply = await serving.dispatch({
       asked,
