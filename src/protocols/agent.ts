@@ -99,6 +99,10 @@ export const AssignmentsResponse = Type.Object({
 });
 export type AssignmentsResponse = Static<typeof AssignmentsResponse>;
 
+/** What an int of the database holds, and what JSON tells apart. */
+const mostInt = 2 ** 31 - 1;
+const mostCount = Number.MAX_SAFE_INTEGER;
+
 const ms = Type.Number({ minimum: 0, maximum: 86_400_000 });
 
 const Phases = Type.Object({
@@ -111,7 +115,7 @@ const Phases = Type.Object({
 
 export const Result = Type.Object({
   monitor: Type.String({ maxLength: 64 }),
-  epoch: Type.Integer({ minimum: 0 }),
+  epoch: Type.Integer({ minimum: 0, maximum: mostInt }),
   /** How long ago the check ended (for `missed`: was due), by the prober's monotonic clock, when the batch was sent. */
   ageMs: ms,
   outcome: Type.Union([Type.Literal('pass'), Type.Literal('fail'), Type.Literal('error'), Type.Literal('missed')]),
@@ -125,9 +129,9 @@ export const Result = Type.Object({
   redirects: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   family: Type.Optional(Type.Union([Type.Literal(4), Type.Literal(6)])),
   httpVersion: Type.Optional(Type.String({ maxLength: 8 })),
-  contentLength: Type.Optional(Type.Integer({ minimum: -1 })),
+  contentLength: Type.Optional(Type.Integer({ minimum: -1, maximum: mostCount })),
   /** Of the chain that was shown last: Unix milliseconds. */
-  certificateUntil: Type.Optional(Type.Number()),
+  certificateUntil: Type.Optional(Type.Number({ minimum: -mostCount, maximum: mostCount })),
   tlsVersion: Type.Optional(Type.String({ maxLength: 20 })),
 });
 export type Result = Static<typeof Result>;
@@ -135,7 +139,7 @@ export type Result = Static<typeof Result>;
 export const Batch = Type.Object({
   instance: SessionRequest.properties.instance,
   /** One more than that of the batch before it. */
-  seq: Type.Integer({ minimum: 1 }),
+  seq: Type.Integer({ minimum: 1, maximum: mostCount }),
   now: Type.Number(),
   /** Its canaries fail, or most of its monitors began to fail at once: it is the one that is cut off. */
   degraded: Type.Boolean(),

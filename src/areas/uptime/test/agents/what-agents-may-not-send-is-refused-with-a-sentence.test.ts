@@ -27,6 +27,7 @@ test('what is no batch is refused with a sentence, and nothing of it is stored',
   };
   await refused(400, /seq is required/, { ...good, seq: undefined });
   await refused(400, /seq must be at least 1/, { ...good, seq: 0 });
+  await refused(400, /seq must be at most 9007199254740991/, { ...good, seq: 2 ** 63 });
   await refused(400, /results must have at most 500/, { ...good, results: Array(mostResults + 1).fill(result) });
   await refused(400, /ageMs must be at least 0/, { ...good, results: [{ ...result, ageMs: -1 }] });
   await refused(400, /ageMs must be at most 86400000/, { ...good, results: [{ ...result, ageMs: 86_400_001 }] });
