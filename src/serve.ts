@@ -11,7 +11,7 @@ import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/firs
 import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
-import { openStorage } from './boot/storage.ts';
+import { checkStorage, openStorage } from './boot/storage.ts';
 import { bindOperations } from './identity/control-api/index.ts';
 import { readBodies } from './identity/control-api/read-bodies.ts';
 import { lastRequests } from './identity/last-request.ts';
@@ -22,6 +22,8 @@ import type { App } from './kernel/app.ts';
 import { makeCaches } from './kernel/cache.ts';
 import type { Config } from './kernel/config.ts';
 import { partNotUsable } from './kernel/data/directory.ts';
+import { readNodeId } from './kernel/data/node.ts';
+import { connectionName, newServerName, noteServer } from './kernel/data/servers.ts';
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
@@ -171,15 +173,18 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     if (database.embedded) await ensureOwnerToken(tx, config.data);
     return openRing(tx, config.data);
   });
-  const secrets = makeSecrets(config.data, ring);
-  stops.push(async () => secrets.close());
-
-  const listener = await listen({ connection: database.direct });
+  const name = newServerName(await readNodeId(config));
+  const listener = await listen({ connection: database.direct, name: connectionName(name) });
   stops.push(() => listener.close());
+  const noted = await noteServer(db, name, ring, log);
+  stops.push(() => noted.stop());
+  const secrets = makeSecrets(config.data, ring, noted.noteKeys);
+  stops.push(async () => secrets.close());
   const waker = makeWaker({ db, connection: database.connection, listener });
   stops.push(() => waker.close());
   const storage = await openStorage(config);
   stops.push(async () => storage.close());
+  stops.push(await checkStorage(db, storage, config, log));
   const allow = parseAllow(config.allow_private_cidrs);
 
   return {

@@ -16,6 +16,8 @@ export interface Listener {
 
 export interface ListenOptions {
   connection: Connection;
+  /** What the connection is called in pg_stat_activity: by it others know which servers there are. */
+  name?: string;
   beatMs?: number;
   deafAfterMs?: number;
   /** A statement that takes longer than this has failed, and its connection with it. */
@@ -30,6 +32,7 @@ interface Ear {
 
 interface Listening {
   connection: Connection;
+  name: string;
   deafAfterMs: number;
   answerMs: number;
   /** The channel of our own heartbeat. */
@@ -52,10 +55,12 @@ interface Listening {
   closed: boolean;
 }
 
-export async function listen({ connection, beatMs = 1_000, deafAfterMs = 3_000, answerMs = 2_000 }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { connection, name = 'quarterdeck listen', beatMs = 1_000, deafAfterMs = 3_000, answerMs = 2_000 } = options;
   const beat = `beat_${randomUUID().replaceAll('-', '')}`;
   const listening: Listening = {
     connection,
+    name,
     deafAfterMs,
     answerMs,
     beat,
@@ -130,7 +135,7 @@ function makeClient(listening: Listening): pg.Client {
     connectionTimeoutMillis: 2_000,
     query_timeout: listening.answerMs,
     keepAlive: true,
-    application_name: 'quarterdeck listen',
+    application_name: listening.name,
   });
   client.on('error', () => dropClient(listening, client));
   client.on('end', () => dropClient(listening, client));

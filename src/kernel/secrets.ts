@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { chmod, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
-import { row, run, type Tx } from './db/index.ts';
+import { row, rows, run, type Tx } from './db/index.ts';
 import { exitCodes, Stop } from './errors.ts';
 
 // Secrets that we must use again are sealed with AES-256-GCM. The key file is a list `id:base64`, one a line: the first seals,
@@ -20,12 +20,13 @@ export interface Secrets {
   close(): void;
 }
 
-export function makeSecrets(dataDir: string, first: KeyRing): Secrets {
+export function makeSecrets(dataDir: string, first: KeyRing, onRead: (ring: KeyRing) => void = () => {}): Secrets {
   let ring = first;
   const file = keyFile(dataDir);
   const follow = async () => {
     // A damaged file is told at the next start; until then the keys we have go on.
     ring = (await readKeys(file).catch(() => undefined)) ?? ring;
+    onRead(ring);
   };
   watchFile(file, { interval: 1_000, persistent: false }, follow);
   // A change between the reading of `first` and the watcher's own first look would never be told.
@@ -151,6 +152,7 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
       await writeKeys(file, ring);
     }
     await run(tx)`insert into kernel.canary (sealed) values (${seal(ring, 'canary', canaryPlace)})`;
+    await noteSealing(tx, ring.keys[0]!.id);
     return ring;
   }
   const lost =
@@ -158,12 +160,46 @@ export async function openRing(tx: Tx, dataDir: string): Promise<KeyRing> {
   if (!ring)
     throw new Stop(
       exitCodes.secretKey,
-      `${file} is missing, and the database holds secrets sealed with it: restore the file from a backup; without it ${lost}`,
+      `${file} is missing, and the database holds secrets sealed with it: copy it from another server, or restore the file from a backup; without it ${lost}`,
     );
+  await requireKeysInUse(tx, file, ring, keyIdOf(canary.sealed));
   if (!opensCanary(ring, canary.sealed)) {
-    throw new Stop(exitCodes.secretKey, `${file} is not the key of this database: put the right file back; with this one ${lost}`);
+    throw new Stop(
+      exitCodes.secretKey,
+      `${file} is not the key of this database: put the right file back, or copy it from another server; with this one ${lost}`,
+    );
   }
   return ring;
 }
+
+const SealingRow = Type.Object({ id: Type.String() });
+
+/**
+ * A server seals with the first key of its file. It starts only if it can open what every other one seals, and if its own first key is still
+ * in use: what a server seals with a key that was dropped elsewhere, others could not open.
+ */
+async function requireKeysInUse(tx: Tx, file: string, ring: KeyRing, canaryKey: string): Promise<void> {
+  const inUse = (await rows(tx, SealingRow)`select id from kernel.sealing_key order by since_at, id`).map(({ id }) => id);
+  const needed = [...inUse, canaryKey];
+  const isHere = (id: string) => ring.keys.some((key) => key.id === id);
+  if (!needed.some(isHere)) return; // of another database, as its caller finds
+  const lacked = needed.find((id) => !isHere(id));
+  if (lacked !== undefined)
+    throw new Stop(exitCodes.secretKey, `${file} lacks the key ${lacked}, with which this installation seals: copy it from another server`);
+  const head = ring.keys[0]!.id;
+  if (inUse.length > 0 && !inUse.includes(head))
+    throw new Stop(
+      exitCodes.secretKey,
+      `${file} seals with the key ${head}, which this installation has dropped: copy it from another server`,
+    );
+  await noteSealing(tx, head);
+}
+
+/** Before the first value is sealed with it: a server that lacks the key is refused from then on. */
+export const noteSealing = (tx: Tx, keyId: string) =>
+  run(tx)`insert into kernel.sealing_key (id, since_at) values (${keyId}, kernel.now()) on conflict (id) do nothing`;
+
+/** Only this key seals from now on. */
+export const dropSealing = (tx: Tx, keptId: string) => run(tx)`delete from kernel.sealing_key where id <> ${keptId}`;
 
 export const resealCanary = (tx: Tx, ring: KeyRing) => run(tx)`update kernel.canary set sealed = ${seal(ring, 'canary', canaryPlace)}`;

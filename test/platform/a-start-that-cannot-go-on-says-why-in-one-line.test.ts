@@ -86,7 +86,7 @@ test('a lost or wrong secret.key: 8; a newer database: 7', async (t) => {
   await refusedHere(
     start,
     8,
-    /secret\.key is missing, and the database holds secrets sealed with it: restore the file from a backup; .* would be lost/,
+    /secret\.key is missing, and the database holds secrets sealed with it: copy it from another server, or restore the file from a backup; .* would be lost/,
   );
   await writeFile(key, `other:${Buffer.alloc(32, 7).toString('base64')}\n`);
   await refusedHere(start, 8, /secret\.key is not the key of this database: put the right file back/);

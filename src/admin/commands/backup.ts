@@ -33,6 +33,11 @@ export function backupCommands(admin: Command) {
     .action(atDatabase(async () => (await import('../key/change-key.ts')).changeKey));
 
   admin
+    .command('adopt-storage')
+    .description('mark the storage as this installation’s, after its objects were moved without their mark, or lost')
+    .action(atDatabase(async () => (await import('../adopt-storage.ts')).adoptOwnStorage));
+
+  admin
     .command('doctor')
     .description(
       'look at disk, clock, database, keys, ports, certificates, DNS, mail, storage and background work; exit code 1 when something fails',

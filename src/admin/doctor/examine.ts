@@ -1,13 +1,13 @@
 import { countOwnPrograms } from '../../areas/clusters/index.ts';
 import { areas } from '../../areas/index.ts';
 import type { Config } from '../../kernel/config.ts';
+import { listServers } from '../../kernel/data/servers.ts';
 import { openDb } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { readMigrations } from '../../kernel/migrate.ts';
 import { migrationsOf } from '../../serve.ts';
 import { connectFor } from '../backup/connection.ts';
 import { hasDatabase, withDatabase } from '../session.ts';
-import { servers } from '../store.ts';
 import { checkCertificate } from './certificates.ts';
 import { checkClusters } from './clusters.ts';
 import { checkClock, checkMigrations, checkSettings } from './database.ts';
@@ -19,7 +19,7 @@ import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
 import { checkPorts } from './ports.ts';
 import { checkRelay } from './relay.ts';
-import { checkStorage } from './storage.ts';
+import { checkStorage, checkStorageMark } from './storage.ts';
 import { checkWork } from './work.ts';
 
 /** Looks at everything, whatever is broken: a check that cannot be made is itself a finding. */
@@ -59,7 +59,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       const db = openDb({ connection: database.connection, max: 1 });
       reached = true;
       try {
-        const running = await db.read(servers);
+        const running = await db.read(listServers);
         const migrated = await checkMigrations(client, readMigrations(migrationsOf(areas)));
         const clusters = migrated.verdict === 'ok' ? await db.read(countOwnPrograms) : 0;
         return [
@@ -69,6 +69,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('mail on one disk', () => checkHeldMail(db, config)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('storage', () => checkStorageMark(config, db)) : []),
           ...(migrated.verdict === 'ok'
             ? await attempt('clusters', () => checkClusters(db, { isForeign: !database.embedded, clusters }))
             : []),

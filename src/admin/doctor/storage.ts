@@ -1,10 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStorage } from '../../boot/storage.ts';
+import { nameStorage, openStorage } from '../../boot/storage.ts';
 import type { Config } from '../../kernel/config.ts';
+import type { Db } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
+import { judgeStorage } from '../../kernel/storage/canary.ts';
 import { type Finding, fail, ok } from './finding.ts';
+
+/** Whether this is the storage of this database; silent if it is, and while it cannot be asked, which the other check tells. */
+export async function checkStorageMark(config: Config, db: Db): Promise<Finding[]> {
+  const storage = await openStorage(config);
+  try {
+    const sentence = await judgeStorage(db, storage, nameStorage(config));
+    return sentence === undefined ? [] : [fail('storage', sentence)];
+  } catch {
+    return [];
+  } finally {
+    await storage.close();
+  }
+}
 
 /** Writes, reads and removes one small object. */
 export async function checkStorage(config: Config): Promise<Finding> {

@@ -1,7 +1,7 @@
+import { listServers } from '../../kernel/data/servers.ts';
 import type { Db, Tx } from '../../kernel/db/index.ts';
 import { jobAdmin, jobFigures } from '../../kernel/jobs/index.ts';
 import { now } from '../../kernel/time.ts';
-import { servers } from '../store.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 export interface Work {
@@ -47,7 +47,7 @@ async function workOf(tx: Tx): Promise<Work> {
   const at = Date.parse(await now(tx));
   const oldest = lanes.reduce((a, b) => (b.oldest_due_seconds > a.oldest_due_seconds ? b : a));
   return {
-    servers: (await servers(tx)).length,
+    servers: (await listServers(tx)).length,
     dead,
     oldestDueSeconds: oldest.oldest_due_seconds,
     lane: oldest.lane,

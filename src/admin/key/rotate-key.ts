@@ -3,10 +3,11 @@ import type { Sealed } from '../../areas/area.ts';
 import { audit, operator } from '../../identity/audit.ts';
 import type { Connection, Db } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
-import { type KeyRing, keyFile, keyIdOf, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
+import { dropSealing, type KeyRing, keyFile, keyIdOf, noteSealing, openRing, resealCanary, writeKeys } from '../../kernel/secrets.ts';
 import { connectFor } from '../backup/connection.ts';
 import { installation } from '../organization.ts';
 import { columnSealedWith } from './find-sealed.ts';
+import { requireHolders } from './holders.ts';
 import { resealColumn, writersEnded } from './reseal.ts';
 import { type Standing, standingOf, withNewestFirst, withNewKey, withoutOld } from './ring.ts';
 import { canaryOf } from './store.ts';
@@ -18,6 +19,8 @@ export interface Rotation {
   sealed: readonly Sealed[];
   /** Until every server has read the key file again. */
   settle(): Promise<void>;
+  /** How long a step waits for servers that have not read the file yet. */
+  patienceMs?: number;
   say(sentence: string): void;
 }
 
@@ -75,6 +78,9 @@ async function add(r: Rotation) {
 }
 
 async function promote(r: Rotation) {
+  const next = withNewestFirst(await read(r)).keys[0]!.id;
+  await requireHolders(r, next, 'promote');
+  await r.db.write((tx) => noteSealing(tx, next));
   const ring = await change(r, withNewestFirst);
   r.say(`${ring.keys[0]!.id} seals from now on`);
 }
@@ -82,6 +88,7 @@ async function promote(r: Rotation) {
 /** The canary last: while it is sealed with an old key, the rotation is known to be unfinished. */
 async function reseal(r: Rotation) {
   const ring = await read(r);
+  await requireHolders(r, ring.keys[0]!.id, 'reseal');
   await writersEnded(r.db);
   let count = 0;
   for (const where of r.sealed) count += await resealColumn(r.db, ring, where);
@@ -97,9 +104,13 @@ async function drop(r: Rotation, client: pg.Client) {
   await writersEnded(r.db);
   const old = ring.keys.slice(1).map((key) => key.id);
   if (!old.length) return r.say('there is no old key to drop');
+  await requireHolders(r, ring.keys[0]!.id, 'drop');
   const used = await columnSealedWith(client, old);
   if (used) throw stillUsed(used, r.sealed);
-  await r.db.write((tx) => audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old }));
+  await r.db.write(async (tx) => {
+    await dropSealing(tx, ring.keys[0]!.id);
+    await audit(tx, operator(installation), 'installation.key.drop', { id: ring.keys[0]!.id }, { dropped: old });
+  });
   await writeKeys(keyFile(r.dataDir), withoutOld(ring));
   r.say(
     `dropped ${old.join(', ')}; links that were sent out sealed with it are void, and backups made before need the key file of their time`,

@@ -1,14 +1,16 @@
 import { createReadStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AnyArea } from '../../areas/area.ts';
 import type { Database } from '../../boot/database.ts';
+import { openDb } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { type Migration, migrate, migrationLock } from '../../kernel/migrate.ts';
+import { markForRestore, takeMark } from '../../kernel/storage/canary.ts';
 import type { Storage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { connectFor } from '../backup/connection.ts';
-import { blobFile, type Manifest, readManifest } from '../backup/manifest.ts';
+import { blobFile, type Manifest, readManifest, tableFile } from '../backup/manifest.ts';
 import { blobsIn, verifyBackup } from '../backup/verify.ts';
 import { appliedMigrations } from '../release.ts';
 import { copyIn, makeGuests } from './copy-in.ts';
@@ -60,6 +62,8 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
   try {
     await requireEmpty(client, schemas, manifest, areas);
     await migrate(database.direct, migrations, ids);
+    const mark = await storageIdIn(directory, manifest);
+    if (mark !== undefined) await markForRestore(storage, mark);
     if (manifest.blobs) await putBlobs(storage, directory);
     await mkdir(target.dataDir, { recursive: true });
     await placeKey();
@@ -75,10 +79,25 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     await client.query('commit');
     await client.query('analyze');
     const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');
-    return { migrated: await migrate(database.direct, migrations), jobs: rows[0]!.jobs };
+    const migrated = await migrate(database.direct, migrations);
+    if (mark === undefined) await takeOver(database, storage);
+    return { migrated, jobs: rows[0]!.jobs };
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function takeOver(database: Database, storage: Storage): Promise<void> {
+  const db = openDb({ connection: database.connection, max: 1 });
+  await takeMark(db, storage).finally(() => db.end());
+}
+
+/** The id by which a start knows its storage; undefined in backups of releases that had none. */
+async function storageIdIn(directory: string, manifest: Manifest): Promise<string | undefined> {
+  const table = manifest.tables.find((t) => t.schema === 'kernel' && t.name === 'storage_canary');
+  if (!table?.rows) return undefined;
+  const fields = (await readFile(join(directory, tableFile(table)), 'utf8')).trimEnd().split('\t');
+  return fields[table.columns.indexOf('id')];
 }
 
 /** Under their keys again; one that is there already is replaced by the same bytes. */

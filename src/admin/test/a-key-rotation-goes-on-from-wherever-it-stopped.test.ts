@@ -87,6 +87,7 @@ test('wherever a rotation is killed, everything opens, and the next run finishes
     await writeKeys(keyFile(dataDir), first);
     await db.write(async (tx) => {
       await resealCanary(tx, first);
+      await run(tx)`delete from kernel.sealing_key`;
       for (const { id, secret } of beginning) await run(tx)`update depot.box set secret = ${secret} where id = ${id}`;
     });
 

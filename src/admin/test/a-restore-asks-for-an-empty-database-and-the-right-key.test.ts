@@ -6,6 +6,7 @@ import { ensureOrganization } from '../../boot/first-start.ts';
 import { readConfig } from '../../kernel/config.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { migrate } from '../../kernel/migrate.ts';
+import { requireStorage } from '../../kernel/storage/canary.ts';
 import { fileStorage, type Storage } from '../../kernel/storage/index.ts';
 import { prepare, restore } from '../restore/restore.ts';
 import { backedUp, fewAreas, fewMigrations } from './backups.ts';
@@ -115,4 +116,19 @@ test('a key that the backup carries is put in its place, unless a newer file wit
   await (await prepare(backup, fresh, all)).placeKey();
   assert.equal(await readFile(join(fresh, 'secret.key'), 'utf8'), rotated);
   await rm(fresh, { recursive: true });
+});
+
+test('the storage of another installation is refused, and an empty one is marked as this one’s', async (t) => {
+  const { directory, target: backup } = await backedUp(t);
+  const to = await target(t, directory);
+  await to.storage.put('installation/id', Buffer.from('of somebody else'));
+  const attempt = async () => restore(await prepare(backup, to.dataDir, to.migrations), to);
+  await assert.rejects(attempt(), stops(exitCodes.refused, /^the storage is another installation’s: .*delete its object installation\/id/));
+  assert.equal(await to.storage.stat('a/b'), undefined, 'nothing was written to it');
+
+  await to.storage.remove('installation/id');
+  await attempt();
+  await requireStorage(dbOn(t, to.database.connection), to.storage, 'blobs');
+  const [row] = await sqlOn<{ id: string }>(to.database.connection, 'select id from kernel.storage_canary');
+  assert.equal(await readFile(join(to.dataDir, 'blobs', 'installation', 'id'), 'utf8'), row!.id);
 });

@@ -7,6 +7,7 @@ import { ensureOrganization } from '../../boot/first-start.ts';
 import { readConfig } from '../../kernel/config.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';
 import { openRing } from '../../kernel/secrets.ts';
+import { requireStorage } from '../../kernel/storage/canary.ts';
 import { fileStorage } from '../../kernel/storage/index.ts';
 import { migrationsOf } from '../../serve.ts';
 import { backup } from '../backup/backup.ts';
@@ -36,13 +37,15 @@ export async function backedUp(t: TestContext, options: { withKey?: boolean } = 
   const dataDir = join(directory, 'data');
   await mkdir(dataDir);
   await migrate(connection, fewMigrations());
-  await dbOn(t, connection).write(async (tx) => {
+  const db = dbOn(t, connection);
+  await db.write(async (tx) => {
     await ensureOrganization(tx, readConfig({}, directory).config);
     await openRing(tx, dataDir);
   });
   const target = join(directory, 'backup');
   const storage = await fileStorage(join(directory, 'blobs'));
   await storage.put('a/b', Buffer.from('an object'));
+  await requireStorage(db, storage, 'blobs');
   const withKey = options.withKey ?? true;
   const manifest = await backup({ target, connection, areas: fewAreas, dataDir, release: '0.0.1', storage, withKey });
   return { connection, directory, dataDir, target, manifest };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -57,6 +57,9 @@ test('an upload survives a restart of the server, and two servers share one stor
   // A machine with files of its own cannot go on with the upload; it says so instead of starting over in silence.
   const elsewhere = await mkdtemp(join(tmpdir(), 'qdr-'));
   await copyFile(join(dataDir, 'secret.key'), join(elsewhere, 'secret.key'));
+  // Its files say that they are this installation's, as after a copy that was made too early.
+  await mkdir(join(elsewhere, 'blobs', 'installation'), { recursive: true });
+  await copyFile(join(dataDir, 'blobs', 'installation', 'id'), join(elsewhere, 'blobs', 'installation', 'id'));
   const fourth = await registryServer(t, { connection, dataDir: elsewhere });
   const begun = await two('POST', '/v2/acme/app/blobs/uploads/');
   assert.equal((await fourth.send('GET', begun.headers.location!)).status, 404);

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import Type, { type Static } from 'typebox';
+import { type Db, rows, run, type Tx } from '../db/index.ts';
+import type { Logger } from '../log.ts';
+import type { KeyRing } from '../secrets.ts';
+
+// Which servers there are, and which keys each of them holds. A server is known by its listening connection, whose name carries node and
+// process; so a server that was killed is gone as soon as the database notices.
+
+const title = 'quarterdeck listen';
+
+/** A process of a node, which is a data directory with a key file. */
+export interface ServerName {
+  node: string;
+  process: string;
+}
+
+export const newServerName = (node: string): ServerName => ({ node, process: randomBytes(4).toString('hex') });
+
+/** At most 63 bytes: PostgreSQL cuts what is longer. */
+export const connectionName = ({ node, process }: ServerName): string => `${title} ${node.replaceAll('-', '').slice(0, 32)} ${process}`;
+
+const ServerRow = Type.Object({
+  process: Type.String(),
+  node: Type.Union([Type.String(), Type.Null()]),
+  host: Type.String(),
+  keyIds: Type.Union([Type.Array(Type.String()), Type.Null()]),
+});
+
+export type Server = Static<typeof ServerRow>;
+
+/** Every server process. Of one that has not said its keys yet, or is of an older release, they are null. */
+export const listServers = (tx: Tx): Promise<Server[]> => rows(tx, ServerRow)`
+  select coalesce(s.process, a.pid::text) as process, s.node, coalesce(s.host, host(a.client_addr), 'this machine') as host, s.key_ids as "keyIds"
+    from pg_stat_activity a left join kernel.server s on s.process = split_part(a.application_name, ' ', 4)
+   where a.datname = current_database() and a.application_name like 'quarterdeck listen%'`;
+
+const upsertServer = (tx: Tx, { node, process }: ServerName, keyIds: string[]) => run(tx)`
+  insert into kernel.server (process, node, host, key_ids, changed_at) values (${process}, ${node}, ${hostname()}, ${keyIds}, kernel.now())
+      on conflict (process) do update set key_ids = excluded.key_ids, changed_at = excluded.changed_at`;
+
+const deleteServer = (tx: Tx, { process }: ServerName) => run(tx)`delete from kernel.server where process = ${process}`;
+
+/** A server listens before it is noted, so that no row of a live one is taken for a leftover. */
+const deleteLeftovers = (tx: Tx) => run(tx)`
+  delete from kernel.server s where not exists (
+    select from pg_stat_activity a where a.datname = current_database() and split_part(a.application_name, ' ', 4) = s.process)`;
+
+const retryMs = 1_000;
+
+export interface NotedServer {
+  noteKeys(ring: KeyRing): void;
+  stop(): Promise<void>;
+}
+
+/** Writes down which keys this process holds, now and at each change; again every second while the database is away. */
+export async function noteServer(db: Db, name: ServerName, first: KeyRing, log: Logger): Promise<NotedServer> {
+  const idsOf = (ring: KeyRing) => ring.keys.map(({ id }) => id);
+  await db.write(async (tx) => {
+    await deleteLeftovers(tx);
+    await upsertServer(tx, name, idsOf(first));
+  });
+  let retry: NodeJS.Timeout | undefined;
+  const noteKeys = (ring: KeyRing) => {
+    clearTimeout(retry);
+    db.write((tx) => upsertServer(tx, name, idsOf(ring))).catch((error) => {
+      log.warn({ err: error }, 'which keys this server holds could not be written down; trying again');
+      retry = setTimeout(noteKeys, retryMs, ring).unref();
+    });
+  };
+  return {
+    noteKeys,
+    async stop() {
+      clearTimeout(retry);
+      await db.write((tx) => deleteServer(tx, name));
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import Type from 'typebox';
+import { type Db, row, run, type Tx } from '../db/index.ts';
+import { exitCodes, Stop } from '../errors.ts';
+import type { Storage } from './storage.ts';
+
+// A random id in the database, and the same as an object: a server whose storage is another one would answer pushes with 201 that are 404
+// elsewhere. The row comes first, then the object, then the mark that it was written; a kill in between is made good by the next start.
+
+const key = 'installation/id';
+
+const CanaryRow = Type.Object({ id: Type.String(), is_written: Type.Boolean() });
+
+const findCanary = (tx: Tx) => row(tx, CanaryRow)`select id, is_written from kernel.storage_canary`;
+
+const insertCanary = (tx: Tx, id: string) => run(tx)`insert into kernel.storage_canary (id) values (${id}) on conflict (one) do nothing`;
+
+const markWritten = (tx: Tx) => run(tx)`update kernel.storage_canary set is_written = true where not is_written`;
+
+async function readObject(storage: Storage): Promise<string | undefined> {
+  const opened = await storage.open(key);
+  return opened && (await text(opened.stream)).trim();
+}
+
+/** Throws a sentence if this is not the storage of this database; the first start of an installation marks the one that it has. */
+export async function requireStorage(db: Db, storage: Storage, name: string): Promise<void> {
+  const known = await db.read(findCanary);
+  const shown = await readObject(storage);
+  if (shown !== undefined && shown === known?.id) return;
+  // Another server that starts at this moment may have made both since we looked.
+  const canary = known ?? (shown === undefined ? await makeCanary(db) : await db.read(findCanary));
+  if (shown !== undefined && shown === canary?.id) return;
+  if (shown !== undefined || canary === undefined) throw foreign(name);
+  if (canary.is_written && (await readObject(storage)) !== canary.id) throw strange(name);
+  await storage.put(key, Buffer.from(canary.id));
+  await db.write(markWritten);
+}
+
+/** What a start would refuse it for; nothing is written. */
+export async function judgeStorage(db: Db, storage: Storage, name: string): Promise<string | undefined> {
+  const shown = await readObject(storage);
+  const known = await db.read(findCanary);
+  if (shown !== undefined && shown !== known?.id) return foreign(name).message;
+  return shown === undefined && known?.is_written ? strange(name).message : undefined;
+}
+
+/** Servers that start together agree on one. */
+async function makeCanary(db: Db) {
+  await db.write((tx) => insertCanary(tx, randomUUID()));
+  return (await db.read(findCanary))!;
+}
+
+const adopt = 'run `quarterdeck admin adopt-storage`, which makes it this installation’s';
+
+const strange = (name: string) =>
+  new Stop(
+    exitCodes.configuration,
+    `${name} is not the storage of this database, whose objects are elsewhere: set QUARTERDECK_STORAGE as on the other servers; if it is the right one, ${adopt}`,
+  );
+
+const foreign = (name: string) =>
+  new Stop(
+    exitCodes.configuration,
+    `${name} is the storage of another installation: set QUARTERDECK_STORAGE as on the other servers, or to one of its own; if that installation is gone, ${adopt}`,
+  );
+
+/** For the operator who moved the objects without their mark, or lost them. */
+export async function adoptStorage(db: Db, storage: Storage): Promise<string> {
+  const { id } = (await db.read(findCanary)) ?? (await makeCanary(db));
+  await storage.put(key, Buffer.from(id));
+  await db.write(markWritten);
+  return id;
+}
+
+/** Before the rows of a backup are restored: the storage gets the id that they will name, and one of another installation is refused. */
+export async function markForRestore(storage: Storage, id: string): Promise<void> {
+  const shown = await readObject(storage);
+  if (shown === undefined) return void (await storage.put(key, Buffer.from(id)));
+  if (shown === id) return;
+  throw new Stop(
+    exitCodes.refused,
+    `the storage is another installation’s: restore with another QUARTERDECK_STORAGE; if that installation is gone, delete its object ${key} first`,
+  );
+}
+
+/** A backup of before names no id: it takes over the one that the storage has. */
+export async function takeMark(db: Db, storage: Storage): Promise<void> {
+  const shown = await readObject(storage);
+  if (shown !== undefined) await db.write((tx) => insertCanary(tx, shown));
+}
