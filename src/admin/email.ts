@@ -1,4 +1,4 @@
-import { heldAway, posture, queueFigures } from '../areas/email/index.ts';
+import { freeSender, heldAway, posture, queueFigures, showSenders } from '../areas/email/index.ts';
 import { operator } from '../identity/audit.ts';
 import { organizationNamed } from './organization.ts';
 import { printRows, type Shown } from './output.ts';
@@ -50,4 +50,17 @@ export async function showQueue({ db }: Session, o: Shown) {
     'last error': q.last_error ?? undefined,
   }));
   printRows(o, [...shown, ...onAbsentDisks], 'nothing is on its way');
+}
+
+export async function showInbound({ db, config }: Session, o: Where & Shown) {
+  const found = await db.read(async (tx) => showSenders(tx, (await organizationNamed(tx, o.organization)).id));
+  const quota = config.email_inbound_quota_bytes;
+  const shown = found.map(({ sender, bytes }) => ({ sender, bytes, 'of quota': `${Math.round((1000 * bytes) / quota) / 10} %` }));
+  printRows(o, shown, 'nothing arrived in the last 30 days');
+}
+
+export async function freeInbound({ db }: Session, o: Where & { from: string }) {
+  const org = await db.read((tx) => organizationNamed(tx, o.organization));
+  const { messages, bytes } = await freeSender((work) => db.write(work), operator(org.id), o.from);
+  console.log(`${org.slug} has ${bytes} bytes more for mail: the content of ${messages} messages from ${o.from} is gone`);
 }

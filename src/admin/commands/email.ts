@@ -33,4 +33,18 @@ export function emailCommands(admin: Command) {
     .description('what is on its way, by organization and state, and what stands in its way')
     .addOption(jsonOption())
     .action(atDatabase(async () => (await work()).showQueue));
+
+  group
+    .command('inbound')
+    .description('whose mail takes the room that an organization has for what arrives, in the last 30 days')
+    .addOption(organizationOption())
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await work()).showInbound));
+
+  group
+    .command('free-inbound')
+    .description('forget the content of what arrived from one network address, so that there is room for other mail')
+    .requiredOption('--from <address>', 'as “inbound” shows it', name)
+    .addOption(organizationOption())
+    .action(atDatabase(async () => (await work()).freeInbound));
 }

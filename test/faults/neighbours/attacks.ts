@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attacking, delivery } from './scene.ts';
+import { idleAtDoors } from './smtp.ts';
 
 export interface Target {
   url: string;
@@ -91,6 +92,7 @@ export const attacks: Record<string, Attack> = {
     const { token } = (await answer.json()) as { token?: string };
     await drained(await fetch(`${url}/v2/${a.slug}/app/tags/list`, { headers: { authorization: `Bearer ${token}` } }));
   },
+  'idle connections of many addresses at the SMTP doors': ({ a }) => idleAtDoors(a.doors),
   [retention]: async ({ url, a }) => {
     const headers = { authorization: a.authorization, 'content-type': indexType };
     const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [], annotations: { loose: randomUUID() } });

@@ -13,10 +13,12 @@ import { agent } from '../../../src/areas/uptime/test/support.ts';
 import { run } from '../../../src/kernel/db/index.ts';
 import { oidcIssuer } from '../../fakes/oidc-issuer.ts';
 import { type FakeSmtp, fakeSmtp } from '../../fakes/smtp.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { caller, type Quarterdeck, quarterdeck, type Someone } from '../../harness/index.ts';
 import { urlOf } from '../../harness/postgres.ts';
 import { eventually, scratch, serverProcess } from '../../harness/process.ts';
 import { memoryFlags } from '../../harness/quick-start.ts';
+import type { Doors } from './smtp.ts';
 
 // Two organizations on one server: A attacks, B works.
 
@@ -45,6 +47,7 @@ export interface Attacking extends Tenant {
   idToken: string;
   /** Layers that A's upstream has. */
   upstreamLayers: string[];
+  doors: Doors;
 }
 
 export interface Scene {
@@ -85,7 +88,8 @@ export async function makeScene(t: TestContext): Promise<Scene> {
   await fill(making, tenant);
   const issuer = await oidcIssuer(t, async () => Date.now());
   await addRules(making, tenant, issuer.url);
-  const a = { ...tenant, upstreamLayers, idToken: await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 }) };
+  const doors: Doors = { mx: await freePort(), submission: await freePort() };
+  const a = { ...tenant, upstreamLayers, doors, idToken: await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 }) };
   const { dir } = await scratch(t);
   const server = serverProcess(t, {
     ...{ dir, nodeFlags: memoryFlags },
@@ -93,6 +97,8 @@ export async function makeScene(t: TestContext): Promise<Scene> {
     env: {
       QUARTERDECK_DATABASE_URL: urlOf(making.connection),
       QUARTERDECK_SMTP_RELAY: smtp.url,
+      QUARTERDECK_SMTP_INBOUND: `127.0.0.1:${doors.mx}`,
+      QUARTERDECK_SMTP_SUBMISSION: `127.0.0.1:${doors.submission}`,
       QUARTERDECK_RATE_LIMIT: '600',
       QUARTERDECK_ALLOW_PRIVATE_CIDRS: '127.0.0.0/8',
       QUARTERDECK_LOG_LEVEL: 'warn',

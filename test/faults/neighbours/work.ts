@@ -5,6 +5,7 @@ import { shows } from '../../../src/areas/status/test/support.ts';
 import { watchCalm } from '../../harness/calm.ts';
 import { caller } from '../../harness/request.ts';
 import { busy, delivery, pushBlob, type Scene } from './scene.ts';
+import { beGreeted } from './smtp.ts';
 
 export interface Measured {
   /** Milliseconds, by act. */
@@ -118,6 +119,7 @@ const acts: Record<string, Act> = {
     restMs: 150,
     act: ({ url, b }) => good(fetch(`${url}/api/v1/oncall/incidents`, { headers: { authorization: `Bearer ${b.otherKey}` } })),
   },
+  'come with mail': { restMs: 150, act: ({ a }) => beGreeted(a.doors) },
   publish: {
     restMs: 250,
     act: async ({ url, b }) => {

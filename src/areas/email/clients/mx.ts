@@ -156,11 +156,21 @@ export function inOrder(hosts: readonly MxHost[], random: () => number): MxHost[
 }
 
 /**
- * One name for all domains whose mail the same servers take, under the same conditions. A stranger's names may hold any character, a space
+ * One name for all domains whose mail the same servers take in the same order, under the same conditions. The order is part of it: a stranger's
+ * domain may name somebody's servers too, and must not decide which of them is tried first. A stranger's names may hold any character, a space
  * too: they must not add up to the name of somebody else's site.
  */
 export function siteKey({ hosts, authentic, enforced }: ToHosts): string {
-  const names = [...new Set(hosts.map(({ name }) => encodeURIComponent(name)))].sort();
   const conditions = enforced === undefined ? [] : ['enforced:', ...enforced.map(encodeURIComponent)];
-  return [...names, ...conditions, ...(authentic ? ['authentic:'] : [])].join(' ');
+  return [...rankHosts(hosts), ...conditions, ...(authentic ? ['authentic:'] : [])].join(' ');
+}
+
+/** The names in the order of their preferences, with a mark where a lesser one begins; which numbers they are is nothing. */
+function rankHosts(hosts: readonly MxHost[]): string[] {
+  const best = new Map<string, number>();
+  for (const { name, preference } of hosts) best.set(name, Math.min(preference, best.get(name) ?? Number.POSITIVE_INFINITY));
+  const ranks = Map.groupBy(best.keys(), (name) => best.get(name)!);
+  return [...ranks]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, names], rank) => [...(rank > 0 ? ['then:'] : []), ...names.map(encodeURIComponent).sort()]);
 }

@@ -19,6 +19,21 @@ export const arrivalLimits = {
   ownHops: 10,
 } as const;
 
+/** Of messages up to this size the last part of the quota is kept: they are what people write. */
+export const smallBytes = 65_536;
+const senderFloor = 64 * 2 ** 20;
+
+/**
+ * What an organization may have stored of what arrives, in bytes over 30 days. A stranger cannot fill it: one sender has a quarter, and large
+ * messages leave a fifth to small ones. Reports go beyond it: an organization without room still hears what became of its mail.
+ */
+export const inboundShares = (quota: number) => ({
+  small: quota,
+  large: 0.8 * quota,
+  report: 1.25 * quota,
+  sender: Math.min(quota, Math.max(quota / 4, senderFloor)),
+});
+
 /** Why a message with this header is going in circles; undefined: it is not. */
 export function findLoop(header: Buffer, mailHost: string): string | undefined {
   const text = header.toString('latin1').toLowerCase();

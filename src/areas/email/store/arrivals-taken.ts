@@ -18,6 +18,14 @@ export const lockReceived = (tx: Tx, orgs: readonly string[]) => rows(tx, UsageR
                                          where u.org_id = l.org_id and u.day < t.day and u.day >= t.day - 30), 0))::bigint as stored
     from locked l`;
 
+const SenderRow = Type.Object({ org_id: Type.String(), sender: Type.String(), stored: Type.Integer() });
+
+/** Of it, what came from these senders. The organizations' rows are locked. */
+export const readSenders = (tx: Tx, orgs: readonly string[], senders: readonly string[]) => rows(tx, SenderRow)`
+  select org_id, sender, sum(bytes)::bigint as stored from email.received_sender
+   where org_id = any(${orgs}::text[]) and sender = any(${senders}::text[]) and day >= (kernel.now() at time zone 'UTC')::date - 30
+   group by org_id, sender`;
+
 /** The same of one organization, for whoever only asks. */
 export const readReceived = async (tx: Tx, org: string): Promise<number> =>
   (await row(tx, UsageRow)`
@@ -41,6 +49,8 @@ export interface NewArrival {
   body_offset: number;
   body_bytes: number;
   node: string | null;
+  /** The network address that it came from. */
+  received_from: string;
   /** Of its own: this process goes on with it at once. Null: it waits for whoever claims it. */
   lease: string | null;
 }
@@ -48,10 +58,13 @@ export interface NewArrival {
 export interface ArrivedBatch {
   arrivals: readonly NewArrival[];
   leaseSeconds: number;
-  /** What each organization gets, by its id. */
-  counted: readonly { org: string; messages: number; bytes: number }[];
-  /** Bytes that one may have stored; null: it was judged before. */
-  quota: number | null;
+  counted: {
+    /** What each organization gets, by its id, and the bytes that it may have stored with it; null: it was judged before. */
+    orgs: readonly { org: string; messages: number; bytes: number; most: number | null }[];
+    senders: readonly { org: string; sender: string; bytes: number }[];
+  };
+  /** Bytes that an organization may have stored of one sender; null: it was judged before. */
+  mostOfSender: number | null;
   /** The segment that bytes of it are in, if any. */
   segment: string | undefined;
 }
@@ -72,7 +85,7 @@ const TakenRow = Type.Object({
  * has them; what their headers say follows when they are read. All of it is JSON: of lists PostgreSQL would look at the lengths, and plan anew.
  */
 export const takeArrivals = async (tx: Tx, batch: ArrivedBatch): Promise<Static<typeof TakenRow>> => {
-  const { arrivals, leaseSeconds, counted, quota, segment = '' } = batch;
+  const { arrivals, leaseSeconds, counted, mostOfSender, segment = '' } = batch;
   return (await row(tx, TakenRow)`
     with moment as materialized (
            select n.now, (extract(epoch from n.now) * 1000)::bigint as ms, '0123456789ABCDEFGHJKMNPQRSTVWXYZ' as l from (select kernel.now() as now offset 0) n),
@@ -84,28 +97,41 @@ export const takeArrivals = async (tx: Tx, batch: ArrivedBatch): Promise<Static<
                        substr(l, 1 + (ms >> 5 & 31)::int, 1) || substr(l, 1 + (ms >> 0 & 31)::int, 1) as beginning
              from moment),
          open as (select key from email.segment where key = ${segment} and sealed_at is null for share),
+         given as materialized (
+           select * from json_to_recordset(${JSON.stringify(counted.orgs)}::json) as c(org text, messages bigint, bytes bigint, most numeric)),
          counted as (
            insert into email.received_usage as u (org_id, day, messages, bytes)
-           select c.org, clock.day, c.messages, c.bytes
-             from clock, json_to_recordset(${JSON.stringify(counted)}::json) as c(org text, messages bigint, bytes bigint)
+           select c.org, clock.day, c.messages, c.bytes from clock, given c
             order by c.org
                on conflict (org_id, day) do update set messages = u.messages + excluded.messages, bytes = u.bytes + excluded.bytes
            returning org_id, bytes),
+         -- After their organization's row, whose lock keeps two batches from meeting here.
+         sent as (
+           insert into email.received_sender as s (org_id, sender, day, bytes)
+           select x.org, x.sender, clock.day, x.bytes
+             from counted c, clock, json_to_recordset(${JSON.stringify(counted.senders)}::json) as x(org text, sender text, bytes bigint)
+            where x.org = c.org_id order by x.org, x.sender
+               on conflict (org_id, sender, day) do update set bytes = s.bytes + excluded.bytes
+           returning org_id, sender, bytes),
          judged as materialized (
            select ${segment} = '' or exists (select from open) as is_open,
-                  not exists (select from counted c, clock
+                  not exists (select from counted c join given g on g.org = c.org_id, clock
                                where c.bytes + coalesce((select sum(u.bytes) from email.received_usage u
-                                                          where u.org_id = c.org_id and u.day < clock.day and u.day >= clock.day - 30), 0) > ${quota}::bigint) as has_room),
+                                                          where u.org_id = c.org_id and u.day < clock.day and u.day >= clock.day - 30), 0) > g.most)
+              and not exists (select from sent s, clock
+                               where s.bytes + coalesce((select sum(u.bytes) from email.received_sender u
+                                                          where u.org_id = s.org_id and u.sender = s.sender and u.day < clock.day and u.day >= clock.day - 30), 0)
+                                   > ${mostOfSender}::numeric) as has_room),
          arrived as materialized (
            select a.* from judged, json_to_recordset(${JSON.stringify(arrivals)}::json) as a(
                   org_id text, id text, domain_id text, route_id text, endpoint_id text, recipient_id bigint, envelope jsonb, folded text[], body_key text,
-                  body_offset bigint, body_bytes bigint, node text, lease uuid)
+                  body_offset bigint, body_bytes bigint, node text, lease uuid, received_from text)
             where judged.is_open and judged.has_room),
          message as (
            insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, endpoint_id, sender, recipients, copies, message_id,
-                                      body_key, body_offset, body_bytes, header_bytes, body_hash)
+                                      body_key, body_offset, body_bytes, header_bytes, body_hash, received_from)
            select a.org_id, clock.beginning || a.id, 'receive', 'received', clock.now, clock.now, 'mx', a.domain_id, a.endpoint_id, a.envelope ->> 'mailFrom',
-                  array(select jsonb_array_elements_text(a.envelope -> 'rcptTo')), '{}', '', a.body_key, a.body_offset, a.body_bytes, 0, ''
+                  array(select jsonb_array_elements_text(a.envelope -> 'rcptTo')), '{}', '', a.body_key, a.body_offset, a.body_bytes, 0, '', a.received_from
              from arrived a, clock where a.route_id is not null),
          address as (
            insert into email.received_address (org_id, folded, message_id)

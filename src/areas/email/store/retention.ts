@@ -52,6 +52,7 @@ export const deleteOldNotes = async (tx: Tx): Promise<void> => {
     deleteOldHours(tx),
     run(tx)`delete from email.usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
     run(tx)`delete from email.received_usage where day < (kernel.now() at time zone 'UTC')::date - 90`,
+    run(tx)`delete from email.received_sender where day < (kernel.now() at time zone 'UTC')::date - 31`,
   ]);
 };
 

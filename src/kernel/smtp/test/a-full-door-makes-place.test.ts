@@ -6,8 +6,8 @@ import { makeRoom } from '../room.ts';
 function makeParty(most: { each: number; all: number }) {
   const room = makeRoom(most);
   const sentAway: string[] = [];
-  const enter = (name: string, { isBusy = false, isAtWork = isBusy } = {}) =>
-    room.enter(name[0]!, { sendAway: () => sentAway.push(name), isBusy: () => isBusy, isAtWork: () => isAtWork });
+  const enter = (name: string, { isBusy = false, isAtWork = false } = {}) =>
+    room.enter(name[0]!, { sendAway: () => sentAway.push(name), isBusy: () => isBusy, isAtWork: () => isBusy || isAtWork });
   return { room, sentAway, enter };
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { test } from 'node:test';
+import { makePeers } from '../../../../kernel/http/peer.ts';
 import { makeLog } from '../../../../kernel/log.ts';
 import { issueCertificate } from '../../../../kernel/x509/issue.ts';
 import { makeAuthority, makeLeaf, newKey } from '../../engine/issue.ts';
@@ -24,11 +25,11 @@ function signed(subject: Buffer | { commonName: string; organizations?: string[]
 }
 
 test('a client certificate without a subject is refused, and the listener goes on', async (t) => {
-  const front = makeFront(makeLog('silent'));
+  const front = makeFront(makeLog('silent'), makePeers([]));
   const door = await front.open({
-    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 30 },
+    ...{ id: 'cls_1', listen: { host: '127.0.0.1', port: 0 }, serverName: undefined, most: () => 30, inflight: () => 30 },
     keys: { certificate: serving.certificate, key: serving.key, authority: ca.certificate },
-    serve: (_request, response, identity) => void response.end(identity?.commonName),
+    serve: (_request, response, { identity }) => void response.end(identity?.commonName),
   });
   t.after(() => door.close());
   const ask = async (own: { certificate: string; key: string }) => {

@@ -11,6 +11,8 @@ export const arrivalsChannel = channelNamed('email.arrivals');
 /** A message as a door took it in: for whom it is was decided there. */
 export interface Arriving {
   envelope: Omit<Envelope, 'rcptTo'>;
+  /** The network address that it came from, as senders are counted. */
+  sender: string;
   /** By route, or one report. */
   to: readonly { destination: Extract<Destination, { org: string }>; addresses: string[] }[];
   content: Buffer | { key: string; bytes: number };

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { DatabaseAway, isAway } from '../../../../kernel/db/index.ts';
+import { DatabaseAway, isAway, type Tx } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { foldAddress } from '../../rules/envelope.ts';
+import { inboundShares, smallBytes } from '../../rules/receiving.ts';
 import * as store from '../../store/arrivals-taken.ts';
 import { addSegment } from '../../store/intake.ts';
 import { leaseSeconds } from '../queue/lease.ts';
@@ -16,16 +17,22 @@ import type { HeldArrival } from './holdings.ts';
 export interface Batch extends ReceptionOptions {
   /** Segments of which a row is committed. */
   knownSegments: Set<string>;
-  noteFull(org: string): void;
-  isFull(org: string): boolean;
+  full: Refusals;
+}
+
+/** Who was refused for want of room, and when. */
+export interface Refusals {
+  /** `full`: an organization, for everything. `large`: an organization, for large messages. `sender`: an organization and a sender. */
+  note(what: 'full' | 'large' | 'sender', name: string): void;
+  was(what: 'full' | 'large' | 'sender', name: string, ms: number): boolean;
 }
 
 export type Taken = { id: string } | { error: unknown };
 
 /** What a row costs beside its bytes: a flood of tiny messages is one too. */
 export const overheadBytes = 1_024;
-/** Whoever has no room left for mail still hears what became of theirs. */
-const reportShare = 1.25;
+/** So long an organization without room is not asked about again. */
+export const fullMs = 30_000;
 
 /** The database was asked to COMMIT, and its answer never came: perhaps it was taken. */
 export class InDoubt extends DatabaseAway {}
@@ -35,7 +42,7 @@ class NoRoom extends Error {}
 
 /** Nearly always there is room for all of them, and one statement does everything. Else nothing has happened, and each is judged before it is written. */
 export async function writeBatch(options: Batch, all: readonly Arriving[]): Promise<Taken[]> {
-  if (!all.some(({ to }) => to.some(({ destination }) => options.isFull(destination.org)))) {
+  if (!all.some(({ to }) => to.some(({ destination }) => options.full.was('full', destination.org, fullMs)))) {
     try {
       return await write(options, all, false);
     } catch (error) {
@@ -68,7 +75,7 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
       isWhole = false; // a transaction that lost a race is run again
       giveBack();
       await takeBack();
-      const refusals = isJudged ? judge(options, all, await store.lockReceived(tx, orgsOf(all))) : [];
+      const refusals = isJudged ? judge(options, all, await readUsage(tx, all)) : [];
       const taken = all.filter((_, n) => !refusals[n]);
       const appended = append(options.spool, taken);
       const { segment, placeOf } = appended;
@@ -80,8 +87,9 @@ async function write(options: Batch, all: readonly Arriving[], isJudged: boolean
       });
       if (rows.arrivals.length === 0) return { refusals, rows, beginning: '', born: [], segment };
       if (rows.arrivals.some(({ lease }) => lease === null)) wake(tx, arrivalsChannel);
-      const quota = isJudged ? null : app.config.email_inbound_quota_bytes;
-      const batch = { arrivals: rows.arrivals, leaseSeconds, counted: countOrgs(rows.arrivals), quota, segment };
+      const shares = isJudged ? undefined : inboundShares(app.config.email_inbound_quota_bytes);
+      const counted = { orgs: countOrgs(rows.arrivals, shares), senders: countSenders(rows.arrivals) };
+      const batch = { arrivals: rows.arrivals, leaseSeconds, counted, mostOfSender: shares?.sender ?? null, segment };
       const [, result] = await Promise.all([
         segment === undefined || knownSegments.has(segment) || addSegment(tx, segment, options.node),
         store.takeArrivals(tx, batch),
@@ -110,26 +118,52 @@ const orgsOf = (all: readonly Arriving[]) => [...new Set(all.flatMap(({ to }) =>
 
 const sizeOf = ({ content }: Arriving) => (Buffer.isBuffer(content) ? content.length : content.bytes);
 
+interface Usage {
+  /** By organization. */
+  stored: Map<string, number>;
+  /** By organization and sender. */
+  bySender: Map<string, number>;
+}
+
+const nameSender = (org: string, sender: string) => `${org} ${sender}`;
+
+/** The organizations' rows are locked, and with them those of their senders. */
+async function readUsage(tx: Tx, all: readonly Arriving[]): Promise<Usage> {
+  const stored = await store.lockReceived(tx, orgsOf(all));
+  const senders = await store.readSenders(tx, orgsOf(all), [...new Set(all.map(({ sender }) => sender))]);
+  return {
+    stored: new Map(stored.map((u) => [u.org_id, u.stored])),
+    bySender: new Map(senders.map((u) => [nameSender(u.org_id, u.sender), u.stored])),
+  };
+}
+
 /** In the order in which they came: the room that one takes the next one does not have. Reports have some room beyond it. */
-function judge(
-  { app, noteFull }: Batch,
-  all: readonly Arriving[],
-  usage: readonly { org_id: string; stored: number }[],
-): (Refusal | undefined)[] {
-  const stored = new Map(usage.map((u) => [u.org_id, u.stored]));
-  const quota = app.config.email_inbound_quota_bytes;
+function judge({ app, full }: Batch, all: readonly Arriving[], { stored, bySender }: Usage): (Refusal | undefined)[] {
+  const shares = inboundShares(app.config.email_inbound_quota_bytes);
   return all.map((arriving) => {
     const bytes = sizeOf(arriving) + overheadBytes;
+    const isLarge = sizeOf(arriving) > smallBytes;
+    const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
+    const most = isReport ? shares.report : isLarge ? shares.large : shares.small;
     const mine = new Map<string, number>();
     for (const { destination } of arriving.to) mine.set(destination.org, (mine.get(destination.org) ?? 0) + bytes);
-    const isReport = arriving.to.some(({ destination }) => destination.kind === 'report');
-    const most = isReport ? reportShare * quota : quota;
-    const over = [...mine].flatMap(([org, wanted]) => (stored.get(org)! + wanted > most ? [org] : []));
-    if (over.length > 0) {
-      if (!isReport) over.forEach(noteFull);
-      return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
+    const after = (usage: ReadonlyMap<string, number>, name: string, org: string) => (usage.get(name) ?? 0) + mine.get(org)!;
+    for (const org of mine.keys()) {
+      if (after(stored, org, org) > most) {
+        if (!isReport) full.note(isLarge ? 'large' : 'full', org);
+        return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
+      }
+      const name = nameSender(org, arriving.sender);
+      if (!isReport && after(bySender, name, org) > shares.sender) {
+        full.note('sender', name);
+        return new Refusal(429, 'inbound_quota', 'you have used your share of the room for mail to this recipient; try again later');
+      }
     }
-    for (const [org, wanted] of mine) stored.set(org, stored.get(org)! + wanted);
+    for (const org of mine.keys()) {
+      const name = nameSender(org, arriving.sender);
+      stored.set(org, after(stored, org, org));
+      if (!isReport) bySender.set(name, after(bySender, name, org));
+    }
     return undefined;
   });
 }
@@ -178,7 +212,7 @@ function makeRows(
         ...{ route_id: isRouted ? destination.routeId : null, endpoint_id: isRouted ? destination.endpointId : null },
         ...{ recipient_id: isRouted ? null : destination.recipientId, envelope: { ...envelope, rcptTo: addresses } },
         ...{ folded: isRouted ? addresses.map(foldAddress) : [], body_key: place.key, body_offset: place.offset, body_bytes: place.bytes },
-        ...{ node: placeOf.has(arriving) ? node : null, lease },
+        ...{ node: placeOf.has(arriving) ? node : null, lease, received_from: arriving.sender },
       };
       arrivals.push(row);
       if (!firstOf.has(arriving)) firstOf.set(arriving, row);
@@ -193,11 +227,24 @@ const makeEndings = (count: number): string[] =>
 
 const messageIdOf = ({ route_id, id }: store.NewArrival, beginning: string) => (route_id === null ? id : `${beginning}${id}`);
 
-function countOrgs(arrivals: readonly store.NewArrival[]) {
-  const counted = new Map<string, { org: string; messages: number; bytes: number }>();
+/** `most`: what each may have stored with it; null: it was judged before. */
+function countOrgs(arrivals: readonly store.NewArrival[], shares: { small: number; large: number } | undefined) {
+  const counted = new Map<string, { org: string; messages: number; bytes: number; most: number | null }>();
   for (const { org_id: org, body_bytes } of arrivals) {
-    const before = counted.get(org) ?? { org, messages: 0, bytes: 0 };
-    counted.set(org, { org, messages: before.messages + 1, bytes: before.bytes + body_bytes + overheadBytes });
+    const before = counted.get(org) ?? { org, messages: 0, bytes: 0, most: shares ? shares.small : null };
+    const most = shares && body_bytes > smallBytes ? shares.large : before.most;
+    counted.set(org, { org, messages: before.messages + 1, bytes: before.bytes + body_bytes + overheadBytes, most });
+  }
+  return [...counted.values()];
+}
+
+/** Reports are nobody's share: one has an address of its own, which its sender was given. */
+function countSenders(arrivals: readonly store.NewArrival[]) {
+  const counted = new Map<string, { org: string; sender: string; bytes: number }>();
+  for (const { org_id: org, route_id, received_from: sender, body_bytes } of arrivals) {
+    if (route_id === null) continue;
+    const name = nameSender(org, sender);
+    counted.set(name, { org, sender, bytes: (counted.get(name)?.bytes ?? 0) + body_bytes + overheadBytes });
   }
   return [...counted.values()];
 }
@@ -207,7 +254,7 @@ function bornOf({ arrivals, inline }: Rows, { beginning, born }: { beginning: st
   const idOf = new Map(born.map(({ id, lease }) => [lease, id]));
   return arrivals.flatMap((row): HeldArrival[] => {
     if (row.lease === null) return [];
-    const { id: _, domain_id, folded, node, lease, ...rest } = row;
+    const { id: _, domain_id, folded, node, lease, received_from, ...rest } = row;
     const raw = inline.get(lease);
     return [{ ...rest, id: idOf.get(lease)!, lease, message_id: messageIdOf(row, beginning), attempts: 1, ...(raw ? { raw } : {}) }];
   });

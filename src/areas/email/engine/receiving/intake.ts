@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
+import { inboundShares, smallBytes } from '../../rules/receiving.ts';
 import { readReceived } from '../../store/arrivals-taken.ts';
 import { gatherCalls } from '../gather.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';
 import type { Arriving, ReceptionOptions } from './arriving.ts';
-import { type Batch, overheadBytes, type Taken, writeBatch } from './batch.ts';
+import { type Batch, fullMs, overheadBytes, type Refusals, type Taken, writeBatch } from './batch.ts';
 
 export interface Reception {
   /** The id in the log of the first message that it became, once it is on disk and in the log. Throws a Refusal that says why not. */
@@ -16,12 +17,10 @@ export interface Reception {
   store(stream: Readable): Promise<{ key: string; bytes: number }>;
   /** Nobody was told that it was taken. */
   discard(key: string): void;
-  /** Whether an organization had no room left a moment ago, or had none lately and has none for so many bytes now. */
-  isFull(org: string, bytes: number): Promise<boolean>;
+  /** Whether an organization had no room for mail of this sender a moment ago, or had none lately and has none for so many bytes now. */
+  isFull(org: string, bytes: number, sender: string): Promise<boolean>;
 }
 
-/** So long an organization without room is not asked about again. */
-const fullMs = 30_000;
 /** So long it is asked about before a message comes: servers that heard of it come again within hours. */
 const rememberMs = 86_400_000;
 /** What is put before a message is no larger. */
@@ -32,14 +31,8 @@ const paceMs = 20;
 /** Takes what arrives: one write, one sync and one transaction for all that came meanwhile. See intake/index.ts, which does so for what leaves. */
 export function openReception(options: ReceptionOptions): Reception {
   const { app } = options;
-  const full = new Map<string, number>();
-  const noteFull = (org: string) => {
-    if (full.size > 10_000) full.clear();
-    full.set(org, performance.now());
-  };
-  const wasFullWithin = (ms: number) => (org: string) => performance.now() - (full.get(org) ?? Number.NEGATIVE_INFINITY) < ms;
-  const isFull = wasFullWithin(fullMs);
-  const batch: Batch = { ...options, knownSegments: new Set<string>(), noteFull, isFull };
+  const full = makeRefusals();
+  const batch: Batch = { ...options, knownSegments: new Set<string>(), full };
   const take = gatherCalls(app, (all: Arriving[]) => takeBatch(batch, all), {
     ...{ name: 'email.reception', paceMs },
     orgsOf: ({ to }) => to.map(({ destination }) => destination.org),
@@ -58,12 +51,25 @@ export function openReception(options: ReceptionOptions): Reception {
     discard: (key) => {
       app.storage.remove(key).catch((err) => app.log.warn({ err, key }, 'content of mail that was not taken is not removed yet'));
     },
-    async isFull(org, bytes) {
-      if (isFull(org)) return true;
-      if (!wasFullWithin(rememberMs)(org)) return false;
+    async isFull(org, bytes, sender) {
+      if (full.was('full', org, fullMs) || full.was('sender', `${org} ${sender}`, fullMs)) return true;
+      if (!full.was('full', org, rememberMs) && !full.was('large', org, rememberMs)) return false;
       const stored = await app.db.read((tx) => readReceived(tx, org));
-      return stored + bytes + traceBytes + overheadBytes > app.config.email_inbound_quota_bytes;
+      const shares = inboundShares(app.config.email_inbound_quota_bytes);
+      return stored + bytes + traceBytes + overheadBytes > (bytes > smallBytes ? shares.large : shares.small);
     },
+  };
+}
+
+/** What was refused lately, so that the next message is not read to its end for nothing. */
+function makeRefusals(): Refusals {
+  const noted = new Map<string, number>();
+  return {
+    note(what, name) {
+      if (noted.size > 10_000) noted.clear();
+      noted.set(`${what} ${name}`, performance.now());
+    },
+    was: (what, name, ms) => performance.now() - (noted.get(`${what} ${name}`) ?? Number.NEGATIVE_INFINITY) < ms,
   };
 }
 

@@ -27,7 +27,7 @@ export const gatheredBytes = 262_144;
 /** Takes one message in: answers its id once it is on disk and in the log. */
 export async function receiveMessage(
   receiving: Receiving,
-  { envelope, to, session, place }: Omit<Arriving, 'content'> & { session: string; place: string },
+  { envelope, to, session, sender }: Omit<Arriving, 'content'> & { session: string },
   { pieces, rest }: Message,
 ): Promise<string> {
   const { reception, mailHost, large, largeOf } = receiving;
@@ -38,7 +38,7 @@ export async function receiveMessage(
     checkHeader(content.subarray(trace.length), rest === undefined, mailHost);
     if (rest) {
       const whole = Readable.from(chainPieces([content], rest), { objectMode: false, highWaterMark: 1 });
-      const leave = largeOf.enter(place);
+      const leave = largeOf.enter(sender);
       if (!leave) throw new Reply(451, '4.3.0', 'you send too many large messages at once; send this again in a moment');
       const stored = await large
         .pass(to[0]!.destination.org, () => reception.store(whole))
@@ -49,7 +49,7 @@ export async function receiveMessage(
       object = stored.key;
       content = stored;
     }
-    return await reception.take({ envelope, to, content });
+    return await reception.take({ envelope, sender, to, content });
   } catch (error) {
     // Where it may have been taken, its object stays. If it was not, no row names the object, which is removed after a day.
     if (object !== undefined && !(error instanceof InDoubt)) reception.discard(object);

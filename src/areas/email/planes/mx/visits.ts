@@ -113,7 +113,7 @@ function expectMessage(visiting: Visiting, session: Session, { to, place }: Stat
 }
 
 /** Whether we take mail for this address, and where it goes: decided now, so that nobody must send a report back later. */
-async function addRecipient({ book, reception }: Visiting, { to, bytes }: State, written: string): Promise<void> {
+async function addRecipient({ book, reception }: Visiting, { to, bytes, place }: State, written: string): Promise<void> {
   const read = readAddress(written);
   if (read instanceof Unusable) throw new Reply(553, '5.1.3', `the recipient ${read.why}`);
   const { address, domain } = read;
@@ -128,7 +128,7 @@ async function addRecipient({ book, reception }: Visiting, { to, bytes }: State,
   if (destination.kind === 'report' ? others.length > 0 : others.some((other) => other.destination.kind === 'report'))
     throw new Reply(452, '4.5.3', 'a report has one recipient; send it to the others apart');
   // To the message there is one answer: who has no room must not keep it from the others whom it is for.
-  if (destination.kind === 'route' && (await reception.isFull(destination.org, bytes)))
+  if (destination.kind === 'route' && (await reception.isFull(destination.org, bytes, place)))
     throw new Reply(452, '4.2.2', 'there is no room left for mail to this recipient; try again later');
   to.set(folded, { address, destination });
 }
@@ -144,7 +144,7 @@ async function takeMessage(visiting: Visiting, session: Session, state: State, m
   };
   const id = await onBehalf(
     { org, act: 'mail that arrives' },
-    () => receiveMessage(visiting, { envelope, to, session: session.id, place: state.place }, message),
+    () => receiveMessage(visiting, { envelope, to, session: session.id, sender: state.place }, message),
     visiting.app.watch,
   );
   clearTimeout(state.timer);

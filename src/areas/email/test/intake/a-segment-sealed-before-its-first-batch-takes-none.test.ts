@@ -13,7 +13,8 @@ test('a segment that was sealed before its first batch takes none', async (t) =>
   const isOpen = (segment: string) =>
     app.db.write(async (tx) => {
       await addSegment(tx, segment, 'node');
-      return (await takeArrivals(tx, { arrivals: [], leaseSeconds: 60, counted: [], quota: null, segment })).is_open;
+      return (await takeArrivals(tx, { arrivals: [], leaseSeconds: 60, counted: { orgs: [], senders: [] }, mostOfSender: null, segment }))
+        .is_open;
     });
   assert.equal(await isOpen(key), false);
   assert.equal(await isOpen(`${key}2`), true);

@@ -15,6 +15,7 @@ test('one arrival that the database cannot tell of holds up none of those that a
   const take = () =>
     reception.take({
       envelope: { mailFrom: 'bob@far.example', remoteIp: '192.0.2.1', tls: null, helo: 'far.example' },
+      sender: '192.0.2.1',
       to: [{ destination, addresses: ['support@in.example.com'] }],
       content: Buffer.from(letterIn()),
     });

@@ -30,6 +30,7 @@ test('mail whose lease lapses while it is read is told once, by whoever has it t
   const reception = openReception({ app: qd.app, spool: qd.own(email).receiving.spool, node: 'here', readings: () => nobodyReads });
   const id = await reception.take({
     envelope: { mailFrom: 'bob@far.example', remoteIp: '192.0.2.1', tls: null, helo: 'far.example' },
+    sender: '192.0.2.1',
     to: [{ destination: { kind: 'route', org: qd.owner.orgId, domainId, routeId, endpointId }, addresses: ['support@in.example.com'] }],
     content: Buffer.from(letterIn()),
   });

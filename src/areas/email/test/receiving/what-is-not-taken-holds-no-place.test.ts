@@ -29,6 +29,7 @@ function arrivingOf({ domainId, routeId, endpointId }: MxScene, org: string, hel
   const destination = { kind: 'route' as const, org, domainId, routeId, endpointId };
   return {
     envelope: { mailFrom: 'bob@far.example', remoteIp: '192.0.2.1', tls: null, helo },
+    sender: '192.0.2.1',
     to: [{ destination, addresses: ['support@in.example.com'] }],
     content: Buffer.alloc(bytes, 'x'),
   };

@@ -89,7 +89,7 @@ test('mail waits for whoever could not even ask what a domain enforces', async (
   assert.equal((await routes.find('mx.example', 'org_b'))?.kind, 'hosts', 'it is held against nobody else');
 });
 
-test('the best come first, equals in any order, and a site is named by its hosts alone', () => {
+test('the best come first, equals in any order, and a site is named by its hosts in their order', () => {
   const host = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), preference: fc.nat(3) });
   fc.assert(
     fc.property(fc.array(host), fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), (hosts, random) => {
@@ -102,6 +102,13 @@ test('the best come first, equals in any order, and a site is named by its hosts
       assert.equal(keyOf(ordered), keyOf(hosts));
     }),
   );
+  const named = (...of: [number, string][]) =>
+    siteKey({ kind: 'hosts', hosts: of.map(([preference, name]) => ({ preference, name })), authentic: false });
+  assert.equal(named([10, 'a'], [20, 'b']), named([7, 'b'], [1, 'a']), 'which numbers they are is nothing');
+  assert.notEqual(named([10, 'a'], [20, 'b']), named([20, 'a'], [10, 'b']));
+  assert.notEqual(named([10, 'a'], [20, 'b']), named([10, 'a'], [10, 'b']));
+  assert.equal(named([10, 'a'], [20, 'b'], [30, 'a']), named([10, 'a'], [20, 'b']), 'a host counts where it stands first');
+  assert.notEqual(named([10, 'a'], [20, 'b']), named([10, 'a'], [10, 'then:'], [10, 'b']), 'no name makes up an order');
   const hosts = ['a', 'b', 'c', 'd'].map((name) => ({ name, preference: 1 }));
   assert.equal(new Set(Array.from({ length: 100 }, () => inOrder(hosts, Math.random)[0]!.name)).size, 4);
 });
