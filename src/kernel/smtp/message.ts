@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { GrowingBuffer } from '../growing-buffer.ts';
+import type { DataReader } from './data-reader.ts';
 import { watchLineEnds } from './line-ends.ts';
 import { Reply } from './reply.ts';
 
@@ -145,4 +146,14 @@ export class Incoming {
 export async function* chainPieces(first: Buffer[], rest: Readable): AsyncGenerator<Buffer> {
   for (let piece = first.shift(); piece; piece = first.shift()) yield piece;
   yield* rest as AsyncIterable<Buffer>;
+}
+
+/** A message that comes in. */
+export interface Receiving {
+  message: Incoming;
+  reader: DataReader;
+  /** What is said of one that is taken while it comes in, once both have ended. */
+  verdict: Promise<string> | undefined;
+  /** Whether there is a verdict. The message may come in still: only its end, or that of the connection, ends what was allowed for it. */
+  isJudged: boolean;
 }

@@ -14,7 +14,7 @@ import {
 } from './commands.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { DataReader } from './data-reader.ts';
-import { type Expected, Incoming, isGone, leftAmid, type Message } from './message.ts';
+import { type Expected, Incoming, isGone, leftAmid, type Message, type Receiving } from './message.ts';
 import { Reply, replyFor } from './reply.ts';
 import * as words from './words.ts';
 
@@ -59,16 +59,6 @@ const longestLine = 2_048;
 const longestName = 300;
 const mostUnknown = 10;
 const mostBeforeLogin = 20; // lines, those of AUTH among them
-
-/** A message that comes in. */
-interface Receiving {
-  message: Incoming;
-  reader: DataReader;
-  /** What is said of one that is taken while it comes in, once both have ended. */
-  verdict: Promise<string> | undefined;
-  /** Whether there is a verdict. The message may come in still: only its end, or that of the connection, ends what was allowed for it. */
-  isJudged: boolean;
-}
 
 /** What one client says at an SMTP door, and what it hears. */
 export class Session extends Connection {
