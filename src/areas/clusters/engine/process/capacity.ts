@@ -30,7 +30,7 @@ export interface Capacity {
 /** `since`: what came after a revision; everything, if there is none. */
 export function makeCapacity(most: () => number, since: (last: number | undefined) => Promise<Weighed>): Capacity {
   let known: Weighed | undefined;
-  const pending = { new: 0, change: 0, small: 0 };
+  const pending = { new: 0, change: 0, heartbeat: 0 };
   /** Of writes that had their answers after the last look began. */
   let unseen = 0;
   let turn: Promise<unknown> = Promise.resolve();
@@ -58,7 +58,8 @@ export function makeCapacity(most: () => number, since: (last: number | undefine
   return {
     used: () => known?.bytes ?? 0,
     most,
-    mayPass: (limit, bytes) => known === undefined || known.bytes + unseen + pending.new + pending.change + pending.small + bytes > limit,
+    mayPass: (limit, bytes) =>
+      known === undefined || known.bytes + unseen + pending.new + pending.change + pending.heartbeat + bytes > limit,
     pending: () => pending.new,
     enter({ kind, bytes }) {
       pending[kind] += bytes;
@@ -76,9 +77,10 @@ export function makeCapacity(most: () => number, since: (last: number | undefine
 }
 
 /** Nothing new is made in a store that is full; what is there may be changed and deleted, and questions are no objects. Once it is twice as full as
- *  it may be, changes pass no more: each keeps what was before it, until it is compacted. But nodes go on saying that they live. */
-const limitFor = ({ kind }: Write, most: number): number =>
-  kind === 'new' ? most : kind === 'change' ? 2 * most : Number.POSITIVE_INFINITY;
+ *  it may be, changes pass no more, however small: each keeps what was before it, until it is compacted. But nodes go on saying that they live, up to
+ *  four times as much: a tenant can write leases, too. */
+const timesFull = { new: 1, change: 2, heartbeat: 4 };
+const limitFor = ({ kind }: Write, most: number): number => timesFull[kind] * most;
 
 /** Throws, or rejects, when there is no room for what a request writes. Undefined: it may go on at once. */
 export function admitWrite(capacity: Capacity, request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
@@ -87,7 +89,7 @@ export function admitWrite(capacity: Capacity, request: IncomingMessage, respons
   if (!write) return undefined;
   const limit = limitFor(write, capacity.most());
   if (capacity.used() > limit) throw full(capacity);
-  const isSure = write.kind === 'small' || !capacity.mayPass(limit, write.bytes);
+  const isSure = !capacity.mayPass(limit, write.bytes);
   const ahead = capacity.pending();
   response.once('close', capacity.enter(write));
   return isSure ? undefined : capacity.look().then(() => checkCapacity(capacity, write, limit, ahead));

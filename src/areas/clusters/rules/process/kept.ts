@@ -4,15 +4,18 @@ import type { IncomingHttpHeaders } from 'node:http';
 export interface Write {
   /** What it may keep, at most. */
   bytes: number;
-  /** It makes something new; or changes what is there; or changes little of it, as a node does that says that it lives. */
-  kind: 'new' | 'change' | 'small';
+  /** It makes something new; or changes what is there; or is a heartbeat, by which a node or the leader of an election says that it lives. */
+  kind: 'new' | 'change' | 'heartbeat';
 }
 
 /** What an apiserver takes as a body, and so the largest object. */
 const largest = 3 * 2 ** 20;
 /** What an apiserver adds to an object: defaults, who manages which field. */
 const added = 8 * 2 ** 10;
-const smallest = 4 * 2 ** 10;
+/** The longest body of a heartbeat: a lease has some hundred bytes, a node's status lists up to 50 images. */
+const longestHeartbeat = { lease: 4 * 2 ** 10, status: 64 * 2 ** 10 };
+const leasePath = /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/[^/]+\/leases\/[^/]+$/;
+const statusPath = /^\/api\/v1\/nodes\/[^/]+\/status$/;
 
 /** Questions that are put by POST, by their whole path: whatever a caller writes behind it, or names a kind of its own, is none. */
 const question =
@@ -29,5 +32,11 @@ export function readWrite(method: string, url: string, headers: IncomingHttpHead
   const length = isKnown ? Math.min(Number(said), largest) : largest;
   const bytes = 2 * (length + added);
   const isNew = method === 'POST' || isApplied;
-  return { bytes, kind: isNew ? 'new' : method === 'PUT' && length <= smallest ? 'small' : 'change' };
+  return { bytes, kind: isNew ? 'new' : isHeartbeat(url.split('?', 1)[0]!, said) ? 'heartbeat' : 'change' };
+}
+
+/** By its whole path and its own length; what does not say its length is none. */
+function isHeartbeat(path: string, contentLength: string): boolean {
+  const longest = leasePath.test(path) ? longestHeartbeat.lease : statusPath.test(path) ? longestHeartbeat.status : 0;
+  return /^\d{1,9}$/.test(contentLength) && Number(contentLength) <= longest;
 }

@@ -166,12 +166,27 @@ test('a full store takes nothing new, and lets delete', async (t) => {
 
   // Every change keeps what was before it: there is an end to that too.
   forwarding.capacity = capacityOf(129 * 2 ** 20);
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a';
+  const nodeStatus = '/api/v1/nodes/a/status';
   for (const [method, status] of [
     ['PUT', 403],
     ['PATCH', 403],
     ['DELETE', 200],
     ['GET', 200],
   ] as const)
-    assert.equal((await ask(port, method, '/api/v1/namespaces/default/configmaps/a', 'x'.repeat(5_000))).status, status, method);
-  assert.equal((await ask(port, 'PUT', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a', '{}')).status, 200);
+    for (const bytes of [2, 5_000])
+      assert.equal((await ask(port, method, '/api/v1/namespaces/default/configmaps/a', 'x'.repeat(bytes))).status, status, method);
+  // But nodes go on saying that they live, and nothing else passes by the same way.
+  const putAs = async (path: string, bytes: number, method = 'PUT') => (await ask(port, method, path, 'x'.repeat(bytes))).status;
+  assert.equal(await putAs(lease, 400), 200);
+  assert.equal(await putAs(lease, 400, 'PATCH'), 200);
+  assert.equal(await putAs(nodeStatus, 20_000, 'PATCH'), 200);
+  assert.equal(await putAs(nodeStatus, 20_000), 200);
+  assert.equal(await putAs(lease, 5_000), 403);
+  assert.equal(await putAs(nodeStatus, 70_000, 'PATCH'), 403);
+  assert.equal(await putAs('/api/v1/nodes/a', 2), 403);
+  assert.equal(await putAs(`/api/v1/namespaces/default/configmaps/a?x=${lease}`, 2), 403);
+  assert.equal(await putAs(`/apis/example.com/v1${lease}`, 2), 403);
+  forwarding.capacity = capacityOf(257 * 2 ** 20);
+  assert.equal(await putAs(lease, 400), 403, 'four times as full as it may be is the end of that, too');
 });
