@@ -2,13 +2,15 @@ import { Refusal } from '../errors.ts';
 import type { Steps } from '../steps.ts';
 
 export interface JsonLimits {
-  /** Values and names of fields, at any depth. */
+  /** Values and names of fields, at any depth; and as many lists and objects, which hold no comma when they are nested. */
   values: number;
   /** So much is read at once: by default what takes a millisecond or two. */
   pieceBytes?: number;
 }
 
 const deepest = 64;
+/** A list or an object takes as long to read as so many bytes of text. */
+const bracketWeight = 30;
 /** Of one object. What has very many is rebuilt whole each time it outgrows its room, which cannot be done in steps. */
 const mostFields = 50_000;
 /** So far is looked before everybody else has a turn. */
@@ -69,13 +71,17 @@ interface Open extends Large {
   /** Where the piece begins that is not cut off yet. */
   piece: number;
   lastComma: number;
+  /** What was read before it, before that piece, and before that comma: bytes, and brackets with their weight. */
+  beginWeight: number;
+  pieceWeight: number;
+  commaWeight: number;
   /** Of an object, but for the last one. */
   fields: number;
   /** Whether that piece holds something large. */
   isFull: boolean;
 }
 
-const open = (kind: 'list' | 'object', begin: number): Open => ({
+const open = (kind: 'list' | 'object', begin: number, weight: number): Open => ({
   kind,
   begin,
   end: -1,
@@ -83,15 +89,19 @@ const open = (kind: 'list' | 'object', begin: number): Open => ({
   inner: [],
   piece: begin,
   lastComma: -1,
+  beginWeight: weight,
+  pieceWeight: weight,
+  commaWeight: weight,
   fields: 0,
   isFull: false,
 });
 
 /** Counts the parts and gives what is large. Brackets match from here on. */
 function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLimits): Steps<Large[]> {
-  let here = open('list', 0);
+  let here = open('list', 0, 0);
   const around: Open[] = [];
   let parts = 1;
+  let brackets = 0;
   let stretch = stretchBytes;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
@@ -100,20 +110,21 @@ function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLim
       at = bytes[end] === quote ? end : yield* passLongString(bytes, at + 1, here, pieceBytes);
     } else if (byte === comma || byte === colon) {
       if (++parts > most) throw new Refusal(400, 'invalid', `the body has more than ${most} fields and values`);
-      if (byte === comma) passComma(here, at, pieceBytes);
+      if (byte === comma) passComma(here, at, at + brackets * bracketWeight, pieceBytes);
     } else if (byte === openList || byte === openObject) {
       if (around.length >= deepest) throw new Refusal(400, 'invalid', 'the body is nested too deeply');
+      if (++brackets > most) throw new Refusal(400, 'invalid', `the body has more than ${most} lists and objects`);
       around.push(here);
-      here = open(byte === openList ? 'list' : 'object', at + 1);
+      here = open(byte === openList ? 'list' : 'object', at + 1, at + brackets * bracketWeight);
     } else if (byte === closeList || byte === closeObject) {
       const outer = around.pop();
       if (!outer || (here.kind === 'list') !== (byte === closeList)) throw notJson();
       here.end = at;
-      if (at - here.begin >= pieceBytes) setApart(outer, here);
+      if (at + brackets * bracketWeight - here.beginWeight >= pieceBytes) setApart(outer, here);
       here = outer;
     }
-    if (at >= stretch) {
-      stretch = at + stretchBytes;
+    if (at + brackets * bracketWeight >= stretch) {
+      stretch = at + brackets * bracketWeight + stretchBytes;
       yield;
     }
   }
@@ -121,23 +132,25 @@ function* outline(bytes: Buffer, { values: most, pieceBytes = 131_072 }: JsonLim
   return here.inner;
 }
 
-function passComma(here: Open, at: number, pieceBytes: number): void {
+function passComma(here: Open, at: number, weight: number, pieceBytes: number): void {
   if (here.kind === 'object' && ++here.fields >= mostFields)
     throw new Refusal(400, 'invalid', `an object in the body has more than ${mostFields} fields`);
-  if (here.isFull || at - here.piece >= pieceBytes) cut(here, at);
+  if (here.isFull || weight - here.pieceWeight >= pieceBytes) cut(here, at, weight);
   here.lastComma = at;
+  here.commaWeight = weight;
 }
 
 /** What is large has a piece of its own: what stands before it in this one is cut off now, what follows at the next comma. */
 function setApart(outer: Open, large: Large): void {
-  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma);
+  if (outer.lastComma > outer.piece) cut(outer, outer.lastComma, outer.commaWeight);
   outer.isFull = true;
   outer.inner.push(large);
 }
 
-function cut(here: Open, at: number): void {
+function cut(here: Open, at: number, weight: number): void {
   here.cuts.push(at);
   here.piece = at + 1;
+  here.pieceWeight = weight;
   here.isFull = false;
 }
 

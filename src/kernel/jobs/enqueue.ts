@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { row, rows, run, type Slot, type Tx } from '../db/index.ts';
-import { sql } from '../sql.ts';
+import { type Sql, sql } from '../sql.ts';
 import type { Job, NamedJob } from './declare.ts';
 import { laneChannel } from './wake.ts';
 
@@ -152,6 +152,13 @@ export const enqueueMany = <P>(tx: Tx, job: Job<P>, given: readonly NewJob<P>[])
     tx,
     given.map((g) => ({ ...g, job })),
   );
+
+/**
+ * Whether there is an unfinished job with this key, as part of another statement: a job ends in the transaction of its effects, so only one
+ * statement, which sees one moment, tells work that has lost its job from work that has just been done.
+ */
+export const hasJob = ({ kind }: NamedJob, key: Sql): Sql =>
+  sql`exists (select from kernel.job unfinished where unfinished.kind = ${kind} and unfinished.key = ${key} and unfinished.dead_at is null)`;
 
 /**
  * Takes an unfinished job away. One that is running goes on, but cannot finish: its holder learns it at the next renewal, and

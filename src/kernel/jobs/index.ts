@@ -20,6 +20,7 @@ export {
   enqueue,
   enqueueAll,
   enqueueMany,
+  hasJob,
   moveOrEnqueue,
   type NewJob,
   postponeMany,

@@ -17,11 +17,11 @@ export async function forgetOldThings(tx: Tx): Promise<void> {
 
 const overdueSeconds = 30;
 
-/** Steps and pages that are overdue get their job again if it is gone; enqueueing what is there already does nothing. How many had none. */
+/** Steps and pages that are overdue and whose job is gone get another. How many had none: a backlog that has its jobs is no loss. */
 export async function requeueLostWork(tx: Tx): Promise<{ walks: number; pages: number }> {
   const keyed = ({ org_id, id }: { org_id: string; id: string }) => ({ key: id, org: org_id });
-  const walks = await enqueueMany(tx, stepJob, (await overdueWalks(tx, overdueSeconds)).map(keyed));
-  const pages = await enqueueMany(tx, pageJob, (await overduePages(tx, overdueSeconds)).map(keyed));
+  const walks = await enqueueMany(tx, stepJob, (await overdueWalks(tx, overdueSeconds, stepJob)).map(keyed));
+  const pages = await enqueueMany(tx, pageJob, (await overduePages(tx, overdueSeconds, pageJob)).map(keyed));
   return { walks, pages };
 }
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
 import { sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
@@ -270,8 +271,8 @@ export const renamePublic = (tx: Tx, org: string, serviceId: string, name: strin
      and id in (select distinct incident_id from oncall.public_update where org_id = ${org})`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Walks whose step, or reminder, should have come a while ago. Every organization has its share of them: the oldest of each first. */
-export const overdueWalks = (tx: Tx, seconds: number) => {
+/** Walks whose step, or reminder, should have come a while ago, and without this job. Every organization has its share: the oldest of each first. */
+export const overdueWalks = (tx: Tx, seconds: number, job: NamedJob) => {
   const late = sql`next_at < (select kernel.now()) - make_interval(secs => ${seconds})`;
   return rows(tx, OverdueRow)`
     select org_id, id
@@ -279,6 +280,7 @@ export const overdueWalks = (tx: Tx, seconds: number) => {
               from ((select org_id, id, next_at from oncall.incident where walk_state = 'walking' and ${late} order by next_at limit 100000)
                     union all
                     (select org_id, id, next_at from oncall.incident where walk_state = 'acknowledged' and next_at is not null and ${late}
-                      order by next_at limit 100000)) due) ranked
+                      order by next_at limit 100000)) due
+             where not ${hasJob(job, sql`due.id`)}) ranked
      order by n limit 1000`;
 };

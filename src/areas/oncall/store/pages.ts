@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { isAboutData, row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import { type ChannelName, channelNames } from '../rules/channels.ts';
@@ -288,11 +289,12 @@ export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
-/** Every organization has its share of them, so that none hides another's: the oldest of each first. */
-export const overduePages = (tx: Tx, seconds: number) => rows(tx, OverdueRow)`
+/** Those without this job. Every organization has its share of them, so that none hides another's: the oldest of each first. */
+export const overduePages = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, OverdueRow)`
   select org_id, id
     from (select org_id, id, row_number() over (partition by org_id order by due_at) as n
             from (select org_id, id, due_at from oncall.page
                    where state in ('queued', 'sending') and due_at < (select kernel.now()) - make_interval(secs => ${seconds})
-                   order by due_at limit 100000) due) ranked
+                   order by due_at limit 100000) due
+           where not ${hasJob(job, sql`due.id`)}) ranked
    order by n limit 1000`;

@@ -85,7 +85,7 @@ export async function tellNow(db: Db, org: string, serviceId: string): Promise<v
 
 /** Tellings that wait for longer than any job takes to begin, and whose job is gone: they get another. How many services that were. */
 export async function requeueLostTellings(tx: Tx): Promise<number> {
-  const late = await lateTellings(tx, lateSeconds);
+  const late = await lateTellings(tx, lateSeconds, tellOncall);
   return enqueueMany(
     tx,
     tellOncall,

@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
+import { sql } from '../../../kernel/sql.ts';
 
 /** What on-call is told of a monitor; as its door takes it. */
 const Alert = Type.Object({
@@ -36,10 +38,12 @@ export const untoldMonitors = async (tx: Tx, org: string, serviceId: string): Pr
       select monitor_id from uptime.telling where org_id = ${org} and alert ->> 'serviceId' = ${serviceId} group by monitor_id order by min(no)`
   ).map((t) => t.monitor_id);
 
-/** Of each service with something untold for so long, the newest. */
-export const lateTellings = (tx: Tx, seconds: number) => rows(tx, NewRow)`
-  select org_id, alert ->> 'serviceId' as service_id, max(no) as no from uptime.telling
-   group by org_id, alert ->> 'serviceId' having min(created_at) < kernel.now() - make_interval(secs => ${seconds}) order by 1, 2 limit 1000`;
+/** Of each service with something untold for so long and without this job, the newest. */
+export const lateTellings = (tx: Tx, seconds: number, job: NamedJob) => rows(tx, NewRow)`
+  select org_id, service_id, no
+    from (select org_id, alert ->> 'serviceId' as service_id, max(no) as no from uptime.telling
+           group by org_id, alert ->> 'serviceId' having min(created_at) < kernel.now() - make_interval(secs => ${seconds})) late
+   where not ${hasJob(job, sql`late.service_id || ' ' || late.no`)} order by 1, 2 limit 1000`;
 
 const TellingRow = Type.Object({ no: Type.Integer(), alert: Alert });
 

@@ -102,3 +102,25 @@ describe('JSON of megabytes is read in short steps', () => {
     }
   });
 });
+
+test('nested lists without a comma are counted, and few of them are read at once', (t) => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+  const limits = { values: 100_000 };
+  const read = (text: string) => {
+    const steps = readJsonInSteps(Buffer.from(text), limits);
+    for (let count = 1; ; count++) {
+      const { done, value } = steps.next();
+      if (done) return { value, count };
+    }
+  };
+  assert.throws(() => read(`[${Array(2_000).fill(nested(60)).join(',')}]`), /more than 100000 lists and objects/);
+
+  const text = `{"alerts":[${Array(1_600).fill(nested(60)).join(',')}]}`;
+  const parsed = t.mock.method(JSON, 'parse').mock;
+  const { value, count } = read(text);
+  const most = Math.max(...parsed.calls.map((call) => String(call.arguments[0]).split('[').length - 1));
+  assert.ok(most < 6_000, `${most} lists were read at once`);
+  assert.ok(count > 40, `${count} steps`);
+  parsed.restore();
+  assert.deepEqual(value, JSON.parse(text));
+});

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { run } from '../../../../kernel/db/index.ts';
 import { failingFor } from '../../../../kernel/jobs/index.ts';
 import { pageJob } from '../../engine/page.ts';
+import { stepJob } from '../../engine/step.ts';
 import { lag } from '../../store/figures.ts';
 import { overdueWalks } from '../../store/incidents.ts';
 import { overduePages } from '../../store/pages.ts';
@@ -33,17 +34,17 @@ test('what one organization has overdue does not hide what another has', async (
   const qd = await phoneWard(t, [{ channel: 'email', delaySeconds: 86_000 }], { env: { QUARTERDECK_ROLES: 'api' } });
   const { id } = await made(qd.owner.post('/oncall/incidents', { serviceId: qd.service.id, title: 'down' }));
   await qd.app.db.write(async (tx) => {
-    for (const [org, minutes, most] of [
-      [qd.owner.orgId, 60, 1500],
-      ['org_other', 5, 1],
+    for (const [org, incidentId, minutes, most] of [
+      [qd.owner.orgId, id, 60, 1500],
+      ['org_other', 'inc_other', 5, 1],
     ] as const) {
       if (org !== qd.owner.orgId)
         await run(
           tx,
-        )`insert into oncall.incident select (i).* from (select jsonb_populate_record(i, jsonb_build_object('org_id', ${org}::text, 'next_at', i.opened_at)) as i from oncall.incident i where i.id = ${id}) x`;
+        )`insert into oncall.incident select (i).* from (select jsonb_populate_record(i, jsonb_build_object('org_id', ${org}::text, 'id', ${incidentId}::text, 'next_at', i.opened_at)) as i from oncall.incident i where i.id = ${id}) x`;
       await run(tx)`
         insert into oncall.page (org_id, id, incident_id, pass, step, user_id, label, channel, rule_index, code, state, due_at)
-        select ${org}, 'page_' || n, ${id}, n, 7, 'u', 'u', 'email', 0, '0000', 'queued', kernel.now() - make_interval(mins => ${minutes})
+        select ${org}, 'page_' || n, ${incidentId}, n, 7, 'u', 'u', 'email', 0, '0000', 'queued', kernel.now() - make_interval(mins => ${minutes})
           from generate_series(1, ${most}::int) n`;
     }
     await run(tx)`
@@ -52,7 +53,10 @@ test('what one organization has overdue does not hide what another has', async (
           from oncall.incident i, generate_series(1, 1500) n where i.org_id = ${qd.owner.orgId} and i.id = ${id}) x`;
   });
   await qd.clock.advance('2m');
-  const found = await qd.app.db.read(async (tx) => ({ pages: await overduePages(tx, 30), walks: await overdueWalks(tx, 30) }));
+  const found = await qd.app.db.read(async (tx) => ({
+    pages: await overduePages(tx, 30, pageJob),
+    walks: await overdueWalks(tx, 30, stepJob),
+  }));
   for (const rows of [found.pages, found.walks]) {
     assert.equal(rows.length, 1000);
     assert.ok(rows.some((r) => r.org_id === 'org_other'));

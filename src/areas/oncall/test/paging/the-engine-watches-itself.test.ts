@@ -3,9 +3,11 @@ import { once as event } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../../../../kernel/db/index.ts';
 import { cancel, channelNamed, wake } from '../../../../kernel/jobs/index.ts';
 import { stepJob } from '../../engine/step.ts';
+import { requeueLostWork } from '../../engine/watch.ts';
 import { heartbeat } from '../../tasks.ts';
 import { covered, eventually, made, mails, once, user, ward } from '../support.ts';
 
@@ -85,4 +87,22 @@ test('the heartbeat is withheld while a page is late', async (t) => {
   );
   await beat();
   assert.equal(watcher.beats, 2);
+});
+
+test('a step that is fired while lost work is looked for had its job', async (t) => {
+  const { owner, app, clock } = await ward(t, { env: { QUARTERDECK_ROLES: 'api' } });
+  const { service } = await covered(owner, { steps: [[user(owner), 60]] });
+  const { id } = await made(owner.post('/oncall/incidents', { serviceId: service.id, title: 'down' }));
+  await clock.advance('5m');
+  const looking: Promise<{ walks: number; pages: number }>[] = [];
+  // As the job of the step ends: the walk stands elsewhere, and the job is gone, in one transaction.
+  await app.db.write(async (tx) => {
+    await run(tx)`update oncall.incident set walk_state = 'exhausted', next_at = null where id = ${id}`;
+    await run(tx)`update oncall.page set state = 'sent' where incident_id = ${id}`;
+    await run(tx)`delete from kernel.job where kind in ('oncall.step', 'oncall.page')`;
+    looking.push(app.db.write(requeueLostWork));
+    await sleep(200); // it has looked, and may wait for this transaction
+  });
+  assert.deepEqual(await looking[0], { walks: 0, pages: 0 });
+  assert.equal(await app.db.read((tx) => run(tx)`select from kernel.job where kind like 'oncall.%'`), 0);
 });
