@@ -77,7 +77,9 @@ export const tokens = area(
       body: input({
         name: Name,
         expiresIn: Type.Optional(ExpiresIn),
-        scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
+        scope: Type.Optional(
+          Type.Array(TokenScope, { minItems: 1, maxItems: 100, description: 'All entries together name at most 1,000 resources' }),
+        ),
       }),
       responses: { 201: Type.Object({ id: Type.String(), key: Type.String(), orgSlug: Type.String() }) },
       errors: {
@@ -103,7 +105,9 @@ export const tokens = area(
       body: input({
         name: Type.Optional(Name),
         enabled: Type.Optional(Type.Boolean()),
-        scope: Type.Optional(Type.Array(TokenScope, { minItems: 1, maxItems: 100 })),
+        scope: Type.Optional(
+          Type.Array(TokenScope, { minItems: 1, maxItems: 100, description: 'All entries together name at most 1,000 resources' }),
+        ),
       }),
       responses: { 200: PersonalToken },
       errors: {

@@ -33,6 +33,7 @@ export interface TokensApi {
     name: string;
     /** Lifetime in seconds, 60 to 31,622,400 (366 days) */
     expiresIn?: number;
+    /** All entries together name at most 1,000 resources */
     scope?: TokenScope[];
   }, options?: CallOptions) => Promise<{
     id: string;
@@ -51,6 +52,7 @@ export interface TokensApi {
     /** Trimmed; 1 to 100 characters */
     name?: string;
     enabled?: boolean;
+    /** All entries together name at most 1,000 resources */
     scope?: TokenScope[];
   }, options?: CallOptions) => Promise<PersonalToken>;
 

@@ -14,7 +14,9 @@ export async function printAudit({ db }: Session, o: Wanted) {
     const org = o.installation ? installation : (await organizationNamed(tx, o.organization)).id;
     return listAuditRows(tx, org, { limit: o.limit, after: null });
   });
-  const shown = entries.slice(0, o.limit);
+  const shown = entries
+    .slice(0, o.limit)
+    .map(({ is_beyond, ...entry }) => ({ ...entry, ...(is_beyond ? { detail: { left: 'out' } } : {}) }));
   if (o.json) return printJson(shown);
   const rows = shown.map((e) => ({ at: e.at, who: e.actor_label, what: e.action, target: e.target, detail: JSON.stringify(e.detail) }));
   printTable(rows, 'nothing has been done yet');

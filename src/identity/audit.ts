@@ -1,4 +1,5 @@
 import type { Tx } from '../kernel/db/index.ts';
+import { DetailBudget } from './rules/audit-detail.ts';
 import { deleteOldAudit, insertAuditRows } from './store/audit.ts';
 
 /** Who acts: a caller of the API, or the operator at the command line. */
@@ -10,6 +11,8 @@ export interface Actor {
 }
 
 export const operator = (org: string): Actor => ({ org, user: { id: 'operator', email: 'operator' } });
+
+const details = new DetailBudget();
 
 interface Target {
   id: string;
@@ -29,7 +32,7 @@ export async function auditEach(tx: Tx, actor: Actor, action: string, targets: r
     token: actor.principal?.id ?? null,
     action,
     requestId: actor.requestId ?? null,
-    targets: targets.map(({ id, detail = {} }) => ({ id, detail })),
+    targets: targets.map(({ id, detail = {} }) => ({ id, detail: details.spend(actor.org, detail) })),
   });
 }
 

@@ -1,4 +1,5 @@
 import { invalid } from './errors.ts';
+import { type Sql, sql } from './sql.ts';
 
 /** Lists go on from an id: ids sort by time, and a slice stays right while rows come and go. */
 export interface Slice {
@@ -19,9 +20,23 @@ function decode(cursor: string): string {
   return id;
 }
 
-/** Ask the store for one row more than the limit; this cuts it off and says where to go on. */
-export function cutSlice<T>(found: T[], { limit }: Slice, idOf: (row: T) => string): { items: T[]; cursor?: string } {
-  if (found.length <= limit) return { items: found };
-  const items = found.slice(0, limit);
+/** Rows that can be large: a slice ends early once the ones before have so many bytes. Stores leave the large part of the others out. */
+export const sliceBytes = 1_048_576;
+
+/** In a list by descending id: whether the rows before this one have filled the slice, by the bytes of each. */
+export const isBeyond = (bytes: Sql): Sql =>
+  sql`coalesce(sum(${bytes}) over (order by id desc rows between unbounded preceding and 1 preceding), 0) >= ${sliceBytes}`;
+
+/** Ask the store for one row more than the limit; this cuts it off and says where to go on. `isBeyond`: the ones before it fill the slice. */
+export function cutSlice<T>(
+  found: T[],
+  { limit }: Slice,
+  idOf: (row: T) => string,
+  isBeyond?: (row: T) => boolean,
+): { items: T[]; cursor?: string } {
+  const end = isBeyond ? found.findIndex(isBeyond) : -1;
+  const most = end > 0 ? Math.min(limit, end) : limit;
+  if (found.length <= most) return { items: found };
+  const items = found.slice(0, most);
   return { items, cursor: Buffer.from(idOf(items.at(-1)!)).toString('base64url') };
 }

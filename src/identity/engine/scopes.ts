@@ -2,6 +2,7 @@ import type { Tx } from '../../kernel/db/index.ts';
 import { forbidden, invalid } from '../../kernel/errors.ts';
 import type { Resource, ResourceSource } from '../resources.ts';
 import { atomsOf, builtinRole, covers, type Grants, grantsOf, isScopable, type RoleUse, servicesOf } from '../rules/grants.ts';
+import { most } from '../rules/most.ts';
 import { customRoles } from '../store/roles.ts';
 
 /** What scopes can name: resources that the caller can read. */
@@ -31,6 +32,7 @@ export async function checkRoleUses(
 ): Promise<RoleUse[]> {
   const custom = await customRoles(tx, org);
   const uses = wanted.map(({ role, resourceIds = [] }) => ({ role, resourceIds: [...new Set(resourceIds)] }));
+  requireFewIds(uses);
   const permissionsOfRole = new Map<string, readonly string[]>();
   for (const { role, resourceIds } of uses) {
     const known = builtinRole(role) ?? custom.find((r) => r.id === role);
@@ -47,6 +49,13 @@ export async function checkRoleUses(
     forbidden(`you do not hold everything that ${uses.map((u) => u.role).join(', ')} would give; nobody can give more than they hold`);
   }
   return uses;
+}
+
+/** All of them are read with every lookup of the token, and told in every list of tokens. */
+export function requireFewIds(uses: readonly RoleUse[]): void {
+  const ids = uses.reduce((sum, { resourceIds }) => sum + resourceIds.length, 0);
+  if (ids > most.scopeIds)
+    invalid(`the scope names ${ids} resources, and at most ${most.scopeIds} in all can be named; name fewer, or mint several tokens`);
 }
 
 /** A role is narrowed to resources of its own services: anywhere else it gives nothing, and whoever names such a one is mistaken. */

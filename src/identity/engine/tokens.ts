@@ -22,7 +22,7 @@ import {
 import { mintKey } from '../token-format.ts';
 import type { Acting, ActingByToken } from './acting.ts';
 import { endLine, lockLine } from './line.ts';
-import { checkRoleUses, type WantedUse } from './scopes.ts';
+import { checkRoleUses, requireFewIds, type WantedUse } from './scopes.ts';
 
 const defaultLifetimeSeconds = 90 * 86_400;
 /** Everything its owner mints hangs on it and ends with it at the latest, so it has the longest life there is. */
@@ -48,12 +48,13 @@ export async function mintToken(tx: Tx, by: ActingByToken, wanted: WantedToken, 
   requireWithinLifetime(wanted.expiresIn, line);
   await makeRoom(tx, by.org, by.user.id);
   const scope = wanted.scope ? await checkRoleUses(tx, by, wanted.scope, sources) : [...(principal.scopes[0] ?? [])];
+  if (!wanted.scope) requireFewIds(scope);
   const { key, token } = await insertMinted(tx, {
     org: by.org,
     user: by.user.id,
     name: wanted.name,
     scope,
-    ceilings: principal.scopes,
+    ceilings: [], // those of its minters count at every lookup, by reference
     expiresIn: wanted.expiresIn ?? defaultLifetimeSeconds,
     line,
   });
@@ -103,7 +104,10 @@ export async function changeToken(
     const [minters, custom] = await Promise.all([scopesOf(tx, by.org, token.minters), customRoles(tx, by.org)]);
     requireBelowMinters(by.principal.grants, minters, scope, atomsOf(custom));
   }
-  const ceilings = withCeilings(change.scope ? [] : token.ceilings, by.principal).map((s) => [...s]);
+  // What one of its minters is narrowed to counts by reference, and so does its own scope as long as it keeps it.
+  const isBound = token.minters.includes(by.principal.id) || (by.principal.id === token.id && !change.scope);
+  const added = isBound ? [] : by.principal.scopes;
+  const ceilings = withCeilings(change.scope ? [] : token.ceilings, { scopes: added }).map((s) => [...s]);
   const { id, name, enabled } = { ...token, ...change };
   const changed = await updateToken(tx, by.org, { id, name, enabled, scope, ceilings });
   await audit(tx, by, 'tokens.token.update', token, { ...change });

@@ -10,4 +10,6 @@ export const most = {
   tokens: 1_000,
   /** Tokens of a member that are over and still listed; the oldest give way. */
   tokensOver: 1_000,
+  /** Resources that a new scope names, over all of its entries; those that were made with more go on working. */
+  scopeIds: 1_000,
 };

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
-import type { Slice } from '../../kernel/slice.ts';
+import { isBeyond, type Slice } from '../../kernel/slice.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const GrantRow = Type.Object({
@@ -12,14 +12,18 @@ const GrantRow = Type.Object({
 });
 export type GrantRow = Static<typeof GrantRow>;
 
+/** `is_beyond`: without its resources, see `sliceBytes`. */
+const ListedRow = Type.Object({ ...GrantRow.properties, is_beyond: Type.Boolean() });
+
 const columns = sql`id, user_id, role, resource_ids, created_at`;
 
 /** Everybody's, or one member's. Two statements, so that each has the index that it needs: a member has a hundred at most. */
 export const listGrants = (tx: Tx, org: string, subject: string | null, { limit, after }: Slice) => {
   const whose = subject === null ? sql`` : sql` and user_id = ${subject}`;
-  return rows(tx, GrantRow)`
-    select ${columns} from identity.role_grant
-     where org_id = ${org}${whose} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}`;
+  return rows(tx, ListedRow)`
+    select id, user_id, role, case when is_beyond then '{}' else resource_ids end as resource_ids, created_at, is_beyond
+      from (select *, ${isBeyond(sql`octet_length(resource_ids::text)`)} as is_beyond from identity.role_grant
+             where org_id = ${org}${whose} and (${after}::text is null or id < ${after}) order by id desc limit ${limit + 1}) g order by id desc`;
 };
 
 export const countGrantsOfMember = (tx: Tx, org: string, user: string): Promise<number> =>

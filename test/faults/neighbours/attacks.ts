@@ -19,6 +19,7 @@ const api = (url: string, key: string, method: string, path: string, body?: unkn
     headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : json) },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
+const dial = (url: string) => connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
 const drained = async (answer: Response) => void (await answer.arrayBuffer());
 
 const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [i.toString(36), 0]));
@@ -58,7 +59,7 @@ export const attacks: Record<string, Attack> = {
   },
   'readers who stop reading': async ({ url, a }) => {
     const sockets = Array.from({ length: 50 }, () => {
-      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+      const socket = dial(url);
       socket.write(`GET /v2/${a.slug}/app/blobs/${a.layer} HTTP/1.1\r\nHost: x\r\nAuthorization: ${a.authorization}\r\n\r\n`);
       return socket.pause();
     });
@@ -92,7 +93,37 @@ export const attacks: Record<string, Attack> = {
     const { token } = (await answer.json()) as { token?: string };
     await drained(await fetch(`${url}/v2/${a.slug}/app/tags/list`, { headers: { authorization: `Bearer ${token}` } }));
   },
+<<<<<<< HEAD
   'idle connections of many addresses at the SMTP doors': ({ a }) => idleAtDoors(a.doors),
+=======
+  'two thousand requests in one packet': async ({ url }) => {
+    const packet = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000);
+    await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const socket = dial(url);
+        socket.resume().write(packet);
+        await sleep(1_000);
+        socket.destroy();
+      }),
+    );
+  },
+  'strangers who do not read a script of megabytes': async ({ url }) => {
+    const sockets = Array.from({ length: 60 }, () => {
+      const socket = dial(url);
+      socket.write('GET /docs/js/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n');
+      return socket.pause();
+    });
+    await sleep(3_000);
+    for (const socket of sockets) socket.destroy();
+  },
+  'long scopes, minted and listed': async ({ url, a }) => {
+    const scope = [{ role: 'oncall.viewer', resourceIds: Array.from({ length: 1_000 }, () => `svc_${randomUUID()}`) }];
+    await drained(await api(url, a.key, 'POST', '/tokens', { name: 'x', scope }));
+    await drained(await api(url, a.key, 'POST', '/tokens', { name: 'x', scope: [{ role: 'oncall.viewer', resourceIds: [a.serviceId] }] }));
+    await drained(await api(url, a.key, 'GET', '/tokens'));
+    await drained(await api(url, a.key, 'GET', '/organization/audit'));
+  },
+>>>>>>> w-loop
   [retention]: async ({ url, a }) => {
     const headers = { authorization: a.authorization, 'content-type': indexType };
     const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [], annotations: { loose: randomUUID() } });

@@ -9,7 +9,12 @@ export const listGrants = operation(iam.listGrants, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
     const custom = await customRoles(tx, ctx.org);
     const slice = sliceOf(query);
-    const { items, cursor } = cutSlice(await store.listGrants(tx, ctx.org, query.subject ?? null, slice), slice, (g) => g.id);
+    const { items, cursor } = cutSlice(
+      await store.listGrants(tx, ctx.org, query.subject ?? null, slice),
+      slice,
+      (g) => g.id,
+      (g) => g.is_beyond,
+    );
     return ok({ grants: items.map((g) => grantView(g, custom)), ...(cursor ? { cursor } : {}) });
   }),
 );

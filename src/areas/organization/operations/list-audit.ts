@@ -7,7 +7,12 @@ import { auditView } from '../views/audit.ts';
 export const listAudit = operation(organization.listAudit, async ({ ctx, query }) =>
   ctx.read(async (tx) => {
     const slice = sliceOf(query);
-    const { items, cursor } = cutSlice(await listAuditRows(tx, ctx.org, slice), slice, (a) => a.id);
+    const { items, cursor } = cutSlice(
+      await listAuditRows(tx, ctx.org, slice),
+      slice,
+      (a) => a.id,
+      (a) => a.is_beyond,
+    );
     return ok({ entries: items.map(auditView), ...(cursor ? { cursor } : {}) });
   }),
 );

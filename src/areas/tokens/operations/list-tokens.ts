@@ -12,7 +12,12 @@ export const listTokens = operation(
     ctx.read(async (tx) => {
       const slice = sliceOf(query);
       const above = ctx.principal.scopes.length ? ctx.principal.id : undefined;
-      const { items, cursor } = cutSlice(await tokensOf(tx, ctx.org, ctx.user.id, above, slice), slice, (t) => t.id);
+      const { items, cursor } = cutSlice(
+        await tokensOf(tx, ctx.org, ctx.user.id, above, slice),
+        slice,
+        (t) => t.id,
+        (t) => t.is_beyond,
+      );
       const custom = items.some((t) => t.scope.length) ? await customRoles(tx, ctx.org) : [];
       return ok({ tokens: items.map((t) => tokenView(t, ctx.principal.org.slug, custom)), ...(cursor ? { cursor } : {}) });
     }),

@@ -1,10 +1,14 @@
 import type { Static } from 'typebox';
 import type { PersonalToken } from '../../../../contract/tokens.ts';
 import { builtinRole } from '../../../identity/rules/grants.ts';
-import type { TokenRow } from '../../../identity/store/tokens.ts';
+import type { ListedToken } from '../../../identity/store/tokens.ts';
 
 /** A role that was deleted keeps its id in the scope, and is shown by it. */
-export const tokenView = (t: TokenRow, orgSlug: string, custom: { id: string; name: string }[]): Static<typeof PersonalToken> => ({
+export const tokenView = (
+  t: Omit<ListedToken, 'is_beyond'>,
+  orgSlug: string,
+  custom: { id: string; name: string }[],
+): Static<typeof PersonalToken> => ({
   id: t.id,
   name: t.name,
   start: t.start,
