@@ -53,6 +53,13 @@ export const bounds: Bound[] = [
     why: 'the beginning of a notice, and its subject, a field',
   },
   {
+    files: /^src\/areas\/email\/rules\/report\/notice\.ts$/,
+    containing: 'swept|confidential',
+    characters: 300,
+    by: { file: report('notice'), words: 'footer.test(line.slice(0, 300))' },
+    why: 'the beginning of a line',
+  },
+  {
     files: /^src\/areas\/email\/rules\/report\/status\.ts$/,
     characters: 1_000,
     by: { file: report('status'), words: '.slice(0, 1_000)' },

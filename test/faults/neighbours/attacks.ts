@@ -93,9 +93,7 @@ export const attacks: Record<string, Attack> = {
     const { token } = (await answer.json()) as { token?: string };
     await drained(await fetch(`${url}/v2/${a.slug}/app/tags/list`, { headers: { authorization: `Bearer ${token}` } }));
   },
-<<<<<<< HEAD
   'idle connections of many addresses at the SMTP doors': ({ a }) => idleAtDoors(a.doors),
-=======
   'two thousand requests in one packet': async ({ url }) => {
     const packet = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000);
     await Promise.all(
@@ -123,7 +121,6 @@ export const attacks: Record<string, Attack> = {
     await drained(await api(url, a.key, 'GET', '/tokens'));
     await drained(await api(url, a.key, 'GET', '/organization/audit'));
   },
->>>>>>> w-loop
   [retention]: async ({ url, a }) => {
     const headers = { authorization: a.authorization, 'content-type': indexType };
     const body = JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests: [], annotations: { loose: randomUUID() } });

@@ -35,7 +35,7 @@ const platformFamilies = /^(?:content-|resent-)/;
 
 /** Signatures, and verdicts on them: the platform makes both itself, so one that a sender brings along can only mislead. */
 export const isVerdictHeader = (name: string): boolean =>
-  /^(?:authentication-results|dkim-signature|domainkey-signature|received-spf|arc-.*|x-quarterdeck-.*)$/.test(name.toLowerCase());
+  /^(?:authentication-results|dkim-signature|domainkey-signature|received-spf)$|^(?:arc-|x-quarterdeck-)/.test(name.toLowerCase());
 
 export const isPlatformHeader = (name: string): boolean =>
   platformHeaders.has(name.toLowerCase()) || platformFamilies.test(name.toLowerCase()) || isVerdictHeader(name);
