@@ -19,6 +19,8 @@ export interface Credentials {
 /** A caller whose rights can be asked for again. */
 export interface Caller {
   user: User;
+  /** The house itself, which has a reserve in a full store. */
+  isHouse?: boolean;
   /** Objects with which the credential ends. */
   hangsOn: readonly string[];
   /** In the transaction of a write, before any other lock: whoever takes away what stands outside the cluster waits, or is waited for. */
@@ -55,4 +57,4 @@ export async function identifyCaller(
 /** Who asks from inside the process. */
 const insider: User = { name: 'system:quarterdeck', groups: ['system:masters', 'system:authenticated'] };
 
-export const callerInside: Caller = { user: insider, hangsOn: [], lock: async () => {}, check: async () => {} };
+export const callerInside: Caller = { user: insider, isHouse: true, hangsOn: [], lock: async () => {}, check: async () => {} };
