@@ -2,6 +2,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { largeObjects } from './large-objects.ts';
 import { type Attacking, delivery } from './scene.ts';
 import { idleAtDoors } from './smtp.ts';
 
@@ -32,6 +33,7 @@ export const retention = 'retention of twenty thousand untagged images';
 
 /** One round of each; they are repeated for as long as the attack lasts, several at once. */
 export const attacks: Record<string, Attack> = {
+  'large objects of a cluster of its own': largeObjects,
   'alerts that come and go, an incident and a page each': async ({ url, a }) => {
     const name = randomUUID();
     for (const status of ['firing', 'resolved'] as const)

@@ -56,6 +56,8 @@ export interface ControlPlane {
   apply(pki: Pki, prepare: Prepare): Promise<void>;
   /** Why `apply` is to be run again; `isAway`: it does not answer as it should meanwhile. */
   trouble(): { why: string; isAway: boolean } | undefined;
+  /** A sentence, if its store is full: it is degraded, and served all the same. */
+  fullness?(): string | undefined;
   /** Whether it looks after silent nodes by itself. */
   hasControllers: boolean;
   /** Of its nodes; absent where the control plane looks after silent ones by itself. */

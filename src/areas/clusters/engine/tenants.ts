@@ -5,6 +5,7 @@ import { type Ask, TenantTrouble } from '../clients/tenant/ask.ts';
 import { refuseEndpoint } from '../rules/phases.ts';
 import type { ClusterRow } from '../store/clusters.ts';
 import { type ControlPlane, drivers } from './driver.ts';
+import { fullWords } from './embedded/room.ts';
 import type { Unread } from './embedded/unread.ts';
 import { findPki } from './pki.ts';
 
@@ -74,6 +75,8 @@ export function makeTenants(app: App, binaries: Binaries, unread: Unread): Tenan
           return answerInTime(cluster, plane.ask(method, path, body), Math.min(answerMs, leftMs));
         });
       } catch (error) {
+        if (error instanceof TenantTrouble && error.status === 403 && error.said.startsWith(fullWords))
+          return conflict(`cluster ${cluster.name}: ${error.said}`);
         if (error instanceof TenantTrouble)
           return unreachable(`the control plane of cluster ${cluster.name} did not do what was asked; try again in a moment`, {
             cause: error,

@@ -160,11 +160,13 @@ export const listInNamespace = (tx: Tx, cluster: Space, namespace: string, most:
    where cluster_id = ${cluster.id} and namespace = ${namespace} and namespace <> '' and not deleting order by resource, name limit ${most}`,
   );
 
-export const listDeleting = (tx: Tx, cluster: Space, resource: string, most: number) =>
+/** Behind a name. */
+export const listDeleting = (tx: Tx, cluster: Space, resource: string, after: string, most: number) =>
   openRows(
     cluster,
     rows(tx, KeptRow)`
-  select ${columns} from clusters.object where cluster_id = ${cluster.id} and resource = ${resource} and deleting order by name limit ${most}`,
+  select ${columns} from clusters.object where cluster_id = ${cluster.id} and resource = ${resource} and deleting and name > ${after}
+   order by name limit ${most}`,
   );
 
 /** Those of a kind that were changed longest ago. */

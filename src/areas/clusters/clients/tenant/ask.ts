@@ -16,11 +16,14 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 /** The cluster's API refused or failed what ought to work. */
 export class TenantTrouble extends Error {
   readonly status: number;
+  /** What the API said. */
+  readonly said: string;
 
   constructor(method: string, path: string, { status, body }: Answered) {
     super(`${method} ${path.split('?', 1)[0]} was answered ${status}: ${textOf(body?.message).slice(0, 300)}`);
     this.name = 'TenantTrouble';
     this.status = status;
+    this.said = textOf(body?.message).slice(0, 300);
   }
 }
 

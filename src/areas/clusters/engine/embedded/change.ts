@@ -4,8 +4,9 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { nextTurn } from '../../../../kernel/slices.ts';
 import { newServiceAccount } from '../../rules/kubernetes/built-in.ts';
 import { kindOf } from '../../rules/kubernetes/kinds/index.ts';
-import { completeName, validateMeta } from '../../rules/kubernetes/names.ts';
+import { completeName, validateFinalizers, validateMeta } from '../../rules/kubernetes/names.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
+import { textsOf } from '../../rules/kubernetes/object.ts';
 import type { Resource } from '../../rules/kubernetes/resources.ts';
 import {
   alreadyExists,
@@ -16,7 +17,7 @@ import {
   modified,
   notFoundError,
 } from '../../rules/kubernetes/status.ts';
-import { measureKind, type Place } from '../../store/objects.ts';
+import { listOldest, measureKind, type Place } from '../../store/objects.ts';
 import { allotAddresses } from './addresses.ts';
 import { addUpRoles } from './aggregate.ts';
 import type { Caller } from './caller.ts';
@@ -76,6 +77,7 @@ export async function createObject(
       if (await writing.find(place)) throw alreadyExists(target.resource, metadata.name);
       if (target.resource.group === 'rbac.authorization.k8s.io') await requireRbacRoom(writing, target.resource, object);
       if (object.kind === 'Service') await allotAddresses(writing.tx, cluster, object, undefined);
+      if (object.kind === 'Event') await makeRoomForEvent(writing, target.resource);
       const made = await writing.put(place, object, undefined);
       if (object.kind === 'Namespace') await addDefaultAccount(writing, metadata.name);
       if (object.kind === 'ClusterRole') await addUpRoles(writing);
@@ -94,6 +96,17 @@ async function requireRbacRoom({ tx, cluster }: Writing, resource: Resource, obj
       object.metadata.name,
       `a cluster has at most ${limits.rbacObjects} ${resource.plural} with ${limits.rbacBytes} bytes; delete some first`,
     );
+}
+
+const eventsAtOnce = 50;
+
+/** Events are for whoever looks now: past the bound the oldest go, so that no author of events fills the store. */
+async function makeRoomForEvent(writing: Writing, { storedAs }: Resource): Promise<void> {
+  const { tx, cluster } = writing;
+  const { n, bytes } = await measureKind(tx, cluster.id, storedAs);
+  if (n < limits.events && bytes < limits.eventBytes) return;
+  for (const { namespace, name, body, bytes: size } of await listOldest(tx, cluster, storedAs, eventsAtOnce))
+    await writing.remove({ resource: storedAs, namespace, name }, { object: JSON.parse(body) as KubeObject, bytes: size });
 }
 
 const nameTries = 5;
@@ -149,7 +162,7 @@ export async function updateObject(cluster: Cluster, target: Target, make: Make,
       if (!manner.subresource) kindOf(object.kind).prepare?.(object, before.object);
       refuseInvalid(target.resource, object, [
         ...validateMeta(object),
-        ...(manner.subresource ? [] : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
+        ...(manner.subresource ? validateFinalizers(object) : (kindOf(object.kind).validate?.(object, before.object) ?? [])),
       ]);
       await turn();
       await manner.admit?.(writing.tx, object, before.object);
@@ -191,6 +204,7 @@ function mergeUpdate(
   }
   if (subresource === 'status') return withStatus(before, asked, meta);
   if (subresource === 'approval') return withStatus(before, asked, before.metadata);
+  if (subresource === 'finalize') return { ...before, spec: { ...before.spec, finalizers: textsOf(asked.spec?.['finalizers']) } };
   const hasStatus = resource.subresources.some(({ name: one }) => one === 'status');
   if (!hasStatus) return { ...asked, metadata: meta };
   const { status: _status, ...rest } = asked;

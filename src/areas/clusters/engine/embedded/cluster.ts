@@ -117,6 +117,9 @@ export const limits = {
   /** Of each kind of role and binding: all of them are weighed in memory. */
   rbacObjects: 2_000,
   rbacBytes: 1_048_576,
+  /** The oldest events make room for new ones. */
+  events: 2_000,
+  eventBytes: 8_388_608,
   /** Roles that add up others. */
   aggregatingRoles: 20,
 };

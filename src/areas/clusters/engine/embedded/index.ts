@@ -13,6 +13,7 @@ import type { Cluster, EmbeddedIdentity, EmbeddedOptions } from './cluster.ts';
 import { dispatch } from './dispatch.ts';
 import { makeFollower } from './follow.ts';
 import { prepareCluster } from './prepare.ts';
+import { sayFull } from './room.ts';
 import { makeSweeper } from './sweep.ts';
 import { readAtOnce } from './unread.ts';
 import { type Serving, serveRequest, translate } from './wire/serve.ts';
@@ -31,6 +32,8 @@ export interface EmbeddedCluster {
    *  Each is told in a turn of its own. Ends when the returned function is called. */
   // biome-ignore lint/suspicious/noExplicitAny: an object of whatever kind was asked for
   watch(path: string, onEvent: (event: { type: string; object: any }) => void): () => void;
+  /** A sentence, if nothing more of its users' fits in. */
+  fullness(): string | undefined;
   /** Signs of life of its nodes, without reading the nodes themselves. */
   heartbeats(): Promise<HeartbeatRow[]>;
   /** The peak is that since they were last asked for. */
@@ -76,6 +79,7 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
       void onBehalf({ org: cluster.org, act: 'kubernetes watch' }, () => keepWatching(serving, path, onEvent, signal));
       return () => own.abort();
     },
+    fullness: () => sayFull(cluster),
     heartbeats: () => onBehalf({ org: cluster.org, act: 'kubernetes' }, () => app.db.read((tx) => listHeartbeatRows(tx, cluster.id))),
     figures: () => {
       const told = { ...cluster.figures };

@@ -2,6 +2,7 @@ import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { nextTurn } from '../../../../kernel/slices.ts';
 import { isPast, passing } from '../../rules/kubernetes/expiry.ts';
 import type { KubeObject } from '../../rules/kubernetes/object.ts';
+import { textsOf } from '../../rules/kubernetes/object.ts';
 import { resourceStoredAs } from '../../rules/kubernetes/resources.ts';
 import { ApiError } from '../../rules/kubernetes/status.ts';
 import {
@@ -11,12 +12,12 @@ import {
   listDeleting,
   listGoneOwners,
   listInNamespace,
-  listOldest,
+  listObjects,
   listOwned,
   type ObjectRow,
 } from '../../store/objects.ts';
 import { removeExisting } from './change.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, limits } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { type Writing, writeObjects } from './write.ts';
 
@@ -28,6 +29,16 @@ const lookEveryMs = 30_000;
 /** What goes by itself is looked for every five minutes at most, and when the cluster is opened. */
 const looksPerPast = 10;
 
+const namespacesAtOnce = 10;
+/** Of namespaces that end, so many portions are looked at before the next look goes on behind them. */
+const mostPortions = 20;
+
+/** Where the walk over namespaces that end goes on. */
+interface Course {
+  after: string;
+  portions: number;
+}
+
 export interface Sweeper {
   kick(): void;
   stop(): Promise<void>;
@@ -36,14 +47,16 @@ export interface Sweeper {
 export function makeSweeper(cluster: Cluster): Sweeper {
   let isWanted = false;
   let looks = 0;
+  const course: Course = { after: '', portions: 0 };
   let running: Promise<void> | undefined;
   const run = async () => {
     await nextTurn(); // never in the turn of whoever asks
     while (isWanted && !cluster.isStopped) {
       isWanted = false;
       try {
-        while (!cluster.isStopped && (await sweepOnce(cluster))) await nextTurn();
-        if (looks % looksPerPast === 0) while (!cluster.isStopped && (await removePast(cluster))) await nextTurn();
+        course.portions = 0;
+        while (!cluster.isStopped && (await sweepOnce(cluster, course))) await nextTurn();
+        if (looks % looksPerPast === 0) await removePast(cluster);
         looks++;
       } catch (error) {
         cluster.app.log.debug({ err: error, cluster: cluster.id }, 'what is to go could not be cleared away; it is tried again');
@@ -65,34 +78,45 @@ export function makeSweeper(cluster: Cluster): Sweeper {
   };
 }
 
-/** A portion of what goes by itself. True: there may be more. */
-async function removePast(cluster: Cluster): Promise<boolean> {
-  let isFull = false;
+/** What goes by itself: every object of such a kind is looked at, for the old ones may be those that were changed a moment ago. */
+async function removePast(cluster: Cluster): Promise<void> {
   for (const resource of passing) {
-    const { rows, now } = await cluster.app.db.read(async (tx) => ({
-      now: (await requireSpace(tx, cluster)).now,
-      rows: await listOldest(tx, cluster, resource, portion),
-    }));
-    const past = rows.filter((row) => isPast(JSON.parse(row.body) as KubeObject, now));
-    if (past.length > 0)
-      await writeObjects(cluster, async (writing) => {
-        for (const { namespace, name } of past) {
-          const still = await writing.find({ resource, namespace, name });
-          if (still && isPast(still.object, now)) await writing.remove({ resource, namespace, name }, still);
-        }
-      });
-    isFull ||= past.length === portion;
+    let after: { namespace: string; name: string } | undefined;
+    for (;;) {
+      const { rows, now } = await cluster.app.db.read(async (tx) => ({
+        now: (await requireSpace(tx, cluster)).now,
+        rows: await listObjects(tx, cluster, {
+          ...{ resource, namespace: undefined, name: undefined, after },
+          ...{ rows: portion, bytes: limits.portionBytes },
+        }),
+      }));
+      const past = rows.filter((row) => isPast(JSON.parse(row.body) as KubeObject, now));
+      if (past.length > 0)
+        await writeObjects(cluster, async (writing) => {
+          for (const { namespace, name } of past) {
+            const still = await writing.find({ resource, namespace, name });
+            if (still && !still.object.metadata.deletionTimestamp && isPast(still.object, now))
+              await writing.remove({ resource, namespace, name }, still);
+          }
+        });
+      const last = rows.at(-1);
+      if (!last || cluster.isStopped) break;
+      after = { namespace: last.namespace, name: last.name };
+      await nextTurn();
+    }
   }
-  return isFull;
 }
 
 /** One portion. True: there may be more. */
-async function sweepOnce(cluster: Cluster): Promise<boolean> {
+async function sweepOnce(cluster: Cluster, course: Course): Promise<boolean> {
   const { namespaces, owners } = await cluster.app.db.read(async (tx) => ({
-    namespaces: await listDeleting(tx, cluster, 'namespaces', 10),
+    namespaces: await listDeleting(tx, cluster, 'namespaces', course.after, namespacesAtOnce),
     owners: await listGoneOwners(tx, cluster.id, 10),
   }));
-  let hasMoved = false;
+  // The next ones have their turn next, however long these wait for their finalizers.
+  const isRound = namespaces.length < namespacesAtOnce;
+  course.after = isRound ? '' : namespaces.at(-1)!.name;
+  let hasMoved = !isRound && ++course.portions < mostPortions;
   for (const { name } of namespaces) hasMoved = (await writeObjects(cluster, (writing) => emptyNamespace(writing, name))) || hasMoved;
   for (const { uid } of owners) hasMoved = (await writeObjects(cluster, (writing) => removeOwned(writing, uid))) || hasMoved;
   return hasMoved;
@@ -120,7 +144,8 @@ async function emptyNamespace(writing: Writing, name: string): Promise<boolean> 
   if (inside.length > 0) return true;
   // What is left waits for its finalizers; the namespace says for which.
   const left = await countInNamespace(tx, cluster.id, name, '');
-  if (left.length === 0 && !before.object.metadata.finalizers?.length) {
+  const own = textsOf(before.object.spec?.['finalizers']).filter((finalizer) => finalizer !== 'kubernetes');
+  if (left.length === 0 && own.length === 0 && !before.object.metadata.finalizers?.length) {
     await writing.remove(place, before);
     return true;
   }

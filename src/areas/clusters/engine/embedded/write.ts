@@ -19,6 +19,7 @@ import {
 import { releaseAddresses } from './addresses.ts';
 import type { Caller } from './caller.ts';
 import { type Cluster, limits } from './cluster.ts';
+import { fullWords, roomOf } from './room.ts';
 
 /** One transaction that changes objects of a cluster. Nobody else writes to that cluster meanwhile. */
 export interface Writing {
@@ -62,6 +63,7 @@ export async function writeObjects<T>(
   const { promise, resolve: leave } = Promise.withResolvers<void>();
   cluster.writing = promise;
   await turn;
+  const isHouse = caller === undefined || caller.isHouse === true;
   let result: T | undefined;
   try {
     return await cluster.app.db.write(async (tx) => {
@@ -69,7 +71,7 @@ export async function writeObjects<T>(
       const [space, known] = await Promise.all([lockSpace(tx, cluster.id), first && readObject(tx, cluster, first), caller?.check(tx)]);
       if (!space) throw new ApiError(503, 'ServiceUnavailable', 'this cluster is being removed', {});
       const made: Made = { version: space.version, objects: 0, bytes: 0, logBytes: 0, touchesRbac: false, sent: [] };
-      result = await work(makeWriting(tx, cluster, space, made, first && { place: first, row: known }));
+      result = await work(makeWriting(tx, cluster, space, made, first && { place: first, row: known }, isHouse));
       if (made.version > space.version) await settle(tx, cluster, space, made);
       if (isDryRun) throw new DryRun();
       return result;
@@ -113,7 +115,7 @@ interface Known {
 
 const isPlace = (a: Place, b: Place) => a.resource === b.resource && a.namespace === b.namespace && a.name === b.name;
 
-function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, known: Known | undefined): Writing {
+function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, known: Known | undefined, isHouse: boolean): Writing {
   const note = (place: Place) => {
     made.version++;
     made.touchesRbac ||= place.resource.endsWith('.rbac.authorization.k8s.io');
@@ -138,7 +140,7 @@ function makeWriting(tx: Tx, cluster: Cluster, space: SpaceRow, made: Made, know
       requireFewParts(object, before);
       const body = JSON.stringify(object);
       const bytes = Buffer.byteLength(body);
-      requireRoom(cluster, space, made, bytes, before);
+      requireRoom(cluster, space, made, { place, object, bytes, before, isHouse });
       made.objects += before ? 0 : 1;
       made.bytes += bytes - (before?.bytes ?? 0);
       made.logBytes += bytes;
@@ -202,12 +204,31 @@ function requireFewParts(object: KubeObject, before: Existing | undefined): void
   throw tooLarge(`the object has more than ${limits.objectParts} fields and values; share them out among several objects`);
 }
 
-function requireRoom({ options }: Cluster, space: SpaceRow, made: Made, bytes: number, before: Existing | undefined): void {
-  if (bytes > limits.objectBytes) throw tooLarge(`the object has ${bytes} bytes; at most ${limits.objectBytes} are kept`);
-  if (!before && space.objects + made.objects >= limits.objects)
-    throw new ApiError(403, 'Forbidden', `this cluster holds ${limits.objects} objects, as many as it may; delete some first`, {});
-  const most = Math.min(limits.bytes, options.bytes?.() ?? limits.bytes);
-  const grown = bytes - (before?.bytes ?? 0);
-  if (grown > 0 && space.bytes + made.bytes + grown > most)
-    throw new ApiError(403, 'Forbidden', `this cluster’s objects have ${most} bytes, as many as they may; delete some first`, {});
+/** Kinds that a full cluster needs to be looked after: who may, and that its nodes live. */
+const isVital = ({ resource }: Place) =>
+  resource === 'nodes' || resource === 'leases.coordination.k8s.io' || resource.endsWith('.rbac.authorization.k8s.io');
+
+interface Wanted {
+  place: Place;
+  object: KubeObject;
+  bytes: number;
+  before: Existing | undefined;
+  isHouse: boolean;
 }
+
+/** A part of the store is kept back: half of it for roles, leases and nodes, the rest for the house. What is to go may always say so. */
+function requireRoom(cluster: Cluster, space: SpaceRow, made: Made, { place, object, bytes, before, isHouse }: Wanted): void {
+  if (bytes > limits.objectBytes) throw tooLarge(`the object has ${bytes} bytes; at most ${limits.objectBytes} are kept`);
+  if (before && object.metadata.deletionTimestamp) return;
+  const part = isHouse ? 0 : isVital(place) ? 0.5 : 1;
+  const most = roomOf(cluster);
+  const objects = most.objects - Math.ceil(part * most.reserve.objects);
+  if (!before && space.objects + made.objects >= objects)
+    throw full(`this cluster holds ${objects} objects, as many as it may; delete some first`);
+  const grown = bytes - (before?.bytes ?? 0);
+  const room = most.bytes - Math.ceil(part * most.reserve.bytes);
+  if (grown > 0 && space.bytes + made.bytes + grown > room)
+    throw full(`this cluster’s objects have ${room} bytes, as many as they may; delete some first, or choose a larger tier`);
+}
+
+const full = (why: string) => new ApiError(403, 'Forbidden', `${fullWords}: ${why}`, {});

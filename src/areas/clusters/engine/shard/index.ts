@@ -175,7 +175,10 @@ function workFor(shard: Shard, held: HeldCluster, mark: store.MarkRow | undefine
   if (!mark) return dropCluster(shard, held);
   if (mark.is_for_another) return guarded(shard, held, () => handOver(shard, held));
   const { running } = held;
-  const isApplied = running && mark.phase === 'ready' && mark.generation === running.row.generation && mark.revision === running.revision;
+  const full = running?.plane.fullness?.();
+  const phase = full === undefined ? 'ready' : 'degraded';
+  if (full !== undefined && mark.phase === 'ready') return guarded(shard, held, () => noteFull(shard, held, full));
+  const isApplied = running && mark.phase === phase && mark.generation === running.row.generation && mark.revision === running.revision;
   const isDone = isApplied && running.plane.trouble() === undefined;
   if (!isDone) return guarded(shard, held, () => converge(shard, held), noteTrouble);
   if (mark.is_meter_due) return guarded(shard, held, () => keepUp(shard.app, held, running));
@@ -271,6 +274,10 @@ async function noteTrouble({ app }: Shard, held: HeldCluster, error: unknown): P
     if (row) await store.noteFailure(tx, held, phaseAfterFailure(row.phase, row.failures + 1), reason);
   });
 }
+
+/** It serves on, and is ready again once there is room. */
+const noteFull = async ({ app }: Shard, held: HeldCluster, why: string): Promise<void> =>
+  void (await app.db.write((tx) => store.noteFailure(tx, held, 'degraded', why)));
 
 /** Brings a cluster to its newest generation. Safe to run again after a crash at any point: every step looks at what is there. */
 async function converge(shard: Shard, held: HeldCluster): Promise<void> {

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from './object.ts';
+import { textsOf } from './object.ts';
 import { type Cause, invalidValue, requiredValue } from './status.ts';
 
 // Names, labels and annotations, as Kubernetes judges them.
@@ -54,6 +55,15 @@ export function validateMeta(object: KubeObject): Cause[] {
   }
   return causes.slice(0, 20);
 }
+
+/** Of a namespace: those that its subresource `finalize` writes. */
+export const validateFinalizers = ({ kind, spec }: KubeObject): Cause[] =>
+  (kind === 'Namespace' ? textsOf(spec?.['finalizers']) : [])
+    .filter((finalizer) => !isLabelKey(finalizer))
+    .map((finalizer) =>
+      invalidValue('spec.finalizers', finalizer.slice(0, 300), 'name is neither a standard finalizer name nor is it fully qualified'),
+    )
+    .slice(0, 20);
 
 /** A prefix that is a domain, perhaps, and a name. */
 export function isLabelKey(text: string): boolean {

@@ -51,7 +51,11 @@ function readResource(plain: Asked, group: string, version: string, rest: string
   let namespace = '';
   let parts = rest;
   // /namespaces/x and its subresources are the namespace itself; anything else below it is inside it.
-  if (parts[0] === 'namespaces' && parts.length >= 3 && !(group === '' && parts[2] === 'status' && parts.length === 3)) {
+  if (
+    parts[0] === 'namespaces' &&
+    parts.length >= 3 &&
+    !(group === '' && (parts[2] === 'status' || parts[2] === 'finalize') && parts.length === 3)
+  ) {
     namespace = parts[1]!;
     parts = parts.slice(2);
   }

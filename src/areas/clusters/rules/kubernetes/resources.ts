@@ -21,7 +21,7 @@ export interface Resource {
 }
 
 export interface Subresource {
-  name: 'status' | 'approval' | 'token';
+  name: 'status' | 'approval' | 'token' | 'finalize';
   kind: string;
   verbs: readonly string[];
 }
@@ -80,7 +80,7 @@ export const resources: readonly Resource[] = [
   describe('v1', 'Event', 'namespaced', 'kept', { shortNames: ['ev'] }),
   describe('v1', 'Namespace', 'cluster', 'kept', {
     shortNames: ['ns'],
-    subresources: [status('Namespace')],
+    subresources: [status('Namespace'), { name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
   }),
   describe('v1', 'Node', 'cluster', 'kept', { shortNames: ['no'], subresources: [status('Node')] }),
   describe('v1', 'Secret', 'namespaced', 'kept'),

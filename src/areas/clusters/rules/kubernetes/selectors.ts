@@ -79,6 +79,8 @@ function lookAt(object: KubeObject, path: string): string {
   let at: unknown = object;
   for (const part of real) at = (at as Json | undefined)?.[part];
   if (path === 'spec.unschedulable') return String(at ?? false);
+  // As Kubernetes: newer clients name themselves in another field only.
+  if (path === 'source' && !at) at = object['reportingComponent'];
   return at === undefined ? '' : String(at);
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../../engine/embedded/cluster.ts';
 import { approve, clientUsages, csrs, kubelet, signingRequest } from './signing-requests.ts';
 import { embedded, makeRequest, openWatch } from './support.ts';
 
@@ -8,7 +9,11 @@ const events = '/api/v1/namespaces/default/events';
 test('events and decided requests go after an hour', async (t) => {
   const { call, deck, another, ca, admin, port } = await embedded(t);
   const event = (name: string) =>
-    call('POST', events, { metadata: { name }, involvedObject: { kind: 'Node', name: 'a', namespace: 'default' } });
+    call('POST', events, {
+      metadata: { name },
+      involvedObject: { kind: 'Node', name: 'a', namespace: 'default' },
+      lastTimestamp: '2099-01-01T00:00:00Z', // its author's word, which nothing hangs on
+    });
   const ask = (name: string) =>
     call('POST', csrs, signingRequest(name, makeRequest('system:node:a', ['system:nodes']).pem, kubelet, clientUsages));
   await event('old');
@@ -26,4 +31,13 @@ test('events and decided requests go after an hour', async (t) => {
   const names = (body: { items: { metadata: { name: string } }[] }) => body.items.map(({ metadata }) => metadata.name);
   assert.deepEqual(names((await call('GET', events)).body), ['new']);
   assert.deepEqual(names((await call('GET', csrs)).body), ['pending']);
+
+  // Past their bound the oldest make room.
+  limits.events = 3;
+  t.after(() => {
+    limits.events = 2_000;
+  });
+  for (const name of ['a', 'b', 'c', 'd']) assert.equal((await event(name)).status, 201);
+  const left = names((await call('GET', events)).body);
+  assert.ok(left.length <= 3 && left.includes('d') && !left.includes('new'), left.join());
 });

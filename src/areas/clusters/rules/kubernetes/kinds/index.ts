@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Json, KubeObject } from '../object.ts';
 import { textOf, textsOf } from '../object.ts';
 import { type Cause, forbiddenValue, invalidValue, requiredValue } from '../status.ts';
@@ -11,7 +12,8 @@ export interface Kind {
   validate?(object: KubeObject, before: KubeObject | undefined): Cause[];
 }
 
-const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+/** Fields may stand in another order. */
+const same = (a: unknown, b: unknown) => isDeepStrictEqual(a ?? null, b ?? null);
 
 const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const isKey = (key: string) => key.length <= 253 && keyPattern.test(key) && key !== '.' && !key.startsWith('..');
