@@ -40,7 +40,7 @@ module.exports = {
         path: '^src/|node_modules/(pg|fastify)/',
         pathNot: [
           '^src/(areas/[^/]+|identity)/rules/',
-          '^src/kernel/(errors|instant|onward|steps|time-zone|growing-buffer|trim-slashes)\\.ts$',
+          '^src/kernel/(errors|instant|onward|steps|time-zone|growing-buffer)\\.ts$',
           '^src/protocols/',
         ],
       },

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { exitCodes, Stop } from './errors.ts';
 import { type Role, roles } from './roles.ts';
-import { trimSlashes } from './trim-slashes.ts';
 
 // Every setting of the product, once: its key in quarterdeck.toml, from which QUARTERDECK_* follows, its default, its shape and its meaning.
 
@@ -38,6 +37,12 @@ const integer =
     const n = /^\d{1,15}$/.test(v.trim()) ? Number(v) : Number.NaN; // Number('') is 0, and would switch a limit off
     return n >= least && n <= most ? n : bad(key, `expected a whole number from ${least} to ${most}, found "${v}"`);
   };
+/** Not a pattern: `/\/+$/` begins again at each of many slashes. */
+const trimSlashes = (text: string): string => {
+  let end = text.length;
+  while (text[end - 1] === '/') end--;
+  return text.slice(0, end);
+};
 const url: Parse<string> = (v, key) =>
   v === '' || (/^https?:\/\//.test(v) && URL.canParse(v)) ? trimSlashes(v) : bad(key, `expected an http or https URL, found "${v}"`);
 const choice =

@@ -8,7 +8,6 @@ import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';
-import { trimSlashes } from '../../../kernel/trim-slashes.ts';
 import {
   Assignment,
   type AssignmentsResponse,
@@ -131,10 +130,12 @@ function throughSocket(socketPath: string) {
 
 function throughNetwork(server: string, token: string) {
   const url = serverUrl(server);
+  let path = url.pathname;
+  while (path.endsWith('/')) path = path.slice(0, -1);
   const base: RequestOptions = {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || undefined,
-    path: trimSlashes(url.pathname),
+    path,
   };
   const headers = { authorization: `Bearer ${token}` };
   if (url.protocol === 'http:') return { base, headers, request: httpRequest, agent: new HttpAgent({ keepAlive: true }) };

@@ -1,4 +1,3 @@
-import { trimSlashes } from '../../../../kernel/trim-slashes.ts';
 import { kineMiB, limitsOf } from './limits.ts';
 
 // Where the programs of a cluster are held apart from everything else, if the server may: cgroup v2, as the kernel's files tell it.
@@ -11,8 +10,9 @@ export function findOwnDirectory(cgroup: string, mountinfo: string): string | un
   if (path === undefined || root === undefined || point === undefined) return undefined;
   const below = root === '/' ? path : path === root ? '' : path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
   if (below === undefined || below.split('/').includes('..')) return undefined;
-  const whole = `${plainText(point)}${plainText(below)}`;
-  return trimSlashes(whole) || whole.slice(0, 1);
+  let whole = `${plainText(point)}${plainText(below)}`;
+  while (whole.length > 1 && whole.endsWith('/')) whole = whole.slice(0, -1);
+  return whole;
 }
 
 /** Spaces and the like stand in mountinfo as octal numbers. */
