@@ -1,7 +1,8 @@
 import { task } from '../../kernel/jobs/index.ts';
-import { announceForgotten, forgetOld } from './engine/announce.ts';
+import { announceForgotten, forgetOld, forgetSomeUnconfirmed } from './engine/announce.ts';
 
-const forget = task('status.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app }) => {
+const forget = task('status.forget', { everySeconds: 3_600, deadlineSeconds: 60 }, async ({ app, signal }) => {
+  while (!signal.aborted && (await app.db.write(forgetSomeUnconfirmed)));
   await app.db.write(forgetOld);
 });
 

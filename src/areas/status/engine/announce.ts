@@ -100,12 +100,17 @@ async function subscribersOf(tx: Tx, org: string, { serviceId, at }: News, after
   return listSubscribersSince(tx, org, { pageIds: pages.map((p) => p.id), at, after, limit: portion });
 }
 
-/** Who never confirmed, and what was announced long ago. */
+const unconfirmedAtOnce = 1_000;
+
+/** Deletes some subscribers who never confirmed. False: there are no more of them. */
+export const forgetSomeUnconfirmed = async (tx: Tx): Promise<boolean> =>
+  (await forgetUnconfirmed(tx, unconfirmedAtOnce)) === unconfirmedAtOnce;
+
 /** First mails that were held back are shown for so long. */
 const heldBackDays = 30;
 
+/** How many first mails left, and what was announced long ago. */
 export async function forgetOld(tx: Tx): Promise<void> {
-  await forgetUnconfirmed(tx);
   await forgetAllowances(tx, heldBackDays);
   const { from, to } = await upgradeDays(tx);
   await forgetAnnounced(tx, keepDays, { from, to: daysAfter(to, 1) });

@@ -83,6 +83,9 @@ export const listSubscribersSince = (
    where org_id = ${org} and page_id = any(${pageIds}::text[]) and state = 'active' and confirmed_at <= ${at}::timestamptz and id > ${after}
    order by id limit ${limit}`;
 
-export const forgetUnconfirmed = (tx: Tx) => run(tx)`
-  delete from status.subscriber
-   where state = 'pending' and asked_at < kernel.now() - make_interval(hours => ${confirmWithin.hours}::int)`;
+/** Some of them; how many. */
+export const forgetUnconfirmed = (tx: Tx, limit: number) => run(tx)`
+  delete from status.subscriber where (org_id, id) in (
+    select org_id, id from status.subscriber
+     where state = 'pending' and asked_at < (select kernel.now()) - make_interval(hours => ${confirmWithin.hours}::int)
+     order by asked_at limit ${limit} for update skip locked)`;

@@ -6,6 +6,7 @@ import { dropOldFailures, dropPartition, dropSurplusFailures, makeAhead, outlive
 const daysAhead = 2;
 const keep = { resultDays: 8, rollupDays: 35, failureDays: 30, failures: 200 };
 const mostRefusals = 5;
+const failuresAtOnce = 5_000;
 
 /** Room for the results of the next days, and what is outlived goes whole. What a long read holds is dropped by a later run. */
 export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): Promise<void> {
@@ -26,7 +27,7 @@ export async function keepPartitions(db: Db, signal: AbortSignal, log: Logger): 
 
 /** Failures beyond what anybody is shown, and probers that will not come back. */
 export async function forgetOld(db: Db, signal: AbortSignal): Promise<void> {
-  await db.write((tx) => dropOldFailures(tx, keep.failureDays));
+  while (!signal.aborted && (await db.write((tx) => dropOldFailures(tx, keep.failureDays, failuresAtOnce))) === failuresAtOnce);
   while (!signal.aborted && (await db.write((tx) => dropSurplusFailures(tx, keep.failures))) > 0);
   await db.write(prune);
 }

@@ -37,5 +37,7 @@ export const dropSurplusFailures = (tx: Tx, keep: number) => run(tx)`
            lateral (select at, id from uptime.failure where monitor_id = m.monitor_id order by at desc, id desc offset ${keep} - 1 limit 1) last) kept
    where f.monitor_id = kept.monitor_id and (f.at, f.id) < (kept.at, kept.id)`;
 
-export const dropOldFailures = (tx: Tx, days: number) => run(tx)`
-  delete from uptime.failure where at < kernel.now() - make_interval(days => ${days})`;
+/** Some of them; how many. */
+export const dropOldFailures = (tx: Tx, days: number, limit: number) => run(tx)`
+  delete from uptime.failure where ctid in (
+    select ctid from uptime.failure where at < (select kernel.now()) - make_interval(days => ${days}) limit ${limit} for update skip locked)`;
