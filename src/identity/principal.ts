@@ -144,6 +144,8 @@ const believe = ({ kind, hash }: Presented, found: Remembered | undefined): Prin
 export const topics = {
   user: (orgId: string, userId: string) => `user ${orgId} ${userId}`,
   org: (orgId: string) => `org ${orgId}`,
+  /** The organization's custom roles, which only people's rights follow from. */
+  roles: (orgId: string) => `roles ${orgId}`,
   credential: (id: string) => `credential ${id}`,
   /** The list of somebody's tokens, which no right follows from. */
   tokensOf: (orgId: string, userId: string) => `tokens ${orgId} ${userId}`,

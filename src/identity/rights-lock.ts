@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Caches } from '../kernel/cache.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import type { Principal } from './principal.ts';
-import { holdsExclusively, lockInOrder, type RightsLock } from './store/rights-locks.ts';
+import { holdsExclusively, lockInOrder, type RightsLock, tryShare } from './store/rights-locks.ts';
 
 // Rights are checked when a request arrives, and used later: after a queue, a slow body, a row lock. In between they can be revoked.
 //
@@ -28,16 +28,20 @@ export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [
   await lockInOrder(tx, inOrder([...locks.values()]));
 }
 
-/** Likewise for a transaction that acts for several principals at once, of whatever organizations. */
-export async function shareRights(tx: Tx, principals: readonly Pick<Principal, 'org' | 'topics'>[]): Promise<void> {
-  const keys = new Set(principals.flatMap(({ org, topics }) => topics.filter(isOfRights).map((topic) => keyOf(org.id, topic))));
-  await lockInOrder(tx, inOrder([...keys].map((key) => ({ key, exclusive: false }))));
+/**
+ * For a transaction that acts for credentials of several tenants at once: it waits for none of them, or a tenant's revocation would hold up
+ * the others. Tells of each whether its locks are shared now; the rights of the others are being changed at this moment.
+ */
+export async function tryShareRights(tx: Tx, all: readonly { org: string; topics: readonly string[] }[]): Promise<boolean[]> {
+  const keysOf = all.map(({ org, topics }) => topics.map((topic) => keyOf(org, topic)));
+  const missed = new Set(await tryShare(tx, [...new Set(keysOf.flat())]));
+  return keysOf.map((keys) => !keys.some((key) => missed.has(key)));
 }
 
 /** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
  *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
 export async function reloadShared(tx: Tx, principal: Principal): Promise<Principal | undefined> {
-  const locked = shareRights(tx, [principal]);
+  const locked = lockRights(tx, principal.org.id, { shares: principal.topics });
   const [found] = await Promise.all([principal.reload(tx), locked]);
   return found;
 }
@@ -54,8 +58,8 @@ async function checkRevoking(tx: Tx, org: string, topic: string): Promise<void> 
     throw new Error(`${topic} is dropped by a transaction that did not begin with its lock; name it in \`revokes\``);
 }
 
-/** A principal may also be dropped for what it reaches, of which there can be thousands. At most 13 of these are left. */
-const isOfRights = (topic: string) => /^(credential|user|org) /.test(topic);
+/** A principal may also be dropped for what it reaches, of which there can be thousands. At most 14 of these are left. */
+const isOfRights = (topic: string) => /^(credential|user|org|roles) /.test(topic);
 
 const keyOf = (org: string, topic: string): bigint => hash('sha256', `rights ${org} ${topic}`, 'buffer').readBigInt64BE(0);
 

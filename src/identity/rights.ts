@@ -24,6 +24,7 @@ function loaded(found: PrincipalRow | undefined): Loaded | undefined {
   if (!found) return undefined;
   const dropOn = [
     topics.org(found.org_id),
+    topics.roles(found.org_id),
     topics.user(found.org_id, found.user_id),
     ...[found.token_id, ...found.minters].map(topics.credential),
   ];

@@ -20,6 +20,7 @@ export async function openRace(connection: Connection) {
       await client.query('begin');
       await client.query(lock, [...values]);
     },
+    find: async (ask: string, values: readonly unknown[]): Promise<string> => (await watch.query(ask, [...values])).rows[0].id,
     release: async () => void (await client.query('commit')),
     /** Resolves once so many transactions wait for a lock, counting each `over` as one that waits no more. */
     untilWaiting: (count: number, over: () => number = () => 0) => eventually(async () => over() + (await countWaiting()) >= count),

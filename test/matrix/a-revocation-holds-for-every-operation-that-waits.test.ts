@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import Type from 'typebox';
+import type { Credential } from '../../contract/common.ts';
+import { hashKey } from '../../src/identity/token-format.ts';
 import { row } from '../../src/kernel/db/index.ts';
 import { type Wire, type WireAnswer, wire } from '../conformance/wire.ts';
 import type { Someone } from '../harness/index.ts';
@@ -73,6 +75,49 @@ test('what waits for its lock while its rights are revoked has no effect, whatev
         for (let tries = 1; (await runRace(world, race, send, revocation, some)) === 'timed out'; tries++) assert.ok(tries < 4);
       }
     });
+  }
+});
+
+/** Where the keys of machines are, and where they are revoked. */
+const keyKinds: Record<Credential, { table: string; path: string } | 'only reads'> = {
+  mail: { table: 'email.send_key', path: '/email/keys' },
+  src: { table: 'oncall.alert_source', path: '/oncall/alert-sources' },
+  scrape: 'only reads',
+};
+
+test('what waits for its lock while its key is revoked is refused, whatever the operation', async (t) => {
+  const { qd, fakes, home, foreigner } = await makeWorld(await quarterdeckOutside(t));
+  const race = await openRace(qd.connection);
+  t.after(race.close);
+  const { send, close } = wire(qd.url);
+  t.after(close);
+  const due = servedAreas().flatMap((area) => area.operations().filter(({ spec }) => spec.credential && spec.method !== 'GET'));
+  assert.ok(due.length > 4);
+  for (const { spec, recipe } of due) {
+    const kind = keyKinds[spec.credential!];
+    if (kind === 'only reads') assert.fail(`${spec.id} changes something with a key that only reads`);
+    const kitchen: Kitchen = { qd, fakes, at: home, caller: home, foreigner };
+    const thing = await make(recipe, kitchen);
+    const key = await recipe.key!(kitchen, thing);
+    const body = await recipe.body?.(kitchen, thing);
+    const request = {
+      method: spec.method,
+      path: `/api/v1${pathOf(spec, thing?.params ?? {}, recipe.query?.(thing))}`,
+      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    };
+    const id = await race.find(`select id from ${kind.table} where hash = $1`, [hashKey(key)]);
+    await race.hold(`select from ${kind.table} where id = $1 for update`, [id]);
+    const revoked = home.delete(`${kind.path}/${id}`);
+    await race.untilWaiting(1);
+    let over = 0;
+    const running = send(request).finally(() => over++);
+    await race.untilWaiting(2, () => over);
+    await race.release();
+    assert.equal((await revoked).status, 204, spec.id);
+    const { status, text } = await running;
+    // A batch of mail waits for nobody: what comes while the key is being revoked is to be sent again.
+    assert.ok(status === 401 || (status === 503 && spec.credential === 'mail'), `${spec.id} answered ${status} ${text}`);
   }
 });
 

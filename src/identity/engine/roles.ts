@@ -35,7 +35,7 @@ export async function changeRole(
   const wanted = { ...role, ...change, permissions };
   const changed = (await updateRole(tx, by.org, wanted)) ?? refuseName(wanted.name);
   await audit(tx, by, 'iam.role.update', role, change);
-  await dropRights(tx, by.app.caches, by.org, topics.org(by.org));
+  await dropRoles(tx, by);
   return changed;
 }
 
@@ -48,7 +48,13 @@ export async function dropRole(tx: Tx, by: ActingByToken, role: CustomRole): Pro
 
   await deleteRole(tx, by.org, role.id);
   await audit(tx, by, 'iam.role.delete', role, { name: role.name });
-  await dropRights(tx, by.app.caches, by.org, topics.org(by.org));
+  await dropRoles(tx, by);
+}
+
+/** Principals that a server of an older release remembers hang on the organization alone. */
+async function dropRoles(tx: Tx, { app, org }: ActingByToken): Promise<void> {
+  await dropRights(tx, app.caches, org, topics.roles(org));
+  await app.caches.drop(tx, topics.org(org));
 }
 
 const refuseName = (name: string) => conflict(`a role named ${name} exists; choose another name`);

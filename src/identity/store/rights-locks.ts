@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, run, type Tx } from '../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 
 /** One advisory lock until the end of the transaction; `exclusive`, or shared with every other transaction that acts. */
 export interface RightsLock {
@@ -17,6 +17,15 @@ export const lockInOrder = (tx: Tx, locks: readonly RightsLock[]) => {
     select case when exclusive then pg_advisory_xact_lock(key) else pg_advisory_xact_lock_shared(key) end
       from unnest(${keys}::bigint[], ${exclusive}::boolean[]) as l (key, exclusive)`;
 };
+
+const MissedRow = Type.Object({ key: Type.String() });
+
+/** Takes those shared locks that nothing stands in the way of, not even another transaction that waits. Gives the others. */
+export const tryShare = async (tx: Tx, keys: readonly bigint[]): Promise<bigint[]> =>
+  (
+    await rows(tx, MissedRow)`
+      select key::text from unnest(${keys.map(String)}::bigint[]) key where not pg_try_advisory_xact_lock_shared(key)`
+  ).map(({ key }) => BigInt(key));
 
 const HeldRow = Type.Object({ held: Type.Boolean() });
 

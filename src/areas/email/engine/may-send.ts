@@ -23,6 +23,8 @@ export async function requireDomain(domains: SendingDomains, principal: Principa
 
 /** A key of an organization that email is not enabled for is told so before anything else. */
 export function requireEntitled({ entitlements }: Principal): void {
-  if (!entitlements.has('email'))
-    throw new Refusal(403, 'not_entitled', 'Email is not enabled for this organization; ask the operator to enable it');
+  if (!entitlements.has('email')) throw notEntitled();
 }
+
+export const notEntitled = () =>
+  new Refusal(403, 'not_entitled', 'Email is not enabled for this organization; ask the operator to enable it');

@@ -59,6 +59,14 @@ const OrgRow = Type.Object({ slug: Type.String(), entitlements: Type.Array(Type.
 export const organizationOf = async (tx: Tx, org: string) =>
   (await row(tx, OrgRow)`select slug, entitlements from identity.org where id = ${org}`)!;
 
+const LiveRow = Type.Object({ keys: Type.Array(Type.String()), orgs: Type.Array(Type.String()) });
+
+/** Which of these keys are not revoked, and which of these organizations may use email. */
+export const findLive = async (tx: Tx, keys: readonly string[], orgs: readonly string[]) =>
+  (await row(tx, LiveRow)`
+    select array(select id from email.send_key where id = any(${keys}::text[]) and revoked_at is null) as keys,
+           array(select id from identity.org where id = any(${orgs}::text[]) and 'email' = any(entitlements)) as orgs`)!;
+
 /** Once a minute for each: a key that sends all day must not become as many writes. */
 export const touchKeys = (tx: Tx, ids: readonly string[]) => run(tx)`
   with due as (select id from email.send_key

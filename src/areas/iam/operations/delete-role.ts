@@ -14,6 +14,6 @@ export const deleteRole = operation(iam.deleteRole, async ({ ctx, params }) =>
       await dropRole(tx, ctx, role);
       return noContent();
     },
-    { revokes: [topics.org(ctx.org)] },
+    { revokes: [topics.roles(ctx.org)] },
   ),
 );

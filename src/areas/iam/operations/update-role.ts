@@ -15,6 +15,6 @@ export const updateRole = operation(iam.updateRole, async ({ ctx, params, body }
       const asked = Object.keys(body).length > 0;
       return ok(roleView(asked ? await changeRole(tx, ctx, role, body) : role));
     },
-    { revokes: [topics.org(ctx.org)] },
+    { revokes: [topics.roles(ctx.org)] },
   ),
 );

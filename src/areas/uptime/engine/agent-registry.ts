@@ -1,4 +1,5 @@
 import { topics } from '../../../identity/principal.ts';
+import { dropRights, lockRights } from '../../../identity/rights-lock.ts';
 import { mintKey } from '../../../identity/token-format.ts';
 import { dropElsewhere } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
@@ -20,13 +21,26 @@ export async function createAgent(
   return { key, ...(await store.insertAgent(tx, { vantage, name: name ?? vantage, hash })) };
 }
 
-/** Refused from now on, and what it waits for ends. Its monitors go to the vantage's other agents. */
+/** Begins a transaction. Refused from now on, and what it waits for ends. Its monitors go to the vantage's other agents. */
 export async function revokeAgent(tx: Tx, id: string) {
+  await lockRights(tx, installation, { revokes: [topics.credential(id)] });
   const revoked = (await store.revokeAgent(tx, id)) ?? notFound('agent');
   await store.dismissInstances(tx, id);
-  await dropElsewhere(tx, topics.credential(id));
+  await dropRights(tx, { drop: dropElsewhere }, installation, topics.credential(id));
   return revoked;
 }
+
+/** An agent belongs to no organization. */
+const installation = '';
+
+/** Begins a transaction that takes something from an agent: its token is not revoked before that has ended. */
+export const isStillGood = async (tx: Tx, agentId: string | undefined): Promise<boolean> =>
+  agentId === undefined || (await Promise.all([shareAgent(tx, agentId), store.isLive(tx, agentId)]))[1];
+
+/** The same for what asks itself whether the agent is revoked. */
+export const shareAgent = async (tx: Tx, agentId: string | undefined): Promise<void> => {
+  if (agentId !== undefined) await lockRights(tx, installation, { shares: [topics.credential(agentId)] });
+};
 
 export interface Listed {
   /** Undefined: a server's own prober. */

@@ -12,6 +12,7 @@ import { type OpinionChange, opinionsOf, writeOpinions } from '../store/opinions
 import { insertFailures, insertResults, type StoredFailure, type StoredResult } from '../store/results.ts';
 import { lockStates, monitorsOf, sealedOf } from '../store/states.ts';
 import { windowsBetween } from '../store/windows.ts';
+import { shareAgent } from './agent-registry.ts';
 import type { Partitions } from './partitions.ts';
 import { type Moved, record } from './record.ts';
 import { iso, opinionChange, opinionOf, standingChange, standingOf, watchedOf } from './standing.ts';
@@ -31,7 +32,7 @@ const untaken = (is: Taken['is']): Taken => ({ is, results: [], transitions: 0 }
 /** One batch, one transaction: it is taken in whole, once, or not at all. */
 export const takeBatch = (app: App, partitions: Partitions, by: Speaker, batch: Batch): Promise<Taken> =>
   app.db.write(async (tx) => {
-    const begun = await beginBatch(tx, by, batch);
+    const [, begun] = await Promise.all([shareAgent(tx, by.agentId), beginBatch(tx, by, batch)]);
     if (!begun) {
       const last = await lastBatch(tx, by, batch.instance);
       return untaken(last.revoked ? 'revoked' : last.seq === null ? 'no session' : 'known');

@@ -27,6 +27,9 @@ export const insertAgent = async (tx: Tx, made: { vantage: string; name: string;
     insert into uptime.agent (id, vantage, name, hash, created_at)
     values (kernel.new_id('agt'), ${made.vantage}, ${made.name}, ${made.hash}, kernel.now()) returning id, vantage, name, created_at, revoked_at`)!;
 
+export const isLive = async (tx: Tx, id: string): Promise<boolean> =>
+  (await run(tx)`select from uptime.agent where id = ${id} and revoked_at is null`) > 0;
+
 /** Undefined: unknown, or revoked before. */
 export const revokeAgent = (tx: Tx, id: string) => row(tx, AgentRow)`
   update uptime.agent set revoked_at = kernel.now() where id = ${id} and revoked_at is null

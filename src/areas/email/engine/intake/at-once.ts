@@ -8,6 +8,7 @@ import type { Born } from '../queue/index.ts';
 import { leaseSeconds } from '../queue/lease.ts';
 import { append, type BatchOptions, type Entry, makeRows, noteSegment, type Reserved, registerSegment } from './batch.ts';
 import type { Verdict } from './judge.ts';
+import { findLiveKeys } from './live-keys.ts';
 
 /** Something stands in the way of one of them: each must be judged. */
 class NotAtOnce extends Error {}
@@ -46,8 +47,12 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
       if (rows.recipients.some(({ lease }) => lease === null)) wake(tx, queueChannel);
       const { messages, recipients } = rows;
       const whole = { ...askedBy(batch), dailyQuota: app.config.email_daily_quota, messages, recipients, leaseSeconds, segment };
-      const [, accepted] = await Promise.all([registerSegment(tx, options, segment), acceptBatch(tx, whole)]);
-      if (!accepted.is_accepted) throw new NotAtOnce();
+      const [judgeKey, , accepted] = await Promise.all([
+        findLiveKeys(tx, submissionsOf(batch)),
+        registerSegment(tx, options, segment),
+        acceptBatch(tx, whole),
+      ]);
+      if (!accepted.is_accepted || submissionsOf(batch).some(judgeKey)) throw new NotAtOnce();
       await appended.written;
       const { beginning, now } = accepted;
       return { born: rows.borns(accepted.recipients, now, beginning), beginning, segment };
@@ -67,6 +72,8 @@ export async function acceptAtOnce(options: BatchOptions, batch: Entry[]): Promi
   return true;
 }
 
+const submissionsOf = (batch: Entry[]) => batch.flatMap(({ handed }) => handed.submissions);
+
 const none: ReadonlySet<string> = new Set();
 
 function mustBeJudged({ doubted }: BatchOptions, { handed: { submissions, idempotency } }: Entry): boolean {
@@ -82,7 +89,7 @@ const makeEndings = (count: number): string[] =>
   makeIds('msg', '1970-01-01T00:00:00Z', count).map((id) => id.slice('msg_0000000000'.length));
 
 function askedBy(batch: Entry[]) {
-  const submissions = batch.flatMap(({ handed }) => handed.submissions);
+  const submissions = submissionsOf(batch);
   const counts = new Map<string, number>();
   for (const { org, envelope } of submissions) counts.set(org, (counts.get(org) ?? 0) + envelope.length);
   const orgs = [...counts.keys()].sort();

@@ -13,6 +13,7 @@ import type { Handed, Submission } from '../submission.ts';
 import { tellEndpoints } from '../webhooks/tell.ts';
 import type { Answer } from './index.ts';
 import { judge, type Verdict } from './judge.ts';
+import { findLiveKeys } from './live-keys.ts';
 import type { Prepared } from './prepare.ts';
 
 /** What one caller handed in, and how to answer. */
@@ -143,12 +144,14 @@ async function ask(tx: Tx, batch: Entry[]) {
     domains: [...new Set(submissions.map(({ domainId }) => domainId))],
     addresses,
   };
-  const [{ now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
+  const [judgeKey, { now, midnight_in, accounts, suppressed, domains }, claimed, made] = await Promise.all([
+    findLiveKeys(tx, submissions),
     store.askForBatch(tx, asked),
     keys.length ? store.claimKeys(tx, keys) : [],
     keys.length ? store.findMade(tx, keys) : [],
   ]);
   return {
+    judgeKey,
     stamp: { now, midnight_in, ids: makeIds('msg', now, submissions.length) },
     accounts: new Map(accounts.map((a) => [a.org_id, a])),
     claimed: new Set(claimed.map((c) => `${c.org_id} ${c.key}`)),

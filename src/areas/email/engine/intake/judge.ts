@@ -20,6 +20,8 @@ export function judge(batch: Entry[], found: Found, defaultQuota: number): Verdi
     const { org } = submissions[0]!;
     const place = `${org} ${idempotency?.key}`;
     const isOurs = idempotency !== undefined && found.claimed.has(place);
+    const revoked = found.judgeKey(submissions[0]!);
+    if (revoked) return { refusal: revoked, isOurs };
     if (idempotency && !isOurs) return replay(found.made.get(place), idempotency.fingerprint);
 
     const recipients = submissions.reduce((sum, { envelope }) => sum + envelope.length, 0);

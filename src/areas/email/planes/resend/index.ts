@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { makeAttempts } from '../../../../identity/attempts.ts';
 import { takeTime } from '../../../../identity/control-api/ask.ts';
 import type { Principal, Principals } from '../../../../identity/principal.ts';
+import { reloadShared } from '../../../../identity/rights-lock.ts';
 import type { Kind } from '../../../../identity/token-format.ts';
 import type { App } from '../../../../kernel/app.ts';
 import { invalid, Refusal } from '../../../../kernel/errors.ts';
@@ -60,11 +61,13 @@ function makeAuthentication({ app, principals }: ResendDoor) {
     const found = principals.find(key, mail, (secret, lookup) => attempts.look(request, secret, lookup));
     if (found === undefined) attempts.failed(request); // by its form, or remembered to be wrong
     const principal = await found;
-    if (!principal) throw new Refusal(403, 'unauthenticated', 'the send key is unknown or revoked');
+    if (!principal) throw unknownKey();
     markKnown(request);
     return principal;
   };
 }
+
+const unknownKey = () => new Refusal(403, 'unauthenticated', 'the send key is unknown or revoked');
 
 /** As one of those that its organization has under way. */
 const inTurn = <T>({ app }: ResendDoor, { org: { id: org } }: Principal, work: () => Promise<T>): Promise<T> =>
@@ -159,7 +162,12 @@ const showOne = async ({ app }: ResendDoor, principal: Principal, id: string) =>
   resendView(requireReach(principal, await app.db.read((tx) => findSent(tx, principal.org.id, id))));
 
 async function cancelOne({ app }: ResendDoor, principal: Principal, request: IncomingMessage, id: string) {
-  await app.db.write((tx) => cancelMessage(tx, principal, id, request.requestId));
+  await app.db.write(async (tx) => {
+    const current = await reloadShared(tx, principal);
+    if (!current) throw unknownKey();
+    requireEntitled(current);
+    return cancelMessage(tx, current, id, request.requestId);
+  });
   return { object: 'email', id };
 }
 

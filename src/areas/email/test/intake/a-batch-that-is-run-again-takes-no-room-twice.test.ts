@@ -33,7 +33,7 @@ test('a batch whose transaction is run again takes no room twice', async (t) => 
       org: qd.owner.orgId,
       door: 'http',
       domainId: message.domainId,
-      sendKeyId: 'k',
+      sendKeyId: key.id,
       sender: 'a@example.com',
       recipients: [],
       copies: [],

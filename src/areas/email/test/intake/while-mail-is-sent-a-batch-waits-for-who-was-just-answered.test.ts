@@ -20,7 +20,7 @@ test('while mail is sent, a batch waits a moment for those who were just answere
       org: qd.owner.orgId,
       door: 'http',
       domainId: message.domainId,
-      sendKeyId: 'k',
+      sendKeyId: key.id,
       sender: 'a@example.com',
       recipients: [],
       copies: [],

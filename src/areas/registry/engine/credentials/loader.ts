@@ -64,6 +64,6 @@ async function loginBounds(tx: Tx, { org_id, user_id, minted_by }: KeyBehind): P
       return held === '*' || held?.has(registryId) === true;
     },
     ttlMs: minter?.ttlMs ?? Number.POSITIVE_INFINITY,
-    topics: minter?.topics ?? [],
+    topics: minter?.topics ?? [topics.roles(org_id)],
   };
 }

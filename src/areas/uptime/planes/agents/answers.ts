@@ -7,6 +7,7 @@ import { holdUntilAnswered } from '../../../../kernel/http/body.ts';
 import { untilCallerLeaves } from '../../../../kernel/http/plane.ts';
 import { checker } from '../../../../kernel/http/validate.ts';
 import { Batch, type BatchResponse, pollSeconds, SessionRequest, type SessionResponse } from '../../../../protocols/agent.ts';
+import { isStillGood } from '../../engine/agent-registry.ts';
 import { makePartitionMemory, type Partitions } from '../../engine/partitions.ts';
 import { fittingClock, noSession, openSession, refreshSession } from '../../engine/sessions.ts';
 import { takeBatch } from '../../engine/take-batch.ts';
@@ -51,7 +52,8 @@ const checkBatch = checker(Batch, 'body');
 export async function answerSession({ app }: Desk, { request, response, by }: Call): Promise<SessionResponse> {
   const given = checkSession(await readJson(request, holdFor(app, by, response))) as Static<typeof SessionRequest>;
   by.opens?.(given.instance);
-  const opened = await app.db.write((tx) => openSession(tx, by, given));
+  const opened = await app.db.write(async (tx) => ((await isStillGood(tx, by.agentId)) ? openSession(tx, by, given) : undefined));
+  if (!opened) throw refused();
   return {
     vantage: by.vantage,
     label: opened.label,

@@ -1,0 +1,45 @@
+import { topics } from '../../../../identity/principal.ts';
+import { tryShareRights } from '../../../../identity/rights-lock.ts';
+import type { Tx } from '../../../../kernel/db/index.ts';
+import { Refusal } from '../../../../kernel/errors.ts';
+import { findLive } from '../../store/send-keys.ts';
+import { notEntitled } from '../may-send.ts';
+import type { Submission } from '../submission.ts';
+
+type BySubmission = Pick<Submission, 'org' | 'sendKeyId'>;
+
+/** Why what a key handed in is refused after all; undefined: it is not. */
+export type JudgeKey = (submission: BySubmission) => Refusal | undefined;
+
+/**
+ * Begins the transaction of a batch: shares the locks of its send keys, then asks which of them are still good. A key that was revoked while
+ * its message waited for the batch hands in nothing, and one whose revocation is under way is told to come again: a batch holds messages of
+ * many tenants, so it waits for none. The statements that follow may be given at once.
+ */
+export async function findLiveKeys(tx: Tx, submissions: readonly BySubmission[]): Promise<JudgeKey> {
+  const keys = [...new Map(submissions.map(({ sendKeyId: id, org }) => [id, org]))];
+  const orgs = [...new Set(keys.map(([, org]) => org))];
+  const [shared, live] = await Promise.all([
+    tryShareRights(
+      tx,
+      keys.map(([id, org]) => ({ org, topics: [topics.org(org), topics.credential(id)] })),
+    ),
+    findLive(
+      tx,
+      keys.map(([id]) => id),
+      orgs,
+    ),
+  ]);
+  const changing = new Set(keys.filter((_, n) => !shared[n]).map(([id]) => id));
+  const [liveKeys, entitled] = [new Set(live.keys), new Set(live.orgs)];
+  return ({ org, sendKeyId }) => {
+    if (!liveKeys.has(sendKeyId)) return new Refusal(401, 'unauthenticated', 'no valid session: the send key is unknown or revoked');
+    if (!entitled.has(org)) return notEntitled();
+    return changing.has(sendKeyId) ? beingChanged() : undefined;
+  };
+}
+
+const beingChanged = () =>
+  new Refusal(503, 'busy', 'the rights of the send key are being changed at this moment; send this again in a second', {
+    headers: { 'retry-after': '1' },
+  });
