@@ -17,7 +17,7 @@ interface Schema {
 }
 
 /** What makes one pattern or another begin again at every character. */
-export const pieces = [' ', 'a', '/', ',', '=', '\t\r', 'a.', '("', '\\', '@-', '*:'];
+export const pieces = [' ', 'a.', '/', ',', '=', '\t\r', '("', '@-'];
 
 /** Longer than that no header, path or body of most operations can be. */
 const longest = 8_000;

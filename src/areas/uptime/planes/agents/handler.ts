@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { DatabaseAway } from '../../../../kernel/db/index.ts';
+import { DatabaseAway, DatabaseSlow } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import type { Plane, PlaneHandler } from '../../../../kernel/http/plane.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
@@ -63,9 +63,14 @@ const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal
     ? error
     : error instanceof DatabaseAway
-      ? new Refusal(503, 'unavailable', 'the database is away; keep the results and try again in a moment', {
-          headers: { 'retry-after': '2' },
-        })
+      ? new Refusal(
+          503,
+          'unavailable',
+          `${error instanceof DatabaseSlow ? error.message : 'the database is away'}; keep the results and try again in a moment`,
+          {
+            headers: { 'retry-after': '2' },
+          },
+        )
       : new Refusal(503, 'internal', 'something went wrong on our side; keep the results and try again');
 
 function send(response: ServerResponse, status: number, bytes: Buffer, headers: Record<string, string>) {
