@@ -6,7 +6,7 @@ import { Refusal } from '../kernel/errors.ts';
 import type { Visible } from '../kernel/sql.ts';
 import { type IdempotentRequest, remembered } from './idempotency.ts';
 import type { Principal, User } from './principal.ts';
-import { lockRights } from './rights-lock.ts';
+import { reloadRevoking, reloadShared } from './rights-lock.ts';
 
 /** What a handler knows of its caller, and its way to the database. */
 export interface Ctx {
@@ -109,9 +109,7 @@ const writing =
     app.db.write(async (tx) => {
       const { principal } = acting;
       if (principal) {
-        // Given together: they travel with BEGIN. The second one has a snapshot of its own, taken once the locks are held.
-        const locked = lockRights(tx, principal.org.id, { shares: principal.topics, revokes });
-        const [found] = await Promise.all([principal.reload(tx), locked]);
+        const found = await (revokes.length ? reloadRevoking(tx, principal, revokes) : reloadShared(tx, principal));
         acting.principal = found;
         admitAgain(spec, found);
       }

@@ -1,7 +1,9 @@
 import type { Entitlement } from '../../contract/common.ts';
 import type { Caches } from '../kernel/cache.ts';
 import type { Db, Tx } from '../kernel/db/index.ts';
+import { sharedLocks } from './rights-lock.ts';
 import type { CustomRoles, Grants, RoleUse } from './rules/grants.ts';
+import { shareInOrder } from './store/rights-locks.ts';
 import { hashText, type Kind, kindOf } from './token-format.ts';
 
 /** A well-formed key: what kind it is of, its hash, and under which name it is remembered. */
@@ -40,19 +42,21 @@ export interface Principal {
   customRoles: CustomRoles;
   /** What the credential's own area keeps with it. */
   access?: unknown;
-  /** What its rights hang on; a transaction that acts for it shares their locks: see rights-lock.ts. */
+  /** What its rights hang on. */
   topics: readonly string[];
-  /** Reads its rights again, in a transaction that shares those locks. Undefined: they are gone. */
-  reload(tx: Tx): Promise<Principal | undefined>;
+  /** The locks of these, in order: a transaction that acts for it shares them. See rights-lock.ts. */
+  locks: readonly string[];
+  /** Begins a transaction: shares these locks, then reads the rights again. Undefined: they are gone. */
+  reload(tx: Tx, locks: readonly string[]): Promise<Principal | undefined>;
   /** Aborted when the credential, or anything its rights follow from, may have changed: ask again, or let go. */
   signal: AbortSignal;
 }
 
 /** What a loader finds behind a hash. Without a principal: known, but switched off. */
 export interface Loaded {
-  principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'reload'> | undefined;
-  /** Whether another look would find the same, if that is cheaper to ask. */
-  isUnchanged?: (tx: Tx) => Promise<boolean>;
+  principal: Omit<Principal, 'signal' | 'kind' | 'topics' | 'locks' | 'reload'> | undefined;
+  /** Shares locks, then tells whether another look would find the same: where that costs less than to look. */
+  shareUnchanged?: (tx: Tx, locks: readonly string[]) => Promise<boolean>;
   /** How long it stays valid by the product's clock. */
   ttlMs: number;
   topics: string[];
@@ -121,16 +125,18 @@ interface Source {
   signal: AbortSignal;
 }
 
-function asPrincipal(found: NonNullable<Loaded['principal']>, { topics, isUnchanged }: Loaded, source: Source): Principal {
+function asPrincipal(found: NonNullable<Loaded['principal']>, { topics, shareUnchanged }: Loaded, source: Source): Principal {
   const { kind, hash, load, signal } = source;
   const principal: Principal = {
     ...found,
     kind,
     topics,
+    locks: sharedLocks(found.org.id, topics),
     signal,
-    reload: async (tx) => {
-      if (await isUnchanged?.(tx)) return principal;
-      const loaded = await load(tx, Buffer.from(hash, 'latin1'));
+    reload: async (tx, locks) => {
+      if (shareUnchanged && (await shareUnchanged(tx, locks))) return principal;
+      const shared = shareUnchanged ? undefined : shareInOrder(tx, locks);
+      const [loaded] = await Promise.all([load(tx, Buffer.from(hash, 'latin1')), shared]);
       return loaded?.principal && loaded.ttlMs > 0 ? asPrincipal(loaded.principal, loaded, source) : undefined;
     },
   };

@@ -28,6 +28,12 @@ export async function lockRights(tx: Tx, org: string, { shares = [], revokes = [
   await lockInOrder(tx, inOrder([...locks.values()]));
 }
 
+/** The locks that a transaction shares which acts for a principal of these topics, in order, as PostgreSQL writes numbers. */
+export const sharedLocks = (org: string, topics: readonly string[]): string[] =>
+  inOrder([...new Set(topics.filter(isOfRights).map((topic) => keyOf(org, topic)))].map((key) => ({ key, exclusive: false }))).map(
+    ({ key }) => String(key),
+  );
+
 /**
  * For a transaction that acts for credentials of several tenants at once: it waits for none of them, or a tenant's revocation would hold up
  * the others. Tells of each whether its locks are shared now; the rights of the others are being changed at this moment.
@@ -40,9 +46,12 @@ export async function tryShareRights(tx: Tx, all: readonly { org: string; topics
 
 /** Shares the locks of one principal and reads its rights again. For a transaction that begins with it; the statements after it may be
  *  given at once, and are undone if it refuses. Undefined: the rights are gone. */
-export async function reloadShared(tx: Tx, principal: Principal): Promise<Principal | undefined> {
-  const locked = lockRights(tx, principal.org.id, { shares: principal.topics });
-  const [found] = await Promise.all([principal.reload(tx), locked]);
+export const reloadShared = (tx: Tx, principal: Principal): Promise<Principal | undefined> => principal.reload(tx, principal.locks);
+
+/** Likewise for a transaction that takes rights away from these topics. Given together: the second statement has a snapshot of its own. */
+export async function reloadRevoking(tx: Tx, principal: Principal, revokes: readonly string[]): Promise<Principal | undefined> {
+  const locked = lockRights(tx, principal.org.id, { shares: principal.topics, revokes });
+  const [found] = await Promise.all([principal.reload(tx, []), locked]);
   return found;
 }
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, run, type Tx } from '../../kernel/db/index.ts';
+import { row, type Tx } from '../../kernel/db/index.ts';
 import { type Sql, sql } from '../../kernel/sql.ts';
 import { RoleUses } from './tokens.ts';
 
@@ -7,7 +7,7 @@ const Atoms = Type.Unsafe<Record<string, string[]>>({ type: 'object' });
 
 /** Everything given to a member besides their place in the organization, and the atoms of every custom role there is. */
 const given = (org: Sql, user: Sql) => sql`
-  coalesce((select jsonb_agg(jsonb_build_object('role', g.role, 'resourceIds', g.resource_ids) order by g.id)
+  coalesce((select jsonb_agg(jsonb_build_object('role', g.role, 'resourceIds', g.resource_ids))
               from identity.role_grant g where g.org_id = ${org} and g.user_id = ${user}), '[]') as grants,
   coalesce((select jsonb_object_agg(r.id, r.permissions) from identity.custom_role r where r.org_id = ${org}), '{}') as custom_roles`;
 
@@ -20,8 +20,8 @@ export const findRights = (tx: Tx, org: string, user: string) => row(tx, RightsR
 
 const PrincipalRow = Type.Object({
   token_id: Type.String(),
-  hash: Type.Unsafe<Buffer>({}),
   enabled: Type.Boolean(),
+  ttl_ms: Type.Number(),
   ends_at: Type.String(),
   scope: RoleUses,
   ceilings: Type.Array(RoleUses),
@@ -36,40 +36,45 @@ const PrincipalRow = Type.Object({
   role: Type.String(),
   grants: RoleUses,
   custom_roles: Atoms,
-  ttl_ms: Type.Number(),
-  fingerprint: Type.Unsafe<Buffer>({}),
+  fingerprint: Type.String(),
 });
-/** `above`: what each of the minters is narrowed to. `ends_at`: when the first of the line does. `fingerprint`: of all that but `ttl_ms`. */
+/** `above`: what each of the minters is narrowed to. `ttl_ms`: until the first of the line ends. `fingerprint`: of all that rights follow from. */
 export type PrincipalRow = Static<typeof PrincipalRow>;
 
 export const principalByHash = (tx: Tx, hash: Buffer) => findPrincipal(tx, sql`t.hash = ${hash}`);
 
-export const principalByToken = (tx: Tx, org: string, id: string) => findPrincipal(tx, byId(org, id));
-
-const byId = (org: string, id: string) => sql`t.org_id = ${org} and t.id = ${id}`;
+export const principalByToken = (tx: Tx, org: string, id: string) => findPrincipal(tx, sql`t.org_id = ${org} and t.id = ${id}`);
 
 /** Everything a personal token's rights follow from, those of the tokens that it was minted by included, in one statement. */
-const rightsOf = (which: Sql) => sql`
-  select t.id as token_id, t.hash, t.enabled and line.whole as enabled, least(t.expires_at, line.ends_at) as ends_at,
-         t.scope, t.ceilings, t.minters, line.above, o.id as org_id, o.slug as org_slug, o.entitlements,
-         u.id as user_id, u.email, u.name, m.role, ${given(sql`t.org_id`, sql`t.user_id`)}
+const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> => row(tx, PrincipalRow)`
+  select t.id as token_id, t.enabled and line.whole as enabled, t.scope, t.ceilings, t.minters, line.above,
+         (extract(epoch from least(t.expires_at, line.ends_at) - kernel.now()) * 1000)::float8 as ttl_ms,
+         least(t.expires_at, line.ends_at) as ends_at, o.id as org_id, o.slug as org_slug, o.entitlements,
+         u.id as user_id, u.email, u.name, m.role, ${given(sql`t.org_id`, sql`t.user_id`)},
+         identity.rights_fingerprint(t.org_id, t.id) as fingerprint
     from identity.token t
     join identity.org o on o.id = t.org_id
     join identity.account u on u.id = t.user_id
     join identity.member m on m.org_id = t.org_id and m.user_id = t.user_id
     cross join lateral (
       select count(*) = cardinality(t.minters) and coalesce(bool_and(a.enabled), true) as whole, min(a.expires_at) as ends_at,
-             coalesce(jsonb_agg(jsonb_build_array(a.scope) || a.ceilings order by a.id), '[]') as above
+             coalesce(jsonb_agg(jsonb_build_array(a.scope) || a.ceilings), '[]') as above
         from identity.token a where a.org_id = t.org_id and a.id = any(t.minters)) line
    where ${which}`;
 
-const fingerprint = sql`sha256(convert_to(r::text, 'UTF8'))`;
+const SameRow = Type.Object({ same: Type.Union([Type.Boolean(), Type.Null()]) });
 
-const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> => row(tx, PrincipalRow)`
-  select r.*, (extract(epoch from r.ends_at - kernel.now()) * 1000)::float8 as ttl_ms, ${fingerprint} as fingerprint
-    from (${rightsOf(which)}) r`;
+/** A token as it was found: `endsAt` is when the first of its line ends. */
+export interface SharedToken {
+  org: string;
+  id: string;
+  endsAt: string;
+  fingerprint: string;
+}
 
-/** Whether a token is alive, and its rights are what they were when the fingerprint was read: cheaper than to read and narrow them anew. */
-export const isUnchanged = async (tx: Tx, org: string, id: string, known: Buffer): Promise<boolean> =>
-  (await run(tx)`select from (${rightsOf(byId(org, id))}) r where r.enabled and r.ends_at > kernel.now() and ${fingerprint} = ${known}`) >
-  0;
+/** Shares locks, then tells whether a token's rights are still those of the fingerprint, and not over by the clock: see identity/0007. */
+export async function shareUnchanged(tx: Tx, t: SharedToken, locks: readonly string[]): Promise<boolean> {
+  const { same } = (await row(tx, SameRow)`
+    select identity.share_rights(${locks}::bigint[], ${t.org}, ${t.id}, ${t.fingerprint}, ${t.endsAt}::timestamptz) as same`)!;
+  return same === true;
+}

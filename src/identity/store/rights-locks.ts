@@ -7,16 +7,20 @@ export interface RightsLock {
   exclusive: boolean;
 }
 
+/** Keys as PostgreSQL writes numbers; in the order given. */
+export const shareInOrder = async (tx: Tx, keys: readonly string[]): Promise<void> => {
+  if (keys.length) await run(tx)`select pg_advisory_xact_lock_shared(key) from unnest(${keys}::bigint[]) key`;
+};
+
 /** In the order given, in one statement. PostgreSQL queues them fairly: a shared lock does not overtake an exclusive one that waits. */
-export const lockInOrder = (tx: Tx, locks: readonly RightsLock[]) => {
+export async function lockInOrder(tx: Tx, locks: readonly RightsLock[]): Promise<void> {
   const keys = locks.map(({ key }) => String(key));
-  if (!locks.some(({ exclusive }) => exclusive))
-    return run(tx)`select pg_advisory_xact_lock_shared(key) from unnest(${keys}::bigint[]) key`;
+  if (!locks.some(({ exclusive }) => exclusive)) return shareInOrder(tx, keys);
   const exclusive = locks.map((lock) => lock.exclusive);
-  return run(tx)`
+  await run(tx)`
     select case when exclusive then pg_advisory_xact_lock(key) else pg_advisory_xact_lock_shared(key) end
       from unnest(${keys}::bigint[], ${exclusive}::boolean[]) as l (key, exclusive)`;
-};
+}
 
 const MissedRow = Type.Object({ key: Type.String() });
 

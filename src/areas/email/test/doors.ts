@@ -58,6 +58,7 @@ export function madeUpKeys() {
         customRoles: new Map() as never,
         access: { keyId, domainIds: options.domainIds ?? [] },
         topics: [],
+        locks: [],
         reload: async () => find(hash),
         signal: abort.signal,
       };
