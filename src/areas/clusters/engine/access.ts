@@ -1,6 +1,5 @@
-import { lockLine } from '../../../identity/engine/line.ts';
 import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
-import { lockMember } from '../../../identity/store/members.ts';
+import { lockRights } from '../../../identity/rights-lock.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
@@ -18,7 +17,8 @@ import type { Tenants } from './tenants.ts';
 // A client configuration holds a token of a service account of the person's, bound to a Secret that stands for the Quarterdeck token which it was
 // fetched with. When that token is revoked, switched off, has ended or lost the right, the Secret is deleted, and what is bound to it is not good any
 // more; when the person lost the right, the account goes too. The task `clusters.remove-access` compares, so no revocation is missed. An embedded
-// cluster asks about the Quarterdeck token with every request, and holds it while it writes: there a revocation holds from its commit on.
+// cluster asks about the Quarterdeck token with every request, and shares the locks of its rights while it writes (identity/rights-lock.ts):
+// there a revocation holds from its commit on.
 
 /** Who fetches a client configuration. */
 export interface Fetcher {
@@ -27,7 +27,8 @@ export interface Fetcher {
   token: string;
 }
 
-/** A client configuration with full rights for a person. It is noted first: who was given one is known to those who take it away again. */
+/** A client configuration with full rights for a person. It is noted first: who was given one is known to those who take it away again.
+ *  `commit` shares the locks of the token's rights: a token that is revoked meanwhile is noted before, or not at all. */
 export async function grantAccess(
   tenants: Tenants,
   cluster: ClusterRow,
@@ -38,7 +39,6 @@ export async function grantAccess(
     const { org_id: org, id } = cluster;
     const secret = accessSecretOf(person.token);
     const authority = await commit(async (tx) => {
-      await lockLine(tx, org, person.token); // one that is revoked meanwhile is noted before, or not at all
       await store.noteAccess(tx, { org, cluster: id, user: person.id, token: person.token, secret });
       return (await pkiOf(tx, id))!.ca_certificate;
     });
@@ -50,29 +50,22 @@ export async function grantAccess(
 
 const permission = 'clusters.kubeconfig.admin';
 
-/** Whether a Quarterdeck token is alive and still may have a client configuration of this cluster. */
-async function mayFetch(tx: Tx, org: string, cluster: string, token: string): Promise<boolean> {
+/** What the rights of a Quarterdeck token hang on. Undefined: it has ended, or may not have a client configuration of this cluster any more. */
+async function findTopics(tx: Tx, org: string, cluster: string, token: string): Promise<readonly string[] | undefined> {
   const found = await loadTokenById(tx, org, token);
   const held = found && found.ttlMs > 0 ? found.principal?.grants.get(permission) : undefined;
-  return held === '*' || (held?.has(cluster) ?? false);
+  return held === '*' || held?.has(cluster) ? found!.topics : undefined;
 }
 
 /** For the API of an embedded cluster. */
 export const accessTo = (cluster: string): Access => ({
   isSecret: isAccessSecret,
-  holds: async (tx, secret) => {
+  findHolder: async (tx, secret) => {
     const holder = await store.holderOfSecret(tx, cluster, secret);
-    return holder !== undefined && mayFetch(tx, holder.org_id, cluster, holder.token_id);
+    const topics = holder && (await findTopics(tx, holder.org_id, cluster, holder.token_id));
+    return topics && { org: holder.org_id, topics };
   },
-  // Row locks, in the order of everybody who mints: tokens first, then the member. A revocation or demotion takes them too.
-  lock: async (tx, secret) => {
-    const holder = await store.holderOfSecret(tx, cluster, secret);
-    if (!holder) return;
-    await lockLine(tx, holder.org_id, holder.token_id).catch((error) => {
-      if (!(error instanceof Refusal)) throw error; // it is not good any more, as `holds` says
-    });
-    await lockMember(tx, holder.org_id, holder.user_id);
-  },
+  lock: (tx, { org, topics }) => lockRights(tx, org, { shares: topics }),
 });
 
 const ages: store.Ages = {
@@ -95,7 +88,7 @@ export async function removeLostAccess(app: App, tenants: Tenants, signal: Abort
     ({ token_id }) => token_id,
     async (each) =>
       remove(each, {
-        mayKeep: (tx) => mayFetch(tx, each.org_id, each.cluster_id, each.token_id),
+        mayKeep: async (tx) => (await findTopics(tx, each.org_id, each.cluster_id, each.token_id)) !== undefined,
         fromCluster: (ask) => removeAccessSecret(ask, each.secret),
         fromRows: (tx) => store.deleteTokenAccess(tx, each),
       }),

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../rules/kubernetes/object.ts';
 import { textOf } from '../../rules/kubernetes/object.ts';
 import { unauthorized } from '../../rules/kubernetes/status.ts';
 import { type Place, readObject } from '../../store/objects.ts';
-import type { Cluster, EmbeddedIdentity, User } from './cluster.ts';
+import type { AccessHolder, Cluster, EmbeddedIdentity, User } from './cluster.ts';
 import { requireSpace } from './read.ts';
 import { readToken } from './tokens.ts';
 
@@ -77,34 +77,35 @@ async function authenticateAccount(cluster: Cluster, token: string, inside: Tx |
   if (!kept || kept.metadata.uid !== uid || kept.metadata.deletionTimestamp) return undefined;
   const at = Date.parse(now) / 1000;
   if (claims.exp <= at || claims.nbf > at + 60) return undefined;
-  if (bound && !(await isStillBound(cluster, namespace, bound, inside))) return undefined;
-  const isAccess = bound && cluster.options.access?.isSecret(namespace, bound.name);
+  const binding = bound && (await findBinding(cluster, namespace, bound, inside));
+  if (bound && !binding) return undefined;
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
     groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, everybody],
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
-    ...(isAccess ? { access: bound.name } : {}),
+    ...(binding?.holder ? { access: binding.holder } : {}),
     hangsOn: [`serviceaccounts ${namespace}/${name}`, ...(bound ? [`secrets ${namespace}/${bound.name}`] : [])],
   };
 }
 
-/** Whether the Secret that a token is bound to is still the same one, and the Quarterdeck token behind it still may. */
-async function isStillBound(
+/** The Secret that a token is bound to, and the Quarterdeck token behind it if there is one. Undefined: one of them has ended. */
+async function findBinding(
   cluster: Cluster,
   namespace: string,
   { name, uid }: { name: string; uid: string },
   inside: Tx | undefined,
-): Promise<boolean> {
+): Promise<{ holder: AccessHolder | undefined } | undefined> {
   const { access } = cluster.options;
+  const isAccess = access?.isSecret(namespace, name) ?? false;
   return readIn(cluster, inside, async (tx) => {
-    const [row, holds] = await Promise.all([
+    const [row, holder] = await Promise.all([
       readObject(tx, cluster, { resource: 'secrets', namespace, name }),
-      access?.isSecret(namespace, name) ? access.holds(tx, name) : true,
+      isAccess ? access!.findHolder(tx, name) : undefined,
     ]);
-    if (!row || !holds) return false;
+    if (!row || (isAccess && !holder)) return undefined;
     const { metadata } = JSON.parse(row.body) as KubeObject;
-    return metadata.uid === uid && !metadata.deletionTimestamp;
+    return metadata.uid === uid && !metadata.deletionTimestamp ? { holder } : undefined;
   });
 }
 

@@ -23,7 +23,7 @@ export interface Caller {
   isHouse?: boolean;
   /** Objects with which the credential ends. */
   hangsOn: readonly string[];
-  /** In the transaction of a write, before any other lock: whoever takes away what stands outside the cluster waits, or is waited for. */
+  /** In the transaction of a write, before any other lock: a revocation of rights outside the cluster waits for it, or is waited for. */
   lock(tx: Tx): Promise<void>;
   /** Throws 401 or 403 if the request would be refused now. */
   check(tx: Tx): Promise<void>;
@@ -47,7 +47,7 @@ export async function identifyCaller(
     user: await findUser(asker),
     hangsOn: asker.hangsOn ?? [],
     lock: async (tx) => {
-      if (asker.access !== undefined) await cluster.options.access?.lock(tx, asker.access);
+      if (asker.access) await cluster.options.access?.lock(tx, asker.access);
     },
     check: async (tx) => void (await findUser(await findAsker(tx), tx)),
   };

@@ -37,13 +37,19 @@ export interface EmbeddedOptions {
   bytes?: () => number;
 }
 
+/** The Quarterdeck token behind a client configuration, by what its rights hang on. That never changes, other than the rights. */
+export interface AccessHolder {
+  org: string;
+  topics: readonly string[];
+}
+
 /** Tokens of client configurations are bound to a Secret, which stands for the Quarterdeck token that they were fetched with. */
 export interface Access {
   isSecret(namespace: string, name: string): boolean;
-  /** Whether the Quarterdeck token behind this Secret still may. */
-  holds(tx: Tx, secret: string): Promise<boolean>;
-  /** From here until the transaction ends, what `holds` answers stays so. */
-  lock(tx: Tx, secret: string): Promise<void>;
+  /** The Quarterdeck token behind this Secret. Undefined: it gives no access any more. */
+  findHolder(tx: Tx, secret: string): Promise<AccessHolder | undefined>;
+  /** The first statement of a transaction: until its end no right of the token's is taken away. `findHolder` is asked again behind it. */
+  lock(tx: Tx, holder: AccessHolder): Promise<void>;
 }
 
 /** Who asks. */
@@ -52,8 +58,8 @@ export interface User {
   uid?: string;
   groups: readonly string[];
   extra?: Record<string, string[]>;
-  /** The Secret that stands for the Quarterdeck token behind it. */
-  access?: string;
+  /** The Quarterdeck token behind it. */
+  access?: AccessHolder;
   /** Objects with which its credential ends: `secrets kube-system/bootstrap-token-abcdef`. */
   hangsOn?: readonly string[];
 }
