@@ -33,6 +33,8 @@ class Connection {
   #response: ServerResponse | undefined;
   /** Bytes of its body that are still to come, by its Content-Length. */
   #bodyLeft = 0;
+  /** How much of an empty line the packet before ended with. */
+  #begun = 0;
   /** Requests that were parsed although one was in hand: the parser may see an end where `#cut` sees none. */
   readonly #waiting: [IncomingMessage, ServerResponse][] = [];
   #isScheduled = false;
@@ -154,9 +156,21 @@ class Connection {
       this.#bodyLeft -= end - at;
       return end;
     }
-    const found = packet.indexOf(endOfHead, at);
-    return found < 0 ? packet.length : found + endOfHead.length;
+    const missing = endOfHead.subarray(this.#begun);
+    const isGoingOn = this.#begun > 0 && missing.equals(packet.subarray(at, at + missing.length));
+    const found = isGoingOn ? at - this.#begun : packet.indexOf(endOfHead, at);
+    const isWhole = isGoingOn || found >= 0;
+    this.#begun = isWhole ? 0 : begunIn(packet.subarray(at), this.#begun);
+    return isWhole ? found + endOfHead.length : packet.length;
   }
+}
+
+/** How much of an empty line some bytes end with; `before`: how much of one those before them did. */
+function begunIn(bytes: Buffer, before: number): number {
+  const end = Buffer.concat([endOfHead.subarray(0, before), bytes.subarray(-endOfHead.length)]);
+  for (let length = Math.min(end.length, endOfHead.length - 1); length > 0; length--)
+    if (end.subarray(-length).equals(endOfHead.subarray(0, length))) return length;
+  return 0;
 }
 
 /** Lets each connection of a server have one request in hand. */

@@ -11,7 +11,7 @@ import { makeServer } from '../server.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-async function serve(t: TestContext, handle: Handle): Promise<{ dial(): Promise<Socket> }> {
+async function serve(t: TestContext, handle: Handle, parsed?: () => void): Promise<{ dial(): Promise<Socket> }> {
   const server = makeServer({
     log: makeLog('silent'),
     peers: makePeers([]),
@@ -23,6 +23,7 @@ async function serve(t: TestContext, handle: Handle): Promise<{ dial(): Promise<
     ],
   });
   t.after(() => server.close());
+  if (parsed) server.server.on('request', parsed);
   const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
   return {
     dial: async () => {
@@ -125,4 +126,41 @@ test('what is no HTTP behind a request is refused after its answer', async (t) =
   for await (const chunk of socket) text += chunk;
   assert.match(text, /^HTTP\/1\.1 200[\s\S]*answer \/first\n[\s\S]*HTTP\/1\.1 400/);
   assert.doesNotMatch(text, /never/);
+});
+
+test('an empty line that comes in two packets does not let what follows a body be parsed with it', async (t) => {
+  let parsed = 0;
+  let most = 0;
+  const body = Buffer.alloc(60_000, 'x');
+  const { dial } = await serve(
+    t,
+    (request, response) => {
+      request.resume().on('end', () => echo(request, response));
+    },
+    () => {
+      most = Math.max(most, ++parsed);
+      setImmediate(() => {
+        parsed = 0;
+      });
+    },
+  );
+  const paths = Array.from({ length: 1_500 }, (_, n) => `/${n}`);
+  const head = `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
+  for (const split of [1, 2, 3]) {
+    const socket = await dial();
+    socket.setNoDelay(true);
+    const packets = [
+      head.slice(0, -split),
+      Buffer.concat([Buffer.from(head.slice(-split)), body.subarray(0, -1)]),
+      Buffer.concat([body.subarray(-1), Buffer.from(paths.map(get).join(''))]),
+    ];
+    void (async () => {
+      for (const packet of packets) {
+        socket.write(packet);
+        await new Promise((later) => setTimeout(later, 50));
+      }
+    })();
+    assert.equal((await readAnswers(socket, 1 + paths.length)).length, 1 + paths.length);
+    assert.ok(most <= 2, `${most} requests were parsed in one turn`);
+  }
 });
