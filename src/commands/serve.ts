@@ -1,10 +1,13 @@
+import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { relative } from 'node:path';
+import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { Begun } from '../boot/begin.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { partNotUsable } from '../kernel/data/directory.ts';
-import { Stop } from '../kernel/errors.ts';
+import { exitCodes, Stop } from '../kernel/errors.ts';
+import { tellFault } from '../kernel/faults/faults.ts';
 import type { Logger } from '../kernel/log.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
@@ -28,6 +31,7 @@ async function runServer(config: Config) {
   // Loaded only here: every other command starts in a tenth of the time without them.
   const [{ beginStart }, { makeLog }] = await Promise.all([import('../boot/begin.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
+  endWithFaults();
   const starting = goOn(config, log, beginStart(config, log));
 
   let since: number | undefined;
@@ -51,6 +55,16 @@ async function runServer(config: Config) {
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   if (since === undefined) banner(url, config, running);
+}
+
+/** The state of the process is unknown after such an exception: it ends at once, and its parent starts another. PostgreSQL goes on and is adopted. */
+function endWithFaults() {
+  process.on('uncaughtException', (error, origin) => {
+    tellFault({ kind: 'uncaught', name: origin, error });
+    // The log is written later than we live.
+    writeSync(2, `quarterdeck: an exception that nothing caught ends this server: ${inspect(error)}\n`);
+    process.exit(exitCodes.fault);
+  });
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */

@@ -73,6 +73,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
       'jobs',
       'tasks',
       'clusters',
+      'faults',
       'ports',
       'certificate',
       'dns',

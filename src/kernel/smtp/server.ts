@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
+import { guarded } from '../faults/guarded.ts';
 import type { Crowd } from '../shares/index.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
@@ -61,12 +62,16 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     });
     sessions.add(session);
   };
-  const listener: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  const takeIn = (socket: Socket) => {
     const leave = options.connections.enter(options.placeOf(socket));
     if (!leave) return refuse(socket, options.isSecure);
     if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave, begin });
     else begin(socket, leave);
-  });
+  };
+  const listener: Server = createServer(
+    { allowHalfOpen: true, noDelay: true },
+    guarded('smtp.connection', ([socket]) => socket, takeIn),
+  );
 
   return {
     async listen({ host, port }, settings) {
@@ -108,22 +113,25 @@ interface Handshake {
 }
 
 function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
-  const fail = () => {
+  const fail = guarded('smtp.handshake.fail', socket, () => {
     clearTimeout(late);
     pending.delete(socket);
     socket.destroy();
     leave();
-  };
+  });
   const late = setTimeout(fail, handshakeMs).unref();
   raw.on('error', fail);
   pending.add(socket);
   socket.once('error', fail).once('close', fail);
-  socket.once('secure', () => {
-    clearTimeout(late);
-    pending.delete(socket);
-    socket.removeListener('error', fail).removeListener('close', fail);
-    begin(socket, leave);
-  });
+  socket.once(
+    'secure',
+    guarded('smtp.handshake.secure', socket, () => {
+      clearTimeout(late);
+      pending.delete(socket);
+      socket.removeListener('error', fail).removeListener('close', fail);
+      begin(socket, leave);
+    }),
+  );
 }
 
 /** Before the handshake of TLS, which costs a millisecond. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
@@ -159,7 +160,7 @@ function passedOn(upstreams: Upstreams, wanted: Wanted, place: () => void, enter
       opened = true;
       const { answer, leave } = isFirst ? { answer: first, leave: place } : await askAgain();
       const stream = Readable.from(passOn(upstreams, { ...wanted, first: answer }, range), { objectMode: false });
-      return stream.once('close', leave);
+      return stream.once('close', guarded('registry.pull-through.blobs.close', stream, leave));
     },
   };
 }
