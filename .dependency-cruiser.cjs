@@ -101,7 +101,7 @@ module.exports = {
         pathNot: [
           '^src/programs/',
           '^src/protocols/',
-          '^src/kernel/(guard/|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
+          '^src/kernel/(guard/|faults/(faults|guarded)\\.ts|log\\.ts|onward\\.ts|instant\\.ts|growing-buffer\\.ts|errors\\.ts)',
         ],
       },
     },

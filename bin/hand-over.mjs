@@ -42,6 +42,14 @@ export const importsFlags = (root) => ['--import', pathToFileURL(join(root, 'bin
 /** Stripped and compiled once: without it every start pays a second, and 25 MiB for the program that strips the types. */
 export const compileCache = (root) => ({ NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'quarterdeck') });
 
+/** Starts `entry` on Node 26 as a server with this process as its parent; does not return. */
+export async function superviseEntry({ root, entry, args }) {
+  const { superviseServer } = await import('./parent.mjs');
+  const node = findNode(root);
+  const argv = [...memoryFlags, ...importsFlags(root), join(root, entry), ...args];
+  await superviseServer({ node, argv, env: { ...compileCache(root), ...process.env }, cannotRun: (error) => stop(cannotRun(node, error)) });
+}
+
 /** Replaces this process by `entry` on Node 26, or waits for it where that is not possible; does not return. */
 export function handOver({ root, entry, args, nodeFlags = [] }) {
   const node = findNode(root);

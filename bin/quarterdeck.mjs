@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { handOver } from './hand-over.mjs';
+import { handOver, superviseEntry } from './hand-over.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const args = process.argv.slice(2);
@@ -11,7 +11,13 @@ const args = process.argv.slice(2);
 if (existsSync(join(root, 'src', 'main.ts'))) {
   const { ensureInstalled } = await import('../scripts/install.mjs');
   await ensureInstalled({ dev: false });
-  handOver({ root, entry: 'src/main.ts', args });
+  await run('src/main.ts');
 } else {
-  handOver({ root, entry: 'dist/src/main.js', args });
+  await run('dist/src/main.js');
+}
+
+/** A server has a parent that starts another when it crashes; every other command replaces this process. */
+async function run(entry) {
+  if (args[0] === 'serve') await superviseEntry({ root, entry, args });
+  else handOver({ root, entry, args });
 }

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { contract } from '../contract/index.ts';
 import { whatChangesIsAudited } from './house/audited.ts';
+import { handlersAreGuarded } from './house/guarded.ts';
 import { outward } from './house/outward.ts';
 import { readersWriteNothing, whatIsTakenComesBack } from './house/promises.ts';
 import { rightsAreAskedInside } from './house/rights.ts';
@@ -70,6 +71,7 @@ function apply<Input>(rule: Rule<Input>, input: Input) {
 const files = sources.map((file) => ({ file, text: read(file) }));
 for (const rule of [
   outward,
+  handlersAreGuarded,
   whatChangesIsAudited,
   rightsAreAskedInside,
   onlyStoresSpeakSql,

@@ -8,6 +8,7 @@ import type { Database } from './boot/database.ts';
 import { docs } from './boot/docs.ts';
 import { followTls } from './boot/edge.ts';
 import { ensureOrganization, ensureOwnerToken, tellOwnerUrls } from './boot/first-start.ts';
+import { measureFaults } from './boot/measure-faults.ts';
 import { makeMetrics, measureJobs, measureRequests, measureSlots, serveMetrics } from './boot/metrics.ts';
 import { type OpenAreas, openAreas } from './boot/open-areas.ts';
 import { probes } from './boot/probes.ts';
@@ -27,6 +28,7 @@ import { connectionName, newServerName, noteServer } from './kernel/data/servers
 import { openDb } from './kernel/db/index.ts';
 import { makeDns } from './kernel/dns/index.ts';
 import { exitCodes, Stop } from './kernel/errors.ts';
+import { recordFaults } from './kernel/faults/record.ts';
 import { makeGuard, parseAllow } from './kernel/guard/index.ts';
 import { Connections } from './kernel/http/connections.ts';
 import { makePeers } from './kernel/http/peer.ts';
@@ -94,10 +96,14 @@ async function start(options: ServeOptions, stops: Stops, stop: () => Promise<vo
   const { config, log, areas } = options;
   const { tls, database } = options.begun ?? (await beginStart(config, log, options.database));
   stops.push(() => database.stop());
+  await mkdir(config.data, { recursive: true });
+  const stopRecording = recordFaults(config.data, log);
+  stops.push(async () => stopRecording());
   const address = { url: '' };
   const app = await openApp(options, database, address, stops);
 
   const metrics = makeMetrics(app);
+  measureFaults(metrics, config.data);
   const principals = makePrincipals(app.db, app.caches, { pat: loadToken, ...Object.assign({}, ...areas.map((a) => a.loaders ?? {})) });
   const open = await openAreas(areas, {
     app,
@@ -167,7 +173,6 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     onError: (error) => log.warn({ err: error }, 'trouble beside the database’s statements'),
   });
   stops.push(() => db.end());
-  await mkdir(config.data, { recursive: true });
   const ring = await db.write(async (tx) => {
     await ensureOrganization(tx, config);
     if (database.embedded) await ensureOwnerToken(tx, config.data);

@@ -95,6 +95,7 @@ export const outward: Rule<Source[]> = {
     [/^src\/admin\/doctor\/(ports|dns)\.ts$/, 'asks our own port, and the operator’s name servers, whether they answer'],
     [/^src\/identity\/(.+\/)?payment\.ts$/, 'the payment provider is the operator’s'],
     [/^src\/areas\/oncall\/(tasks|.+heartbeat)\.ts$/, 'the heartbeat goes to an address of the operator’s'],
+    [/^src\/commands\/serve\.ts$/, 'the pipe that our own parent gave us'],
     [/\/twilio\/client\.ts$/, 'where Twilio is, the operator says'],
     [/\/prober\/(\w+\/)?link\.ts$/, 'to the server that the operator named'],
     [/\/prober\/(\w+\/)?canaries\.ts$/, 'addresses that the operator named'],

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Op } from '../../contract/common.ts';
 import { openapi } from '../../contract/openapi.ts';
+import { guarded } from '../kernel/faults/guarded.ts';
 import { inOurWords, refuseTarget } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 
@@ -45,7 +46,11 @@ async function reference(log: Logger): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const pages: FastifyInstance = Fastify({
     genReqId: ({ requestId }) => requestId!, // the first server gave it
-    frameworkErrors: (error, request, reply) => refuseTarget(error, request, reply as FastifyReply),
+    frameworkErrors: guarded(
+      'docs.framework-error',
+      ([, { raw }]) => raw,
+      (error, request, reply) => refuseTarget(error, request, reply as FastifyReply),
+    ),
   });
   inOurWords(pages, log);
   const share = shareBytes();

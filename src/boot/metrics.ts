@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { App } from '../kernel/app.ts';
 import type { Config } from '../kernel/config.ts';
 import { exitCodes, Refusal, Stop } from '../kernel/errors.ts';
+import { guarded } from '../kernel/faults/guarded.ts';
 import { refuseEarly, refuseMalformed, refuseTunnels } from '../kernel/http/server.ts';
 import { makeTimings } from '../kernel/http/timings.ts';
 import { jobFigures, type Worker, type WorkerEvents } from '../kernel/jobs/index.ts';
@@ -231,15 +232,19 @@ export function measureJobs(registry: Registry, app: App): WorkerEvents {
 export async function serveMetrics(config: Config, registry: Registry): Promise<http.Server | undefined> {
   const at = config.metrics_listen;
   if (!at) return undefined;
-  const server = http.createServer((request, response) => {
+  const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
     if (request.url !== '/metrics')
       return refuseEarly(request, response, new Refusal(404, 'no_such_operation', 'there is only /metrics here'));
     registry.metrics().then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       (error) => refuseEarly(request, response, error),
     );
-  });
-  server.on('clientError', refuseMalformed);
+  };
+  const server = http.createServer(guarded('metrics.request', ([{ socket }]) => socket, answer));
+  server.on(
+    'clientError',
+    guarded('metrics.client-error', ([, socket]) => socket, refuseMalformed),
+  );
   refuseTunnels(server);
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(at.port, at.host, resolve)).catch(
     (error: NodeJS.ErrnoException) => {

@@ -1,10 +1,14 @@
+import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import { Socket } from 'node:net';
 import { relative } from 'node:path';
+import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import type { Begun } from '../boot/begin.ts';
 import { type Config, readConfig } from '../kernel/config.ts';
 import { partNotUsable } from '../kernel/data/directory.ts';
-import { Stop } from '../kernel/errors.ts';
+import { exitCodes, Stop } from '../kernel/errors.ts';
+import { tellFault } from '../kernel/faults/faults.ts';
 import type { Logger } from '../kernel/log.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
@@ -28,6 +32,8 @@ async function runServer(config: Config) {
   // Loaded only here: every other command starts in a tenth of the time without them.
   const [{ beginStart }, { makeLog }] = await Promise.all([import('../boot/begin.ts'), import('../kernel/log.ts')]);
   const log = makeLog(config.log_level);
+  endWithFaults();
+  endWithParent();
   const starting = goOn(config, log, beginStart(config, log));
 
   let since: number | undefined;
@@ -46,11 +52,45 @@ async function runServer(config: Config) {
   };
   process.on('SIGINT', end).on('SIGTERM', end);
 
+  const endedBy = fromParent('QUARTERDECK_ENDED_BY');
   const { url, roles: running } = await starting;
+  // A server that was killed could not write it down itself.
+  if (endedBy) tellFault({ kind: 'uncaught', name: 'signal', error: new Error(`the server was ended by ${endedBy}`) });
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   if (since === undefined) banner(url, config, running);
+}
+
+/** What bin/parent.mjs tells us by the environment; no program that we start should take it for its own. */
+function fromParent(name: string): string | undefined {
+  const value = process.env[name];
+  delete process.env[name];
+  return value;
+}
+
+/**
+ * The descriptor is a pipe that ends with our parent. A parent that was killed can start no other server: whoever starts one next must not find
+ * us holding the port and the data directory. So we end at once, as if we had been killed too; everything here outlives that.
+ */
+function endWithParent() {
+  const lifeline = Number(fromParent('QUARTERDECK_PARENT'));
+  if (!lifeline) return;
+  const ended = () => {
+    writeSync(2, 'quarterdeck: the parent process is gone, so this server ends too\n');
+    process.exit(exitCodes.fault);
+  };
+  new Socket({ fd: lifeline }).on('end', ended).on('error', ended).resume().unref();
+}
+
+/** The state of the process is unknown after such an exception: it ends at once, and its parent starts another. PostgreSQL goes on and is adopted. */
+function endWithFaults() {
+  process.on('uncaughtException', (error, origin) => {
+    tellFault({ kind: 'uncaught', name: origin, error });
+    // The log is written later than we live.
+    writeSync(2, `quarterdeck: an exception that nothing caught ends this server: ${inspect(error)}\n`);
+    process.exit(exitCodes.fault);
+  });
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */

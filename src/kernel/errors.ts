@@ -58,6 +58,8 @@ export class Stop extends Error {
 
 /** Exit codes are an interface: scripts and service managers rely on them. 1 is left for what nobody foresaw. */
 export const exitCodes = {
+  /** An exception that nothing caught; so does Node itself. */
+  fault: 1,
   usage: 2,
   alreadyRunning: 3,
   portTaken: 4,

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { suite } from 'node:test';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { observeFaults } from '../../src/kernel/faults/faults.ts';
 import { followTests, restFollowing } from './following.ts';
 import { added, handles, settings } from './footprint.ts';
 import { reports, tell } from './tell.ts';
@@ -19,6 +20,11 @@ const now = performance.now.bind(performance); // whatever a test makes of it
 let uncaught: unknown;
 process.on('uncaughtException', (error) => (uncaught = error));
 process.on('unhandledRejection', (reason) => (uncaught = reason));
+// What `guarded` caught ends no process; it is a defect all the same, unless a test makes it on purpose.
+const faults: string[] = [];
+observeFaults(({ name, error }) => {
+  if (!/deliberate/.test(String(error))) faults.push(`the handler ${name} failed: ${String((error as Error)?.stack ?? error)}`);
+});
 process.on('disconnect', () => process.exit());
 
 async function runFile(file: string): Promise<void> {
@@ -41,6 +47,7 @@ async function runFile(file: string): Promise<void> {
   // Set by the test runner when something is thrown that belongs to no test that it knows of.
   if (process.exitCode) problems.push(`something failed that no test waited for: ${String((uncaught as Error)?.stack ?? uncaught)}`);
   process.exitCode = undefined;
+  problems.push(...faults.splice(0));
   for (const error of problems) tell({ type: 'failed', file, name: file, at: file, error });
   tell({
     type: 'ended',

@@ -13,6 +13,7 @@ import { checkClusters } from './clusters.ts';
 import { checkClock, checkMigrations, checkSettings } from './database.ts';
 import { checkDisk } from './disk.ts';
 import { type Ask, checkDns } from './dns.ts';
+import { checkFaults } from './faults.ts';
 import { type Finding, fail, warn } from './finding.ts';
 import { checkHeldMail } from './held-mail.ts';
 import { checkKey, checkOwnerToken } from './keys.ts';
@@ -27,6 +28,7 @@ export async function examine(config: Config, ask: Ask): Promise<Finding[]> {
   return [
     ...(await attempt('disk', () => checkDisk(config.data))),
     ...(await attempt('database', () => examineDatabase(config))),
+    ...(await attempt('faults', async () => checkFaults(config.data))),
     ...(await attempt('ports', () => checkPorts(config))),
     ...(await attempt('certificate', () => checkCertificate(config))),
     ...(await attempt('dns', () => checkDns(config, ask))),

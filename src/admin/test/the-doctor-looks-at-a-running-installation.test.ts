@@ -74,6 +74,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
       'tasks',
       'mail on one disk',
       'clusters',
+      'faults',
       'ports',
       'certificate',
       'dns',

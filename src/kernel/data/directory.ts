@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { exitCodes, Stop } from '../errors.ts';
 
 /** What a start makes in a data directory; with one of them it is one of ours. */
-const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters']);
+const made = new Set(['postgres', 'secret.key', 'node.id', 'owner.token', 'blobs', 'mail', 'clusters', 'faults.log']);
 
 /** What may stand in a directory before its first start: what a file system or the operator puts there, and a start that did not come far. */
 const isHarmless = (name: string) =>

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
+import { guarded } from '../faults/guarded.ts';
 
 export interface Server {
   address: string;
@@ -28,11 +29,16 @@ export const exchangeUdp = <T>({ server, query, read, ms, signal }: Exchange<T>)
   settleOnce(ms, signal, (settle) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
     let strangers = 0;
-    socket.on('error', () => settle(undefined));
-    socket.on('message', (message) => {
-      const reply = read(message);
-      if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
-    });
+    // A message that cannot be read counts as no answer.
+    const peer = { destroy: () => settle(undefined) };
+    socket.on('error', guarded('dns.udp.error', peer, peer.destroy));
+    socket.on(
+      'message',
+      guarded('dns.udp.message', peer, (message) => {
+        const reply = read(message);
+        if (reply !== undefined || ++strangers >= mostStrangers) settle(reply);
+      }),
+    );
     socket.connect(server.port, server.address, (error?: Error) => (error ? settle(undefined) : socket.send(query)));
     return () => void socket.close();
   });
@@ -44,9 +50,10 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
     const length = Buffer.alloc(2);
     let message: Buffer | undefined;
     let got = 0;
-    socket.on('error', () => settle(undefined)).on('close', () => settle(undefined));
-    socket.on('data', (chunk) => {
-      for (let rest = chunk as Buffer; rest.length > 0; ) {
+    const ended = guarded('dns.tcp.ended', socket, () => settle(undefined));
+    socket.on('error', ended).on('close', ended);
+    const hear = (chunk: Buffer) => {
+      for (let rest = chunk; rest.length > 0; ) {
         const into: Buffer = message ?? length;
         const taken = rest.copy(into, got);
         rest = rest.subarray(taken);
@@ -57,7 +64,8 @@ export const exchangeTcp = <T>({ server, query, read, ms, signal }: Exchange<T>)
         got = 0;
         if (message.length === 0) return settle(undefined);
       }
-    });
+    };
+    socket.on('data', guarded('dns.tcp.data', socket, hear));
     const size = Buffer.alloc(2);
     size.writeUInt16BE(query.length);
     socket.write(Buffer.concat([size, query]));

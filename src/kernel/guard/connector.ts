@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { guarded } from '../faults/guarded.ts';
 
 export interface Endpoint {
   readonly address: string;
@@ -24,14 +25,14 @@ export const tcpConnector: Connector = ({ address, family, port }, signal) =>
       signal.removeEventListener('abort', abort);
       socket.off('connect', connected).off('error', failed);
     };
-    const connected = () => {
+    const connected = guarded('guard.connector.connected', socket, () => {
       settle();
       resolve(socket);
-    };
-    const failed = (error: Error) => {
+    });
+    const failed = guarded('guard.connector.failed', socket, (error: Error) => {
       settle();
       reject(error);
-    };
+    });
     const abort = () => {
       settle();
       // Destroying a connecting socket may still report; nobody is listening any more.

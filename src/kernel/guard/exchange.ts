@@ -1,5 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { guarded } from '../faults/guarded.ts';
 import { joinChunks } from '../http/joined-chunks.ts';
 import { after } from './deadline.ts';
 import { failureOf, GuardFailure, GuardRefusal } from './errors.ts';
@@ -64,33 +65,42 @@ export function exchange(
     );
     const abort = () => fail(signal.reason);
     let answer: IncomingMessage | undefined;
-    const fail = (error: unknown) => {
+    const fail = guarded('guard.exchange.fail', request, (error: unknown) => {
       clearTimeout(late);
       answer?.destroy(error as Error); // else who reads it would take what was thrown away for its end
       request.destroy();
       reject(failureOf(error, target.host.name, 'firstByte'));
-    };
-    request.on('response', (response) => {
-      clearTimeout(late);
-      answer = response.on('error', () => {});
-      if (keep) closeOnStray(socket, request, response);
-      joinChunks(response);
-      resolve(response);
     });
-    request.on('upgrade', (_response, upgraded) => {
-      upgraded.destroy();
-      fail(new GuardFailure('protocol', 'firstByte', `${target.host.name} switched to another protocol without being asked`));
-    });
+    request.on(
+      'response',
+      guarded('guard.exchange.response', request, (response) => {
+        clearTimeout(late);
+        answer = response.on('error', () => {});
+        if (keep) closeOnStray(socket, request, response);
+        joinChunks(response);
+        resolve(response);
+      }),
+    );
+    request.on(
+      'upgrade',
+      guarded('guard.exchange.upgrade', request, (_response, upgraded) => {
+        upgraded.destroy();
+        fail(new GuardFailure('protocol', 'firstByte', `${target.host.name} switched to another protocol without being asked`));
+      }),
+    );
     request.on('error', fail);
-    request.on('close', () => {
-      clearTimeout(late);
-      signal.removeEventListener('abort', abort);
-      // Node closes a request before its connection only if the answer was read to its end and both sides want to go on.
-      if (keep && answer && !socket.destroyed) keep();
-      else socket.destroy();
-      if (answer) return;
-      reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
-    });
+    request.on(
+      'close',
+      guarded('guard.exchange.close', request, () => {
+        clearTimeout(late);
+        signal.removeEventListener('abort', abort);
+        // Node closes a request before its connection only if the answer was read to its end and both sides want to go on.
+        if (keep && answer && !socket.destroyed) keep();
+        else socket.destroy();
+        if (answer) return;
+        reject(new GuardFailure('connection_reset', 'firstByte', `${target.host.name} closed the connection before the end`));
+      }),
+    );
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
     request.end(body ?? undefined);
@@ -99,11 +109,14 @@ export function exchange(
 
 /** What comes after the end of an answer and before its reader is done belongs to nothing, and what follows it to nobody knows what. */
 function closeOnStray(socket: Socket, request: ClientRequest, response: IncomingMessage): void {
-  const stray = () => {
+  const stray = guarded('guard.exchange.stray', socket, () => {
     if (response.complete) socket.destroy();
-  };
+  });
   socket.prependListener('data', stray); // before the parser, which makes it complete
-  request.once('close', () => socket.off('data', stray));
+  request.once(
+    'close',
+    guarded('guard.exchange.close', request, () => socket.off('data', stray)),
+  );
 }
 
 /** RFC 9110 8.6: a method that usually has a body says so when there is none. */

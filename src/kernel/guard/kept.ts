@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { guarded } from '../faults/guarded.ts';
 import type { Connection } from './dial.ts';
 
 /**
@@ -60,7 +61,7 @@ export function makeKeptConnections(now = () => performance.now()): KeptConnecti
         const [oldest, [first]] = waiting.entries().next().value!;
         drop(oldest, first!);
       }
-      const end = () => drop(key, one);
+      const end = guarded('guard.kept.end', socket, () => drop(key, one));
       // A TLS connection that hears nonsense tells of it by `error` alone.
       for (const event of ended) socket.on(event, end);
       socket.setTimeout(idleMs, end);

@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { guarded } from '../faults/guarded.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import { type BodyLimits, bounded, hasNoBody } from './body.ts';
 import type { Deadline } from './deadline.ts';
@@ -48,7 +49,12 @@ export function respond(
   whole.relax();
   // A peer may answer and not read what it was sent: as long as that is under way, the deadline stays.
   const { req: request } = response as IncomingMessage & { req: ClientRequest };
-  response.once('close', () => (request.writableFinished ? whole.stop() : request.once('close', whole.stop)));
+  response.once(
+    'close',
+    guarded('guard.response.close', response, () =>
+      request.writableFinished ? whole.stop() : request.once('close', guarded('guard.response.close', request, whole.stop)),
+    ),
+  );
   if (hasNoBody(response, method)) response.resume();
   const onEnd = (isWhole: boolean) => {
     if (!isWhole) return;
@@ -90,10 +96,13 @@ function discard(response: IncomingMessage): void {
   let bytes = 0;
   const late = setTimeout(() => response.destroy(), mostDiscarded.ms);
   response.once('close', () => clearTimeout(late));
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > mostDiscarded.bytes) response.destroy();
-  });
+  response.on(
+    'data',
+    guarded('guard.response.data', response, (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > mostDiscarded.bytes) response.destroy();
+    }),
+  );
 }
 
 function parseJson(bytes: Buffer, host: string): unknown {

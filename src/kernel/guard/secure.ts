@@ -8,6 +8,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { guarded } from '../faults/guarded.ts';
 import { GuardFailure, tlsFailure } from './errors.ts';
 import type { Host } from './host.ts';
 
@@ -87,15 +88,19 @@ export function secure(
       socket.destroy();
       reject(error);
     };
-    const secured = () => {
+    const secured = guarded('guard.secure.secured', tls, () => {
       const refused = opinionOf(options, tls);
       if (refused !== null) return end(new GuardFailure('tls_certificate', 'tls', refused));
       settle();
       resolve({ socket: tls, certificate: shown as DetailedPeerCertificate | null });
-    };
+    });
     // Node notes its verdict on the certificate before it gives up because of it (@types/node says Error; it is the code).
-    const failed = (error: Error) => end(tlsFailure(error, host.name, (tls.authorizationError as unknown as string | null) ?? null));
-    const closed = () => end(tlsFailure(Object.assign(new Error('closed during the handshake'), { code: 'ECONNRESET' }), host.name, null));
+    const failed = guarded('guard.secure.failed', tls, (error: Error) =>
+      end(tlsFailure(error, host.name, (tls.authorizationError as unknown as string | null) ?? null)),
+    );
+    const closed = guarded('guard.secure.closed', tls, () =>
+      end(tlsFailure(Object.assign(new Error('closed during the handshake'), { code: 'ECONNRESET' }), host.name, null)),
+    );
     tls.on('secureConnect', secured).on('error', failed).on('close', closed);
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });

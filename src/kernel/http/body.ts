@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { Refusal } from '../errors.ts';
+import { guarded } from '../faults/guarded.ts';
 import { giveBack } from '../give-back.ts';
 import { GrowingBuffer } from '../growing-buffer.ts';
 import type { ByteBudget, HeldBytes, Holders } from '../shares/index.ts';
@@ -18,7 +19,7 @@ export interface BodyLimits {
 /** What a request makes us keep counts for its sender until it has its answer, or is gone and nothing is done with it (`during`). */
 export function holdUntilAnswered(bodies: ByteBudget, holders: Holders, response: ServerResponse): HeldBytes {
   const held = bodies.open(holders);
-  response.once('close', held.end);
+  response.once('close', guarded('http.body.close', response, held.end));
   return held;
 }
 
@@ -46,14 +47,14 @@ export function readBody(request: IncomingMessage, { maxBytes, totalMs, held }: 
       discard(request);
       reject(error);
     };
-    const onData = (chunk: Buffer) => {
+    const onData = guarded('http.body.onData', request, (chunk: Buffer) => {
       if (body.length + chunk.length > maxBytes) finish(tooLarge(maxBytes));
       else if (!held.take(chunk.length)) finish(noRoom());
       else body.add(chunk);
-    };
-    const onEnd = () => finish();
-    const onError = () => finish(cutOff());
-    const onClose = () => finish(cutOff());
+    });
+    const onEnd = guarded('http.body.onEnd', request, () => finish());
+    const onError = guarded('http.body.onError', request, () => finish(cutOff()));
+    const onClose = guarded('http.body.onClose', request, () => finish(cutOff()));
     request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   });
 }
@@ -69,10 +70,10 @@ export async function* chunksOfBody(request: IncomingMessage): AsyncGenerator<Bu
   const come: Buffer[] = [];
   let news = Promise.withResolvers<void>();
   let end: { error: Error | undefined | null } | undefined;
-  const take = (chunk: Buffer) => {
+  const take = guarded('http.body.take', request, (chunk: Buffer) => {
     if (come.push(chunk) >= chunksAhead) request.pause();
     news.resolve();
-  };
+  });
   const unwatch = finished(request, { writable: false }, (error) => {
     end = { error };
     news.resolve();
@@ -110,7 +111,11 @@ export function cutAfterAnswer(request: IncomingMessage, response: ServerRespons
   if (hasBody(request))
     response.once(
       'finish',
-      AsyncLocalStorage.bind(() => discard(request)),
+      guarded(
+        'http.body.finish',
+        response,
+        AsyncLocalStorage.bind(() => discard(request)),
+      ),
     );
 }
 
@@ -119,7 +124,7 @@ export function cutAfterAnswer(request: IncomingMessage, response: ServerRespons
 export function endAfterBody(request: IncomingMessage, response: ServerResponse, answer: string): void {
   if (request.complete || request.destroyed || !hasBody(request)) return void response.end(answer);
   response.write(answer);
-  const end = () => void response.end();
+  const end = guarded('http.body.end', request, () => void response.end());
   request.once('end', end).once('close', end);
   discard(request);
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { guarded } from '../faults/guarded.ts';
 import { currentBehalf, watchLoop } from '../shares/index.ts';
 
 /** Whether one was announced. */
@@ -17,11 +18,14 @@ export function discard(request: IncomingMessage) {
   let left = linger.maxBytes;
   const timer = setTimeout(() => request.destroy(), linger.ms).unref();
   request.once('close', () => clearTimeout(timer));
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
-    else keepPace(request, chunk.length, sender);
-  });
+  request.on(
+    'data',
+    guarded('http.discard.data', request, (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) request.destroy();
+      else keepPace(request, chunk.length, sender);
+    }),
+  );
   request.resume(); // somebody may have stopped reading it in the middle
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { Refusal } from '../errors.ts';
+import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
 import { listRoles, type Role } from '../roles.ts';
 import { isPassing, refuseAway } from './away.ts';
@@ -69,7 +70,10 @@ export function setFrameHeaders({ requestId, cameByTls }: IncomingMessage, respo
 /** Aborted when the caller goes away before it has the whole answer. */
 export function untilCallerLeaves(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  response.once('close', () => response.writableFinished || gone.abort(new CallerGone()));
+  response.once(
+    'close',
+    guarded('http.plane.close', response, () => response.writableFinished || gone.abort(new CallerGone())),
+  );
   return gone.signal;
 }
 

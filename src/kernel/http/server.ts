@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Refusal } from '../errors.ts';
+import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
 import { isPassing, refuseAway } from './away.ts';
 import { cutAfterAnswer } from './body.ts';
@@ -65,7 +66,7 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connection
         handler(request, response);
       });
       const ready = raw.flatMap(({ takeReady }) => takeReady ?? []);
-      const paced = paceRequests((request, response) => {
+      const answer = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         try {
           checkFraming(request);
@@ -77,7 +78,8 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connection
           if (response.headersSent) response.destroy();
           else refuseEarly(request, response, error);
         }
-      });
+      };
+      const paced = paceRequests(guarded('http.request', ([{ socket }]) => socket, answer));
       const made = (
         tls
           ? https.createServer({ ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' }, paced.listener)
@@ -86,20 +88,28 @@ export function makeServer({ log, peers, tls, raw, elsewhere, slowly, connection
       refuseTunnels(made);
       connections?.watch(made);
       paced.watch(made, tls ? 'secureConnection' : 'connection');
-      return made.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      const refuseExpectation = (request: IncomingMessage, response: ServerResponse) => {
         nameRequest(request, peers);
         refuseEarly(
           request,
           response,
           new Refusal(417, 'expectation_failed', 'the Expect header asks for what is not offered; only 100-continue is'),
         );
-      });
+      };
+      return made.on(
+        'checkExpectation',
+        guarded('http.expectation', ([{ socket }]) => socket, refuseExpectation),
+      );
     },
-    clientErrorHandler: refuseMalformed,
-    frameworkErrors: (error, request, reply) => {
-      guardHeaders(request, reply as FastifyReply);
-      refuseTarget(error, request, reply as FastifyReply);
-    },
+    clientErrorHandler: guarded('http.client-error', ([, socket]) => socket, refuseMalformed),
+    frameworkErrors: guarded(
+      'http.framework-error',
+      ([, { raw }]) => raw,
+      (error, request, reply) => {
+        guardHeaders(request, reply as FastifyReply);
+        refuseTarget(error, request, reply as FastifyReply);
+      },
+    ),
   });
 
   server.addHook('onRequest', (request, reply, done) => {
@@ -212,7 +222,7 @@ export function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex) {
 
 /** node hands a CONNECT over as a bare socket, and drops it without a word when nobody takes it. */
 export function refuseTunnels(server: http.Server) {
-  server.on('connect', (_request, socket: Duplex) => {
+  const refuseConnect = (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
     refuseSocket(
       socket,
@@ -220,7 +230,11 @@ export function refuseTunnels(server: http.Server) {
         headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' },
       }),
     );
-  });
+  };
+  server.on(
+    'connect',
+    guarded('http.connect', ([, socket]) => socket, refuseConnect),
+  );
 }
 
 function refuseSocket(socket: Duplex, refusal: Refusal) {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { CipherNameAndProtocol, SecureContext, TLSSocket } from 'node:tls';
+import { guarded } from '../faults/guarded.ts';
 import type { Logger } from '../log.ts';
 import { wrapInTls } from './secure.ts';
 import * as words from './words.ts';
@@ -147,31 +148,52 @@ export abstract class Connection {
     const secure = wrapInTls(raw, this.#options.secureContext());
     this.socket = secure;
     this.#listen();
-    secure.once('secure', () => {
-      this.#isShaking = false;
-      this.isSecure = true;
-      this.cipher = secure.getCipher();
-      this.beginAnew();
-    });
+    secure.once(
+      'secure',
+      guarded('smtp.connection.secure', secure, () => {
+        this.#isShaking = false;
+        this.isSecure = true;
+        this.cipher = secure.getCipher();
+        this.beginAnew();
+      }),
+    );
   }
 
   #listen() {
     const { socket } = this;
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
-    socket.on('end', () => {
-      this.#hasEnded = true;
-      this.#read();
-    });
-    socket.on('error', (err) => {
-      this.#options.log.debug({ err, door: this.#options.door }, 'a connection at an SMTP door failed');
-      socket.destroy();
-    });
-    socket.on('close', () => this.#end());
-    socket.on('drain', () => {
-      this.#hasListened();
-      this.#read();
-    });
-    socket.on('timeout', () => this.#giveUp());
+    socket.on(
+      'data',
+      guarded('smtp.connection.data', socket, (chunk: Buffer) => this.#hear(chunk)),
+    );
+    socket.on(
+      'end',
+      guarded('smtp.connection.end', socket, () => {
+        this.#hasEnded = true;
+        this.#read();
+      }),
+    );
+    socket.on(
+      'error',
+      guarded('smtp.connection.error', socket, (err) => {
+        this.#options.log.debug({ err, door: this.#options.door }, 'a connection at an SMTP door failed');
+        socket.destroy();
+      }),
+    );
+    socket.on(
+      'close',
+      guarded('smtp.connection.close', socket, () => this.#end()),
+    );
+    socket.on(
+      'drain',
+      guarded('smtp.connection.drain', socket, () => {
+        this.#hasListened();
+        this.#read();
+      }),
+    );
+    socket.on(
+      'timeout',
+      guarded('smtp.connection.timeout', socket, () => this.#giveUp()),
+    );
     socket.setTimeout(this.#options.idleMs);
   }
 

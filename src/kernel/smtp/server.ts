@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.ts';
 import { exitCodes, Stop } from '../errors.ts';
+import { guarded } from '../faults/guarded.ts';
 import type { Room, Seat } from './room.ts';
 import { wrapInTls } from './secure.ts';
 import { Session, type SessionOptions } from './session.ts';
@@ -57,7 +58,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     sessions.add(session);
     return session;
   };
-  const listener: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  const takeIn = (socket: Socket) => {
     let session: Session | undefined;
     const seat = options.room.enter(options.placeOf(socket), {
       // Before there is a session, it is in the middle of a handshake.
@@ -71,7 +72,11 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     };
     if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.leave, begin: beginSession });
     else beginSession(socket);
-  });
+    };
+  const listener: Server = createServer(
+    { allowHalfOpen: true, noDelay: true },
+    guarded('smtp.connection', ([socket]) => socket, takeIn),
+  );
 
   return {
     async listen({ host, port }, settings) {
@@ -113,22 +118,25 @@ interface Handshake {
 }
 
 function shakeHands(socket: TLSSocket, { raw, pending, begin, leave }: Handshake): void {
-  const fail = () => {
+  const fail = guarded('smtp.handshake.fail', socket, () => {
     clearTimeout(late);
     pending.delete(socket);
     socket.destroy();
     leave();
-  };
+  });
   const late = setTimeout(fail, handshakeMs).unref();
   raw.on('error', fail);
   pending.add(socket);
   socket.once('error', fail).once('close', fail);
-  socket.once('secure', () => {
-    clearTimeout(late);
-    pending.delete(socket);
-    socket.removeListener('error', fail).removeListener('close', fail);
-    begin(socket);
-  });
+  socket.once(
+    'secure',
+    guarded('smtp.handshake.secure', socket, () => {
+      clearTimeout(late);
+      pending.delete(socket);
+      socket.removeListener('error', fail).removeListener('close', fail);
+      begin(socket);
+    }),
+  );
 }
 
 /** Before the handshake of TLS, which costs a millisecond. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Refusal } from '../../../kernel/errors.ts';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 
 /** At once, of one organization in one process: what a scrape gathers stays in memory until it was read. A pair of scrapers is two. */
 const mostAtOnce = 3;
@@ -23,10 +24,13 @@ export async function openScrape(scrapes: Scrapes, org: string, gather: () => Pr
     // Whoever reads it hears of an error by itself. If nobody does, since the scraper had left before there was anything to read, an
     // error without a listener would end the process.
     stream.on('error', () => {});
-    return stream.once('close', () => {
-      clearTimeout(late);
-      release();
-    });
+    return stream.once(
+      'close',
+      guarded('uptime.scrapes.close', stream, () => {
+        clearTimeout(late);
+        release();
+      }),
+    );
   } catch (error) {
     release();
     throw error;

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
 import type { TlsOptions } from '../../../kernel/guard/index.ts';
 import { type Guard, GuardFailure } from '../../../kernel/guard/index.ts';
@@ -67,19 +68,19 @@ function converse(socket: Socket, target: TcpTarget, leftMs: number, answer: Gro
       socket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       settle();
     };
-    const onData = (chunk: Buffer) => {
+    const onData = guarded('prober.checks.check-tcp.onData', socket, (chunk: Buffer) => {
       if (answer.length === 0) phases.add('firstByte', performance.now() - started);
       const at = answer.length;
       answer.add(chunk.subarray(0, 1024 + expected.length - at));
       const seen = chunk.subarray(0, expected.length - at);
       const isSoFar = seen.equals(expected.subarray(at, at + seen.length));
       if (!isSoFar || answer.length >= expected.length) end(() => resolve(isSoFar));
-    };
-    const onEnd = () => end(() => resolve(false));
+    });
+    const onEnd = guarded('prober.checks.check-tcp.onEnd', socket, () => end(() => resolve(false)));
     const gone = (cause?: unknown) =>
       new GuardFailure('connection_reset', 'firstByte', `${host} closed the connection before the end`, { cause });
-    const onError = (error: Error) => end(() => reject(gone(error)));
-    const onClose = () => end(() => reject(gone()));
+    const onError = guarded('prober.checks.check-tcp.onError', socket, (error: Error) => end(() => reject(gone(error))));
+    const onClose = guarded('prober.checks.check-tcp.onClose', socket, () => end(() => reject(gone())));
     const sent = (error?: Error | null) => {
       if (error) onError(error);
       else if (expected.length === 0) end(() => resolve(true));

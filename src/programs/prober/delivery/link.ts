@@ -6,6 +6,7 @@ import { gunzip, gzip } from 'node:zlib';
 import Type from 'typebox';
 import { Compile } from 'typebox/schema';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import { GrowingBuffer } from '../../../kernel/growing-buffer.ts';
 import { joinChunks } from '../../../kernel/guard/index.ts';
 import {
@@ -83,14 +84,20 @@ export function openLink(place: { readonly socketPath: string } | { readonly ser
         clearTimeout(late);
         settle();
       };
-      outgoing.on('error', (error) => end(() => reject(error)));
-      outgoing.on('response', (response) => {
-        joinChunks(response);
-        read(response).then(
-          (answer) => end(() => resolve(answer)),
-          (error) => end(() => reject(error)),
-        );
-      });
+      outgoing.on(
+        'error',
+        guarded('prober.delivery.link.error', outgoing, (error) => end(() => reject(error))),
+      );
+      outgoing.on(
+        'response',
+        guarded('prober.delivery.link.response', outgoing, (response) => {
+          joinChunks(response);
+          read(response).then(
+            (answer) => end(() => resolve(answer)),
+            (error) => end(() => reject(error)),
+          );
+        }),
+      );
       outgoing.end(body ?? undefined);
     });
 

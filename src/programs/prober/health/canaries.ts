@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { exitCodes, Stop } from '../../../kernel/errors.ts';
+import { guarded } from '../../../kernel/faults/guarded.ts';
 import type { Clock } from '../clock.ts';
 
 export interface Canary {
@@ -29,7 +30,15 @@ const answers = ({ host, port }: Canary): Promise<boolean> =>
       resolve(isThere);
     };
     const timer = setTimeout(() => end(false), patienceMs);
-    socket.once('connect', () => end(true)).on('error', () => end(false));
+    socket
+      .once(
+        'connect',
+        guarded('prober.health.canaries.connect', socket, () => end(true)),
+      )
+      .on(
+        'error',
+        guarded('prober.health.canaries.error', socket, () => end(false)),
+      );
   });
 
 export interface Canaries {

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:h
 import { Agent, request } from 'node:https';
 import { connect } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { InnerKeys, Pair } from '../../rules/process/files.ts';
 
 /** Free connections are closed before the apiserver does it after 90 s: a request that meets the closing would fail. */
@@ -72,7 +73,13 @@ export const answersAt = (path: string): Promise<boolean> =>
       socket.destroy();
       resolve(isThere);
     };
-    socket.once('connect', () => tell(true));
-    socket.once('error', () => tell(false));
+    socket.once(
+      'connect',
+      guarded('clusters.process.dial.connect', socket, () => tell(true)),
+    );
+    socket.once(
+      'error',
+      guarded('clusters.process.dial.error', socket, () => tell(false)),
+    );
     socket.setTimeout(2_000, () => tell(false));
   });

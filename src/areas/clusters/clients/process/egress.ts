@@ -2,6 +2,7 @@ import { chmod, lchown, rm } from 'node:fs/promises';
 import http, { type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { App } from '../../../../kernel/app.ts';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { bothersMail, GuardFailure, GuardRefusal } from '../../../../kernel/guard/index.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { phraseOf, readConnectTarget } from '../../rules/egress.ts';
@@ -28,25 +29,38 @@ const headerBytes = 8 * 2 ** 10;
 
 export async function startEgress(app: Pick<App, 'guard' | 'watch' | 'log'>, { socket: path, org, owner }: EgressOptions): Promise<Egress> {
   const ways = new Set<Socket>();
-  const server = http.createServer({ maxHeaderSize: headerBytes, headersTimeout: headersMs, requestTimeout: headersMs }, (_, response) =>
-    response.writeHead(405, phraseOf('only CONNECT is answered here'), { connection: 'close' }).end(),
+  const server = http.createServer(
+    { maxHeaderSize: headerBytes, headersTimeout: headersMs, requestTimeout: headersMs },
+    guarded(
+      'clusters.egress.request',
+      ([{ socket }]) => socket,
+      (_: IncomingMessage, response: http.ServerResponse) =>
+        response.writeHead(405, phraseOf('only CONNECT is answered here'), { connection: 'close' }).end(),
+    ),
   );
   // One more than can have a way, so that whoever has none is told so.
   server.maxConnections = mostWays + 10;
-  server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+  const takeIn = (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => {});
     if (ways.size >= mostWays) return refuse(socket, 503, `the cluster has ${mostWays} connections open already`);
     ways.add(socket);
     socket.on('close', () => ways.delete(socket));
     onBehalf({ org, act: 'clusters.egress' }, () => void openWay(app, request.url ?? '', socket, head), app.watch);
-  });
+  };
+  server.on(
+    'connect',
+    guarded('clusters.egress.connect', ([, socket]) => socket, takeIn),
+  );
   server.on('clientError', (_, socket) => socket.destroy());
   await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(path, () => resolve(void server.off('error', reject)));
   });
-  server.on('error', (error) => app.log.warn({ err: error }, 'the way out of a cluster has a fault'));
+  server.on(
+    'error',
+    guarded('clusters.egress.error', undefined, (error) => app.log.warn({ err: error }, 'the way out of a cluster has a fault')),
+  );
   await chmod(path, 0o600);
   if (owner) await lchown(path, owner.uid, owner.gid);
   return {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { onBehalf } from '../../../../kernel/shares/index.ts';
 import { readAsked } from '../../rules/kubernetes/path.ts';
 import { statusOf } from '../../rules/kubernetes/status.ts';
@@ -69,7 +70,10 @@ export function openEmbedded(app: App, options: EmbeddedOptions): EmbeddedCluste
       if (stopping.signal.aborted) return void response.destroy();
       const cut = () => response.destroy();
       stopping.signal.addEventListener('abort', cut, { once: true });
-      response.once('close', () => stopping.signal.removeEventListener('abort', cut));
+      response.once(
+        'close',
+        guarded('clusters.embedded.close', response, () => stopping.signal.removeEventListener('abort', cut)),
+      );
       serveRequest(serving, request, response, identity);
     },
     ask: (method, path, body) => onBehalf({ org: cluster.org, act: 'kubernetes' }, () => askInside(serving, method, path, body)),

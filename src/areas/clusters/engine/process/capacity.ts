@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { ApiError, tooMany } from '../../rules/kubernetes/status.ts';
 import { readWrite, type Write } from '../../rules/process/kept.ts';
 
@@ -91,7 +92,7 @@ export function admitWrite(capacity: Capacity, request: IncomingMessage, respons
   if (capacity.used() > limit) throw full(capacity);
   const isSure = !capacity.mayPass(limit, write.bytes);
   const ahead = capacity.pending();
-  response.once('close', capacity.enter(write));
+  response.once('close', guarded('clusters.process.capacity.close', response, capacity.enter(write)));
   return isSure ? undefined : capacity.look().then(() => checkCapacity(capacity, write, limit, ahead));
 }
 

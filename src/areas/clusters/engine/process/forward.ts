@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { discard } from '../../../../kernel/http/discard.ts';
 import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, tooMany, unauthorized, unavailableError } from '../../rules/kubernetes/status.ts';
@@ -52,7 +53,7 @@ export function forwardRequest(
     if (framing === 'chunks') caller.headers.push('Transfer-Encoding', 'chunked');
     const asked: Dialed = { ...caller, method: request.method ?? 'GET', path: request.url ?? '/' };
     const leave = isLong(asked.method, asked.path) ? () => {} : enter(forwarding);
-    response.once('close', leave);
+    response.once('close', guarded('clusters.process.forward.close', response, leave));
     const exchange: Exchange = { forwarding, request, response, asked, hasBody: framing !== 'none' };
     const admitted = admitWrite(forwarding.capacity, request, response);
     if (!admitted) return void tryTarget(exchange, 0);
@@ -96,28 +97,37 @@ function tryTarget(exchange: Exchange, tries: number): void {
   underway.cut = () => onward.destroy();
   let stage: 'dialing' | 'sent' | 'answered' = 'dialing';
   response.once('close', () => onward.destroy());
-  onward.once('close', done);
-  onward.once('socket', (socket) => {
-    const send = () => {
-      stage = 'sent';
-      if (exchange.hasBody) request.pipe(onward);
-      else onward.end();
-    };
-    if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
-    else send();
-  });
-  onward.once('response', (answer) => {
-    stage = 'answered';
-    passBack(exchange, answer);
-  });
-  onward.on('error', () => {
-    if (response.destroyed || response.writableEnded) return;
-    if (stage === 'answered') return void response.destroy();
-    const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(exchange));
-    request.unpipe(onward);
-    if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
-    else refuse(forwarding, request, response, away());
-  });
+  onward.once('close', guarded('clusters.process.forward.close', onward, done));
+  onward.once(
+    'socket',
+    guarded('clusters.process.forward.socket', onward, (socket) => {
+      const send = guarded('clusters.process.forward.send', socket, () => {
+        stage = 'sent';
+        if (exchange.hasBody) request.pipe(onward);
+        else onward.end();
+      });
+      if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
+      else send();
+    }),
+  );
+  onward.once(
+    'response',
+    guarded('clusters.process.forward.response', onward, (answer) => {
+      stage = 'answered';
+      passBack(exchange, answer);
+    }),
+  );
+  onward.on(
+    'error',
+    guarded('clusters.process.forward.error', onward, () => {
+      if (response.destroyed || response.writableEnded) return;
+      if (stage === 'answered') return void response.destroy();
+      const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(exchange));
+      request.unpipe(onward);
+      if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
+      else refuse(forwarding, request, response, away());
+    }),
+  );
 }
 
 /** On a connection that the apiserver closed at the same moment: what reads and has no body is asked again. */
@@ -136,22 +146,34 @@ function passBack({ forwarding, response }: Exchange, answer: IncomingMessage): 
 /** No faster than it is read; if nobody reads for a while, it is cut. */
 export function pourInto(answer: IncomingMessage, caller: Writable): void {
   let unread: NodeJS.Timeout | undefined;
-  answer.on('data', (chunk) => {
-    if (caller.write(chunk)) return;
-    answer.pause();
-    unread ??= setTimeout(() => caller.destroy(), limits.unreadMs);
-  });
-  caller.on('drain', () => {
-    clearTimeout(unread);
-    unread = undefined;
-    answer.resume();
-  });
+  answer.on(
+    'data',
+    guarded('clusters.process.forward.data', answer, (chunk) => {
+      if (caller.write(chunk)) return;
+      answer.pause();
+      unread ??= setTimeout(() => caller.destroy(), limits.unreadMs);
+    }),
+  );
+  caller.on(
+    'drain',
+    guarded('clusters.process.forward.drain', caller, () => {
+      clearTimeout(unread);
+      unread = undefined;
+      answer.resume();
+    }),
+  );
   caller.once('close', () => clearTimeout(unread));
-  answer.once('end', () => caller.end());
+  answer.once(
+    'end',
+    guarded('clusters.process.forward.end', answer, () => caller.end()),
+  );
   // Cut in the middle: the caller must not take what came for the whole.
-  answer.once('close', () => {
-    if (!answer.complete) caller.destroy();
-  });
+  answer.once(
+    'close',
+    guarded('clusters.process.forward.close', answer, () => {
+      if (!answer.complete) caller.destroy();
+    }),
+  );
   answer.on('error', () => caller.destroy());
 }
 

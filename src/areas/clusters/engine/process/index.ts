@@ -1,4 +1,5 @@
 import type { App } from '../../../../kernel/app.ts';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { askCluster, type Dial, watchCluster } from '../../clients/process/ask.ts';
 import { isAllowed, knownCgroups } from '../../clients/process/cgroup.ts';
 import { dialEndpoint, dialServer, makeOutsideAgent } from '../../clients/process/dial.ts';
@@ -28,7 +29,7 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
     if (!target) return undefined;
     const asked = dialServer(target, dialed);
     const underway: Underway = { isLong: dialed.path.includes('watch=1'), cut: () => asked.destroy() };
-    asked.once('close', targets.enter(target, underway));
+    asked.once('close', guarded('clusters.process.close', asked, targets.enter(target, underway)));
     return asked;
   };
   const plane: ProcessPlane = {

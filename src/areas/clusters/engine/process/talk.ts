@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
 import { backwardHeaders, isLong, withoutBody } from '../../rules/process/forwarding.ts';
@@ -29,29 +30,38 @@ export function forwardTalk(
     if (!target) throw unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
     // Until an apiserver agrees to talk it is a request like any other: whoever only writes `Upgrade` has no more of them.
     const leave = isLong(method, path) ? () => {} : once(enter(forwarding));
-    socket.once('close', leave);
+    socket.once('close', guarded('clusters.process.talk.close', socket, leave));
     const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
     const onward = dialServer(target, { method, path, headers, manner });
     const underway: Underway = { isLong: true, cut: () => socket.destroy() };
     const done = forwarding.targets.enter(target, underway);
     const late = setTimeout(() => onward.destroy(), answerMs);
-    socket.once('close', () => {
-      clearTimeout(late);
-      done();
-      onward.destroy();
-    });
+    socket.once(
+      'close',
+      guarded('clusters.process.talk.close', socket, () => {
+        clearTimeout(late);
+        done();
+        onward.destroy();
+      }),
+    );
     onward.on('error', () => socket.destroy());
-    onward.once('response', (answer) => {
-      clearTimeout(late);
-      writeHead(socket, answer, ['Connection', 'close']);
-      pourInto(answer, socket);
-    });
-    onward.once('upgrade', (answer, far, first) => {
-      clearTimeout(late);
-      leave();
-      writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
-      joinStreams(socket, far, head, first);
-    });
+    onward.once(
+      'response',
+      guarded('clusters.process.talk.response', onward, (answer) => {
+        clearTimeout(late);
+        writeHead(socket, answer, ['Connection', 'close']);
+        pourInto(answer, socket);
+      }),
+    );
+    onward.once(
+      'upgrade',
+      guarded('clusters.process.talk.upgrade', onward, (answer, far, first) => {
+        clearTimeout(late);
+        leave();
+        writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
+        joinStreams(socket, far, head, first);
+      }),
+    );
     onward.end();
   } catch (error) {
     refuse(forwarding, socket, error);
@@ -77,7 +87,10 @@ function writeHead(socket: Duplex, answer: IncomingMessage, more: readonly strin
 function joinStreams(near: Duplex, far: Duplex, fromNear: Buffer, fromFar: Buffer): void {
   far.on('error', () => near.destroy());
   near.once('close', () => far.destroy());
-  far.once('close', () => near.end());
+  far.once(
+    'close',
+    guarded('clusters.process.talk.close', far, () => near.end()),
+  );
   if (fromFar.length > 0) near.write(fromFar);
   if (fromNear.length > 0) far.write(fromNear);
   near.pipe(far);

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { asCaller, type Peers } from '../../../../kernel/http/peer.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
@@ -78,35 +79,62 @@ async function listen(
       ...(keys ? contextOptions(keys) : { minVersion: 'TLSv1.2', secureOptions }),
       ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
       ...{ handshakeTimeout: limits.handshakeMs, maxHeaderSize: limits.headerBytes },
-      shouldUpgradeCallback: (request: IncomingMessage) =>
-        isTalk(request.headers.upgrade) && roomOf(nameOf(request.socket as TLSSocket))?.served.talk !== undefined,
-      SNICallback: (name, done) => {
-        const room = roomOf(name);
-        return room ? done(null, room.context) : done(new Error('no cluster has this name'));
+      shouldUpgradeCallback: guarded(
+        'clusters.front.should-upgrade',
+        ([{ socket }]) => socket,
+        (request: IncomingMessage) =>
+          isTalk(request.headers.upgrade) && roomOf(nameOf(request.socket as TLSSocket))?.served.talk !== undefined,
+        false,
+      ),
+      SNICallback: guarded(
+        'clusters.front.server-name',
+        ([, done]) => ({ destroy: () => done(new Error('the name could not be looked up')) }),
+        (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+          const room = roomOf(name);
+          return room ? done(null, room.context) : done(new Error('no cluster has this name'));
+        },
+      ),
+    },
+    guarded(
+      'clusters.front.request',
+      ([{ socket }]) => socket,
+      (request: IncomingMessage, response: ServerResponse) => {
+        const socket = request.socket as TLSSocket;
+        const room = roomOf(nameOf(socket));
+        const shown = room?.sockets.get(socket);
+        if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
+        answerRequest(room, shown, request, response);
       },
-    },
-    (request, response) => {
-      const socket = request.socket as TLSSocket;
-      const room = roomOf(nameOf(socket));
-      const shown = room?.sockets.get(socket);
-      if (!room || !shown) return void response.writeHead(421, { connection: 'close' }).end();
-      answerRequest(room, shown, request, response);
-    },
+    ),
   );
-  server.on('upgrade', (request, socket, head) => {
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const room = roomOf(nameOf(request.socket as TLSSocket));
     const shown = room?.sockets.get(request.socket as TLSSocket);
     if (!room || !shown || !isGood(shown)) return void socket.destroy();
     talkWith(room, shown, request, socket, head);
-  });
+  };
+  server.on(
+    'upgrade',
+    guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
+  );
   countHandshakes(server, addressOf);
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = 0; // watches stay open; bodies have a time of their own
   server.keepAliveTimeout = limits.keepAliveMs;
   server.maxConnections = limits.connectionsInAll;
-  server.on('secureConnection', (socket: TLSSocket) => takeIn(roomOf(nameOf(socket)), socket));
+  server.on(
+    'secureConnection',
+    guarded(
+      'clusters.front.connection',
+      ([socket]) => socket,
+      (socket: TLSSocket) => takeIn(roomOf(nameOf(socket)), socket),
+    ),
+  );
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  server.on('error', (error) => log.warn({ err: error }, 'trouble with the listener of clusters'));
+  server.on(
+    'error',
+    guarded('clusters.front.error', undefined, (error) => log.warn({ err: error }, 'trouble with the listener of clusters')),
+  );
   server.listen(at.port, at.host);
   await Promise.race([
     once(server, 'listening'),

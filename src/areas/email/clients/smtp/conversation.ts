@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { type FailureKind, SmtpFailure, type Stage } from './failure.ts';
 import { type Reply, ReplyReader } from './replies.ts';
 
@@ -132,10 +133,10 @@ export class Conversation {
     const socket = this.#socket;
     this.arm('block');
     return new Promise((resolve) => {
-      const done = () => {
+      const done = guarded('email.smtp.conversation.done', socket, () => {
         socket.off('drain', done).off('close', done);
         resolve();
-      };
+      });
       if (socket.destroyed || !socket.writableNeedDrain) return resolve();
       socket.on('drain', done).on('close', done);
     });
@@ -155,11 +156,17 @@ export class Conversation {
   }
 
   #listen() {
-    this.#socket.on('data', (chunk: Buffer) => {
-      const wrong = this.#failure === undefined ? this.#reader.feed(chunk) : undefined;
-      if (wrong !== undefined) this.fail('protocol', `${this.host} does not speak SMTP: ${wrong}`);
-    });
-    this.#socket.on('close', () => this.fail('closed', `${this.host} closed the connection`));
+    this.#socket.on(
+      'data',
+      guarded('email.smtp.conversation.data', this.#socket, (chunk: Buffer) => {
+        const wrong = this.#failure === undefined ? this.#reader.feed(chunk) : undefined;
+        if (wrong !== undefined) this.fail('protocol', `${this.host} does not speak SMTP: ${wrong}`);
+      }),
+    );
+    this.#socket.on(
+      'close',
+      guarded('email.smtp.conversation.close', this.#socket, () => this.fail('closed', `${this.host} closed the connection`)),
+    );
   }
 
   #hear(reply: Reply) {
@@ -191,10 +198,13 @@ export class Conversation {
     const socket = this.#socket;
     const cut = setTimeout(() => socket.destroy(), 5_000);
     // It counts until it is closed: a server that allows us ten must not see eleven.
-    socket.once('close', () => {
-      clearTimeout(cut);
-      this.onEnd?.();
-    });
+    socket.once(
+      'close',
+      guarded('email.smtp.conversation.close', socket, () => {
+        clearTimeout(cut);
+        this.onEnd?.();
+      }),
+    );
     socket.end();
   }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import type { GuardResponse } from '../../../../kernel/guard/index.ts';
 import type { Target } from '../../clients/upstream/client.ts';
 import { UpstreamAway } from '../../rules/errors.ts';
@@ -210,7 +211,7 @@ function passedOn(upstreams: Upstreams, wanted: Wanted, place: () => void, enter
         const demand: Demand = { signal: leaving, isGone: () => leaving.aborted };
         return passOn(upstreams, { ...wanted, first: answer }, range, demand);
       });
-      return stream.once('close', leave);
+      return stream.once('close', guarded('registry.pull-through.blobs.close', stream, leave));
     },
   };
 }

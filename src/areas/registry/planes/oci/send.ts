@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
 import { CallerGone } from '../../../../kernel/http/plane.ts';
 import type { LoopWatch } from '../../../../kernel/shares/index.ts';
 import { readInTurn } from '../../../../kernel/storage/index.ts';
@@ -74,7 +75,7 @@ export async function sendStream(stream: Readable, length: number, reader: Reade
 /** Rejects when the caller leaves. */
 function untilGone(response: ServerResponse): Promise<never> {
   const gone = new Promise<never>((_, reject) => {
-    const leave = () => reject(new CallerGone());
+    const leave = guarded('registry.oci.send.leave', response, () => reject(new CallerGone()));
     if (response.destroyed) leave();
     else response.once('close', leave);
   });

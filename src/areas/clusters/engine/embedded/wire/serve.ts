@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DatabaseAway, DatabaseBusy, isAboutData } from '../../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../../kernel/errors.ts';
+import { guarded } from '../../../../../kernel/faults/guarded.ts';
 import { cutAfterAnswer, holdUntilAnswered, readBody } from '../../../../../kernel/http/body.ts';
 import { discard, hasBody } from '../../../../../kernel/http/discard.ts';
 import { readJsonInSteps } from '../../../../../kernel/http/json.ts';
@@ -67,7 +68,7 @@ async function answerRequest(serving: Serving, request: IncomingMessage, respons
   // Counted before anything is done for it; a watch gives its place back once it stands, and counts among the watches.
   const leave = enter(cluster);
   const unread = cluster.options.unread.open({ org: cluster.org, cluster: cluster.id }, () => response.destroy());
-  response.once('close', unread.end);
+  response.once('close', guarded('clusters.embedded.wire.serve.close', response, unread.end));
   try {
     await serving.ready();
     const { caller, asked } = await identifyCaller(cluster, { identity, headers: request.headers }, request);
@@ -218,7 +219,7 @@ const drained = (response: ServerResponse, signal: AbortSignal) =>
       signal.removeEventListener('abort', read);
       resolve(isRead);
     };
-    const read = () => go(true);
+    const read = guarded('clusters.embedded.wire.serve.read', response, () => go(true));
     const timer = setTimeout(go, limits.unreadMs, false);
     response.on('drain', read);
     signal.addEventListener('abort', read);

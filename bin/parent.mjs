@@ -1,0 +1,75 @@
+// The parent of `quarterdeck serve`: starts the server, passes signals on, and starts another when it crashed. Plain JavaScript without
+// dependencies, as small as a Node process can be: it lives as long as the server does.
+import { spawn } from 'node:child_process';
+
+/** So many crashes within so long, and it gives up: a service manager, or a person, must look. */
+const most = { crashes: 5, withinMs: 60_000 };
+const backoff = { firstMs: 250, mostMs: 4_000 };
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * What a server says with these exit codes (src/kernel/errors.ts) may be over in a moment, if one has run here already: the data directory or
+ * the port still being given up by the one that crashed, a database that is away. At a first start they are told at once.
+ */
+const passing = [3, 4, 6];
+
+/** Where the server finds the end of a pipe that lasts as long as this process. */
+const lifeline = 3;
+
+const isCrash = ({ code, signal }, hasRun) => signal !== null || code === 1 || (hasRun && passing.includes(code));
+
+/** Runs the server until it ends by itself or is stopped; does not return. */
+export async function superviseServer({ node, argv, env, cannotRun }) {
+  const crashedAt = [];
+  let child;
+  let asked;
+  let wake = () => {};
+  for (const name of signals) {
+    process.on(name, () => {
+      asked ??= name;
+      child?.kill(name);
+      wake();
+    });
+  }
+  let endedBy;
+  for (let isFirst = true; ; isFirst = false) {
+    // Here is the place for listening sockets that outlive a server: opened once, handed to each as further descriptors.
+    const stdio = ['inherit', 'inherit', 'inherit', 'pipe'];
+    child = spawn(node, argv, {
+      stdio,
+      env: { ...env, QUARTERDECK_PARENT: String(lifeline), ...(endedBy && { QUARTERDECK_ENDED_BY: endedBy }) },
+    });
+    child.stdio[lifeline].on('error', () => {});
+    const ended = await new Promise((resolve) => {
+      child.once('error', cannotRun);
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    child = undefined;
+    if (asked || !isCrash(ended, !isFirst)) leave(ended);
+    const now = performance.now();
+    crashedAt.push(now);
+    while (now - crashedAt[0] > most.withinMs) crashedAt.shift();
+    endedBy = ended.signal ?? undefined;
+    const how = ended.signal ?? `exit code ${ended.code}`;
+    if (crashedAt.length >= most.crashes) {
+      process.stderr.write(
+        `quarterdeck: the server crashed ${most.crashes} times within a minute, last with ${how}; not starting it again\n`,
+      );
+      leave({ code: ended.code || 1, signal: null });
+    }
+    const pauseMs = Math.min(backoff.firstMs * 2 ** (crashedAt.length - 1), backoff.mostMs);
+    process.stderr.write(`quarterdeck: the server crashed (${how}); starting it again in ${pauseMs / 1000} s\n`);
+    await new Promise((resolve) => {
+      wake = resolve;
+      setTimeout(resolve, pauseMs);
+    });
+    if (asked) leave({ code: 0, signal: null });
+  }
+}
+
+/** As the server did. */
+function leave({ code, signal }) {
+  for (const name of signals) process.removeAllListeners(name);
+  if (signal) process.kill(process.pid, signal);
+  process.exit(code ?? 1);
+}

@@ -1,0 +1,34 @@
+// What nobody foresaw, in one place for the whole process: exceptions in handlers, which `guarded` catches, and those that end the process.
+
+export type FaultKind = 'handler' | 'uncaught';
+
+export interface Fault {
+  kind: FaultKind;
+  /** Which handler, or how it reached us. */
+  name: string;
+  error: unknown;
+}
+
+type Observer = (fault: Fault) => void;
+
+const observers = new Set<Observer>();
+const counts = new Map<string, { kind: FaultKind; name: string; count: number }>();
+/** Names are written in the sources, so there are few; this bounds a mistake. */
+const mostNames = 200;
+
+export function tellFault(fault: Fault): void {
+  const key = `${fault.kind} ${fault.name}`;
+  const known = counts.get(key);
+  if (known) known.count++;
+  else if (counts.size < mostNames) counts.set(key, { kind: fault.kind, name: fault.name, count: 1 });
+  for (const observe of observers) observe(fault);
+}
+
+/** Returns what ends the observing. */
+export function observeFaults(observe: Observer): () => void {
+  observers.add(observe);
+  return () => void observers.delete(observe);
+}
+
+/** Since this process began. */
+export const faultCounts = () => [...counts.values()];

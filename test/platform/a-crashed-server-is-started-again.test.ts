@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { checkFaults } from '../../src/admin/doctor/faults.ts';
+import { readFaults } from '../../src/kernel/faults/record.ts';
+import { isAlive } from '../../src/kernel/programs/process.ts';
+import { freePort } from '../harness/free-port.ts';
+import { ownPorts } from '../harness/own-ports.ts';
+import { eventually, postgresOf, scratch, serverProcess } from '../harness/process.ts';
+
+const bin = join(import.meta.dirname, '..', '..', 'bin', 'quarterdeck.mjs');
+
+/** `quarterdeck serve` as people start it, with the parent that stays. */
+function startParent(t: TestContext, dir: string, env: Record<string, string>) {
+  const ordinary = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(QUARTERDECK_|NODE_TEST|NODE_OPTIONS|PG)/.test(name)),
+  );
+  const parent = spawn(process.execPath, [bin, 'serve'], {
+    cwd: dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...ordinary, ...ownPorts, QUARTERDECK_DATA: join(dir, 'data'), QUARTERDECK_DNS_SERVERS: '127.0.0.1:1', ...env },
+  });
+  t.after(() => parent.kill('SIGKILL'));
+  let said = '';
+  for (const stream of [parent.stdout, parent.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  return { pid: parent.pid!, ended: once(parent, 'exit') as Promise<[number | null, NodeJS.Signals | null]>, said: () => said };
+}
+
+/** The server below a parent; undefined while there is none. */
+async function childOf(pid: number): Promise<number | undefined> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const line = stdout.split('\n').find((each) => each.trim().split(/\s+/)[1] === String(pid));
+  return line === undefined ? undefined : Number(line.trim().split(/\s+/)[0]);
+}
+
+test('a crashed server is started again, and a stop leaves nothing behind', async (t) => {
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
+  const port = await freePort();
+  const env = { QUARTERDECK_LISTEN: `127.0.0.1:${port}` };
+  const isServing = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  const first = startParent(t, dir, env);
+  await eventually(isServing, { withinMs: 60_000 });
+
+  const server = (await childOf(first.pid))!;
+  process.kill(server, 'SIGKILL');
+  await eventually(async () => !isAlive(server));
+  await eventually(isServing, { withinMs: 60_000 });
+  assert.notEqual(await childOf(first.pid), server);
+  assert.match(first.said(), /quarterdeck: the server crashed \(SIGKILL\); starting it again in 0\.25 s/);
+  await eventually(async () => readFaults(dataDir).some(({ kind, message }) => kind === 'uncaught' && message.includes('SIGKILL')));
+
+  // A server without its parent ends too, and the next start has the port, the directory and its PostgreSQL at once.
+  const orphan = (await childOf(first.pid))!;
+  const database = await postgresOf(dataDir);
+  process.kill(first.pid, 'SIGKILL');
+  await eventually(async () => !isAlive(orphan));
+  const second = startParent(t, dir, env);
+  await eventually(isServing, { withinMs: 60_000 });
+  assert.equal(await postgresOf(dataDir), database);
+
+  const last = (await childOf(second.pid))!;
+  process.kill(second.pid, 'SIGTERM');
+  assert.deepEqual(await second.ended, [0, null]);
+  assert.equal(isAlive(last), false);
+  assert.equal(await postgresOf(dataDir), undefined);
+});
+
+test('five crashes within a minute end the parent; a refusal ends it at once', async (t) => {
+  const { dir } = await scratch(t);
+  const crashing = startParent(t, dir, {});
+  const killed = new Set<number>();
+  void crashing.ended.then(() => killed.add(0));
+  while (!killed.has(0)) {
+    const child = await childOf(crashing.pid);
+    if (child === undefined || killed.has(child)) continue;
+    killed.add(child);
+    process.kill(child, 'SIGSEGV');
+  }
+  assert.deepEqual(await crashing.ended, [1, null]);
+  assert.equal(killed.size - 1, 5);
+  assert.match(crashing.said(), /the server crashed 5 times within a minute, last with SIGSEGV; not starting it again/);
+
+  const refused = startParent(t, dir, { QUARTERDECK_LISTEN: 'nowhere' });
+  assert.deepEqual(await refused.ended, [9, null]);
+  assert.doesNotMatch(refused.said(), /starting it again/);
+});
+
+test('an exception that nothing caught ends the server, and is told after the restart', async (t) => {
+  const { dir, dataDir } = await scratch(t, { isMigrated: true });
+  const env = { QUARTERDECK_METRICS_TOKEN: 'numbers-for-the-operator-alone' };
+  const throwing = "process.once('SIGUSR2', () => { throw new Error('deliberate: nothing catches it') })";
+  const first = serverProcess(t, { dir, env, nodeFlags: ['--import', `data:text/javascript,${encodeURIComponent(throwing)}`] });
+  await first.ready;
+  first.signal('SIGUSR2');
+  assert.deepEqual(await first.exited, { code: 1, signal: null });
+  assert.match(first.stderr(), /an exception that nothing caught ends this server: Error: deliberate: nothing catches it/);
+
+  const url = await serverProcess(t, { dir, env }).ready;
+  const numbers = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${env.QUARTERDECK_METRICS_TOKEN}` } });
+  assert.match(await numbers.text(), /quarterdeck_faults_total\{kind="uncaught",handler=""\} 1/);
+  const [told] = checkFaults(dataDir);
+  assert.match(told!.says, /the server ended 1 times in 7 days by an exception, last at .*: deliberate: nothing catches it/);
+});
