@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../kernel/config.ts';
 import { partNotUsable } from '../kernel/data/directory.ts';
 import { Stop } from '../kernel/errors.ts';
 import type { Logger } from '../kernel/log.ts';
+import { heldSentence } from '../kernel/restore-hold.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
 import type { Running } from '../serve.ts';
@@ -46,11 +47,11 @@ async function runServer(config: Config) {
   };
   process.on('SIGINT', end).on('SIGTERM', end);
 
-  const { url, roles: running } = await starting;
+  const { url, roles: running, app } = await starting;
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  if (since === undefined) banner(url, config, running);
+  if (since === undefined) banner(url, config, running, app.hold.isHeld);
 }
 
 /** After a refusal there is no need to load the rest, which holds up everything else for a second: not while somebody waits for an answer. */
@@ -62,7 +63,7 @@ async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Pro
   return serve({ config, log, areas, begun });
 }
 
-function banner(url: string, config: Config, running: ReadonlySet<Role>) {
+function banner(url: string, config: Config, running: ReadonlySet<Role>, isHeld: boolean) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
   const next = config.database_url
     ? 'npx quarterdeck admin token   a token to begin with'
@@ -75,5 +76,5 @@ function banner(url: string, config: Config, running: ReadonlySet<Role>) {
   Runs:  ${listRoles(running)}
 ${running.has('api') ? forPeople : '         the control API is served by processes with the role api'}
   Stop:  Ctrl-C
-`);
+${isHeld ? `\n  Held:  ${heldSentence}\n` : ''}`);
 }

@@ -19,6 +19,7 @@ import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
 import { checkPorts } from './ports.ts';
 import { checkRelay } from './relay.ts';
+import { checkRestore } from './restore.ts';
 import { checkStorage } from './storage.ts';
 import { checkWork } from './work.ts';
 
@@ -68,6 +69,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('restore', () => checkRestore(db)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('mail on one disk', () => checkHeldMail(db, config)) : []),
           ...(migrated.verdict === 'ok'
             ? await attempt('clusters', () => checkClusters(db, { isForeign: !database.embedded, clusters }))

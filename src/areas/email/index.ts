@@ -39,7 +39,7 @@ import { tasks } from './tasks.ts';
 export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
-export { queueFigures } from './store/figures.ts';
+export { queueFigures, waitingMail } from './store/figures.ts';
 export { heldAway } from './store/holders.ts';
 export { unstoredSegments } from './store/segments.ts';
 

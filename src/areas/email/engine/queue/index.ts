@@ -65,7 +65,7 @@ export interface QueueOptions {
   sender: Sender;
   loadSigning: LoadSigning;
   /** What stands in MAIL FROM for a recipient of a message from this domain. */
-  returnPath(recipient: number, domain: string): string;
+  returnPath(recipient: number, messageId: string, domain: string): string;
   /** Our name in what we add to the message. */
   hostname: string;
   /** The other side is a smart host, which says nothing of the recipient. */
@@ -124,6 +124,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   };
 
   const claims = makeClaims(options, async () => {
+    if (app.hold.isHeld) return 'none';
     if (held.room === 0) {
       turn.isBehind = true;
       return 'full';
@@ -143,7 +144,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   ];
 
   return {
-    reserve: (org, domain) => sender.restOf(domain, org) === 0 && held.reserve(org),
+    reserve: (org, domain) => !app.hold.isHeld && sender.restOf(domain, org) === 0 && held.reserve(org),
     release: (org) => held.release(org),
     begin,
     held,
