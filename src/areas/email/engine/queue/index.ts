@@ -10,7 +10,7 @@ import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
 import { claimMore, makeClaims, type Turn } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
-import { type Fated, fail, fateOf, putBack } from './fate.ts';
+import { type Fated, fail, fateOf, putBack, type Refused, refuse } from './fate.ts';
 import { makeHeir } from './heir.ts';
 import { makeHoldings } from './holdings.ts';
 import { type Journal, openJournal } from './journal.ts';
@@ -36,6 +36,8 @@ export interface Born {
   inline?: Buffer;
   /** Another process has it: what still waits here must not be sent. */
   isLost?: boolean;
+  /** Why it is not sent after all, though its time has come. */
+  refusal?: Refused;
   /** By the monotonic clock: a message begins before then, or not at all. Later, another process may have leased it unheard. */
   beginsUntil: number;
 }
@@ -112,6 +114,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const isPaused = ({ org }: Born) => turn.paused.has(org);
   const isWanted = (item: Born) => !item.isLost && !isPaused(item) && performance.now() < item.beginsUntil;
   const work = async (item: Born) => {
+    if (item.refusal) return settle(refuse(item, item.refusal));
     const fated = isPaused(item) ? putBack(item) : await attempt(options, contents, item, () => isWanted(item));
     // What waited for its turn when its organization was paused has not been begun either.
     settle(isPaused(item) && fated.fate.state === 'deferred' && !fated.fate.counts ? putBack(item) : fated);
