@@ -30,7 +30,7 @@ async function work(connection: Connection) {
   const log = pino({ level: 'warn' });
   const late: number[] = [];
   startWorker({
-    app: { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: false } as unknown as App,
+    app: { db, connection, listener, waker, log, refusals: makeRefusals(log), hold: { isHeld: false }, strict: false } as unknown as App,
     jobs: [nothing, waits],
     events: { started: ({ lateSeconds }) => late.push(lateSeconds * 1000) },
   });

@@ -40,6 +40,7 @@ import { listen } from './kernel/listen.ts';
 import type { Logger } from './kernel/log.ts';
 import { makeMail, relayMail, sendMail } from './kernel/mail.ts';
 import { type Migrations, migrate, readMigrations } from './kernel/migrate.ts';
+import { openRestoreHold } from './kernel/restore-hold.ts';
 import type { Role } from './kernel/roles.ts';
 import { makeSecrets, openRing } from './kernel/secrets.ts';
 import { makeByteBudget, makeLoopWatch, makeRefusals, makeTurnstile } from './kernel/shares/index.ts';
@@ -191,6 +192,9 @@ async function openApp(options: ServeOptions, database: Database, address: { url
   stops.push(async () => storage.close());
   stops.push(await checkStorage(db, storage, config, log));
   const allow = parseAllow(config.allow_private_cidrs);
+  const hold = await openRestoreHold(db, log);
+  stops.push(async () => hold.stop());
+  const from = config.mail_from || `quarterdeck@${hostOf(config.public_url)}`;
 
   return {
     config,
@@ -203,7 +207,8 @@ async function openApp(options: ServeOptions, database: Database, address: { url
     dns: makeDns({ allow, servers: config.dns_servers }),
     storage,
     secrets,
-    mail: makeMail(relayMail({ relay: config.smtp_relay, from: config.mail_from || `quarterdeck@${hostOf(config.public_url)}` })),
+    mail: makeMail(relayMail({ relay: config.smtp_relay, from }), hold),
+    hold,
     peers: makePeers(config.trusted_proxies),
     watch,
     requests: makeTurnstile({ ...requestShares, refused: refusals.of('requests') }),

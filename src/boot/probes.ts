@@ -6,6 +6,7 @@ import { makeAttempts } from '../identity/attempts.ts';
 import { hashKey } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
 import { Refusal } from '../kernel/errors.ts';
+import { heldSentence } from '../kernel/restore-hold.ts';
 import { listRoles, type Role } from '../kernel/roles.ts';
 import { now } from '../kernel/time.ts';
 
@@ -16,7 +17,7 @@ export function probes(server: FastifyInstance, app: App, metrics: Registry, rol
   server.get('/readyz', async (_request, reply) => {
     await requireRoom(app);
     await app.db.read(now); // the error handler answers 503 while the database is away
-    return reply.type('text/plain').send(`ready: ${listRoles(roles)}\n`);
+    return reply.type('text/plain').send(`ready: ${listRoles(roles)}\n${app.hold.isHeld ? `${heldSentence}\n` : ''}`);
   });
 
   // The operator chose this token, and may have chosen a short one: who guesses is not heard again for a while, whatever comes.

@@ -10,6 +10,7 @@ import { partNotUsable } from '../kernel/data/directory.ts';
 import { exitCodes, Stop } from '../kernel/errors.ts';
 import { tellFault } from '../kernel/faults/faults.ts';
 import type { Logger } from '../kernel/log.ts';
+import { heldSentence } from '../kernel/restore-hold.ts';
 import { listRoles, type Role, roles } from '../kernel/roles.ts';
 import { version } from '../kernel/version.ts';
 import type { Running } from '../serve.ts';
@@ -53,13 +54,13 @@ async function runServer(config: Config) {
   process.on('SIGINT', end).on('SIGTERM', end);
 
   const endedBy = fromParent('QUARTERDECK_ENDED_BY');
-  const { url, roles: running } = await starting;
+  const { url, roles: running, app } = await starting;
   // A server that was killed could not write it down itself.
   if (endedBy) tellFault({ kind: 'uncaught', name: 'signal', error: new Error(`the server was ended by ${endedBy}`) });
   flushCompileCache(); // now, not at the end: a kill -9 must not make every start a first one
   // What a start leaves behind (25 MiB) V8 would keep for later. There when bin/hand-over.mjs started us.
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  if (since === undefined) banner(url, config, running);
+  if (since === undefined) banner(url, config, running, app.hold.isHeld);
 }
 
 /** What bin/parent.mjs tells us by the environment; no program that we start should take it for its own. */
@@ -102,7 +103,7 @@ async function goOn(config: Config, log: Logger, beginning: Promise<Begun>): Pro
   return serve({ config, log, areas, begun });
 }
 
-function banner(url: string, config: Config, running: ReadonlySet<Role>) {
+function banner(url: string, config: Config, running: ReadonlySet<Role>, isHeld: boolean) {
   const at = config.listen.port === 8080 ? '' : ` --url ${url}`;
   const next = config.database_url
     ? 'npx quarterdeck admin token   a token to begin with'
@@ -115,5 +116,5 @@ function banner(url: string, config: Config, running: ReadonlySet<Role>) {
   Runs:  ${listRoles(running)}
 ${running.has('api') ? forPeople : '         the control API is served by processes with the role api'}
   Stop:  Ctrl-C
-`);
+${isHeld ? `\n  Held:  ${heldSentence}\n` : ''}`);
 }

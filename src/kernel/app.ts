@@ -8,6 +8,7 @@ import type { Waker } from './jobs/wake.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { ProductMail } from './mail.ts';
+import type { RestoreHold } from './restore-hold.ts';
 import type { Secrets } from './secrets.ts';
 import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';
@@ -29,6 +30,8 @@ export interface App {
   storage: Storage;
   secrets: Secrets;
   mail: ProductMail;
+  /** Whether everything that leaves waits for the operator. */
+  hold: RestoreHold;
   /** Where requests come from, with the operator's proxies. */
   peers: Peers;
   /** Who holds the event loop, and for how long. */

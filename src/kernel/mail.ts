@@ -2,6 +2,7 @@ import type { Transporter } from 'nodemailer';
 import Type from 'typebox';
 import type { App } from './app.ts';
 import { GiveUp, job } from './jobs/declare.ts';
+import { heldSentence, type RestoreHold } from './restore-hold.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. */
 export interface Mail {
@@ -19,11 +20,14 @@ export interface ProductMail extends Mail {
   prefer(own: Mail): void;
 }
 
-export function makeMail(relay: Mail): ProductMail {
+export function makeMail(relay: Mail, hold: Pick<RestoreHold, 'isHeld'>): ProductMail {
   let own: Mail | undefined;
   const way = () => (own?.leaves() ? own : relay);
   return {
-    deliver: (message) => way().deliver(message),
+    deliver: async (message) => {
+      if (hold.isHeld) throw new NotDelivered(heldSentence, 'for now');
+      return way().deliver(message);
+    },
     leaves: () => way().leaves(),
     look: async () => way().leaves() || ((await own?.look?.()) ?? false),
     prefer(preferred) {

@@ -76,6 +76,7 @@ test('a restore killed at any moment is finished by the next, or had been', asyn
     );
     assert.equal(found!.count, manifest.tables.find((table) => table.name === 'audit')!.rows);
     assert.deepEqual(await sqlOn(connection, 'select id from identity.org'), [{ id: server.owner.orgId }]);
+    assert.equal((await sqlOn(connection, 'select 1 from kernel.restore_hold')).length, 1, 'rows never come without their hold');
   };
 
   let whole = 0;

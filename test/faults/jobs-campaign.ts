@@ -85,7 +85,16 @@ async function work(connection: Connection) {
   const listener = await listen({ connection }).catch(() => process.exit(1)); // the database is away; we are started again
   const waker = makeWaker({ db, connection, listener });
   const log = pino({ level: 'silent' });
-  const app = { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: false } as unknown as App;
+  const app = {
+    db,
+    connection,
+    listener,
+    waker,
+    log,
+    refusals: makeRefusals(log),
+    hold: { isHeld: false },
+    strict: false,
+  } as unknown as App;
   const worker = startWorker({
     app,
     jobs: [...jobs, parent as Job, born as Job],

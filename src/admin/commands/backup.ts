@@ -13,13 +13,20 @@ export function backupCommands(admin: Command) {
     .addOption(jsonOption())
     .action(atDatabase(async () => (await import('../backup/make-backup.ts')).makeBackup));
 
-  admin
+  const restoring = admin
     .command('restore')
     .description('fill an empty database, embedded or external, from a backup of this release or an older one')
     .argument('<directory>', 'what `quarterdeck admin backup` made')
     .option('--unauthenticated', 'also a backup that has no manifest.hmac, by which secret.key shows that nobody changed it')
     .addOption(jsonOption())
     .action(lazily(async () => (await import('../restore/restore-backup.ts')).restoreBackup));
+
+  restoring
+    .command('go')
+    .description('after a restore: show what would be sent again, and let mail, pages and webhooks leave')
+    .option('--yes', 'without asking')
+    .addOption(jsonOption())
+    .action(atDatabase(async () => (await import('../restore/go.ts')).restoreGo));
 
   admin
     .command('rotate-key')

@@ -20,6 +20,7 @@ import { checkKey, checkOwnerToken } from './keys.ts';
 import { checkMailHost } from './mail.ts';
 import { checkPorts } from './ports.ts';
 import { checkRelay } from './relay.ts';
+import { checkRestore } from './restore.ts';
 import { checkStorage, checkStorageMark } from './storage.ts';
 import { checkWork } from './work.ts';
 
@@ -70,6 +71,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
           migrated,
           ...(await files(client)),
           ...(migrated.verdict === 'ok' ? await attempt('jobs', () => checkWork(db)) : []),
+          ...(migrated.verdict === 'ok' ? await attempt('restore', () => checkRestore(db)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('mail on one disk', () => checkHeldMail(db, config)) : []),
           ...(migrated.verdict === 'ok' ? await attempt('storage', () => checkStorageMark(config, db)) : []),
           ...(migrated.verdict === 'ok'

@@ -8,7 +8,13 @@ import { fullName, quoted, type Table, tablesOf } from '../backup/catalog.ts';
 import { damaged, type Manifest, type TableFile, tableFile } from '../backup/manifest.ts';
 
 /** Fills the tables, which the caller's transaction has to itself. Whatever is wrong, the caller rolls all of it back. */
-export async function copyIn(client: pg.Client, schemas: readonly string[], manifest: Manifest, directory: string): Promise<void> {
+export async function copyIn(
+  client: pg.Client,
+  { own, guests }: { own: readonly string[]; guests: readonly string[] },
+  manifest: Manifest,
+  directory: string,
+): Promise<void> {
+  const schemas = [...own, ...guests];
   const files = new Map(manifest.tables.map((file) => [fullName(file), file]));
   const tables = await tablesOf(client, schemas);
   for (const table of tables) requireSame(directory, table, files.get(fullName(table)));
@@ -20,10 +26,29 @@ export async function copyIn(client: pg.Client, schemas: readonly string[], mani
   await withoutTriggers(client, schemas, async () => {
     for (const table of tables) await fill(client, table, files.get(fullName(table))!, directory);
   });
-  for (const { schema, name, last } of manifest.sequences) {
-    if (last !== null) await client.query('select setval($1::regclass, $2::bigint)', [quoted({ schema, name }), last]);
-  }
+  await setSequences(client, new Set(own), manifest);
   await releaseLeases(client, tables);
+}
+
+/** More numbers than the lost server can have given since the backup was made. */
+const jump = 2n ** 32n;
+
+/**
+ * Numbers that were given after the backup are known elsewhere (in return paths, in an agent's memory): they are not given again. Sequences of other
+ * programs go on where they were, since those may not stand a gap.
+ */
+async function setSequences(client: pg.Client, own: ReadonlySet<string>, { sequences }: Manifest): Promise<void> {
+  for (const { schema, name, last } of sequences) {
+    if (last === null && !own.has(schema)) continue;
+    const { rows } = await client.query<{ most: string; first: string }>(
+      'select max_value::text as most, start_value::text as first from pg_sequences where schemaname = $1 and sequencename = $2',
+      [schema, name],
+    );
+    const { most, first } = rows[0]!;
+    const next = BigInt(last ?? first) + (own.has(schema) && BigInt(most) > 2n ** 53n ? jump : 0n);
+    if (last !== null || next > BigInt(first))
+      await client.query('select setval($1::regclass, $2::bigint)', [quoted({ schema, name }), String(next)]);
+  }
 }
 
 /** What triggers write beside the rows is in the backup too. */

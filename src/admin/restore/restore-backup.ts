@@ -32,8 +32,7 @@ export async function restoreBackup(given: string, o: Shown & { unauthenticated?
   const forward = migrated.length ? `, then brought up to date by ${migrated.length} migrations` : '';
   console.log(`restored ${rows} rows and ${blobs?.count ?? 'no'} objects as of ${createdAt} (release ${release})${forward}`);
   if (!blobs) console.error('the backup holds no objects: set QUARTERDECK_STORAGE to the storage that has them');
-  if (jobs)
-    console.error(
-      `${jobs} jobs wait and run at the next start, so that mail and pages leave from here: see that the old server is stopped`,
-    );
+  console.error(
+    `nothing leaves from here yet, ${jobs} jobs wait: see that the old server is stopped, start this one, then \`quarterdeck admin restore go\` shows what would be sent again and lets it go`,
+  );
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
 import type { Database } from '../../boot/database.ts';
 import { openDb } from '../../kernel/db/index.ts';
@@ -75,7 +76,8 @@ export async function restore({ manifest, directory, placeKey }: Prepared, targe
     if ((await appliedMigrations(client)).size !== ids.size)
       throw new Stop(exitCodes.refused, 'another program is migrating this database; stop it and restore again');
     const guests = await makeGuests(client, areas, manifest);
-    await copyIn(client, [...schemas, ...guests], manifest, directory);
+    await copyIn(client, { own: schemas, guests }, manifest, directory);
+    await holdBack(client, manifest);
     await client.query('commit');
     await client.query('analyze');
     const { rows } = await client.query<{ jobs: number }>('select count(*) as jobs from kernel.job');
@@ -98,6 +100,19 @@ async function storageIdIn(directory: string, manifest: Manifest): Promise<strin
   if (!table?.rows) return undefined;
   const fields = (await readFile(join(directory, tableFile(table)), 'utf8')).trimEnd().split('\t');
   return fields[table.columns.indexOf('id')];
+}
+
+/** With the rows or not at all: nothing of a backup leaves before the operator says so. The same table as kernel's migration makes. */
+async function holdBack(client: pg.Client, { createdAt }: Manifest): Promise<void> {
+  await client.query(
+    `create table if not exists kernel.restore_hold (
+       one boolean primary key default true check (one), restored_at timestamptz(3) not null, backup_at timestamptz(3) not null)`,
+  );
+  await client.query(
+    `insert into kernel.restore_hold (restored_at, backup_at) values (kernel.now(), $1)
+         on conflict (one) do update set restored_at = excluded.restored_at, backup_at = excluded.backup_at`,
+    [createdAt],
+  );
 }
 
 /** Under their keys again; one that is there already is replaced by the same bytes. */

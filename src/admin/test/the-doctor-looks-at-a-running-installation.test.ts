@@ -72,6 +72,7 @@ test('a sound installation has nothing that fails; each thing broken on purpose 
       'owner.token',
       'jobs',
       'tasks',
+      'restore',
       'mail on one disk',
       'clusters',
       'faults',

@@ -40,7 +40,7 @@ export { findMailHostTrouble, mailHostOf } from './engine/mail-host.ts';
 export * as posture from './engine/posture.ts';
 export { freeSender, showSenders } from './engine/receiving/free.ts';
 export { segmentFolder, segmentPrefix } from './engine/segments.ts';
-export { queueFigures } from './store/figures.ts';
+export { queueFigures, waitingMail } from './store/figures.ts';
 export { heldAway } from './store/holders.ts';
 export { unstoredSegments } from './store/segments.ts';
 

@@ -31,6 +31,12 @@ const kindIs = (kind: string | undefined): Sql => (kind === undefined ? sql`true
 export const deadJobs = (tx: Tx, { kind, limit = 100 }: { kind?: string; limit?: number } = {}): Promise<JobRow[]> => rows(tx, JobRow)`
   select ${columns} from kernel.job where dead_at is not null and ${kindIs(kind)} order by dead_at desc, id desc limit ${limit}`;
 
+const WaitingRow = Type.Object({ kind: Type.String(), waiting: Type.Integer() });
+
+/** How many jobs of these lanes are not done, due or not, by kind. */
+export const countWaiting = (tx: Tx, of: readonly string[]) => rows(tx, WaitingRow)`
+  select kind, count(*)::int as waiting from kernel.job where lane = any(${of}::text[]) and dead_at is null group by kind order by kind`;
+
 /** What has waited longest in each lane, running or not: where it hangs. */
 export const oldestDue = (tx: Tx, { perLane = 10 }: { perLane?: number } = {}): Promise<JobRow[]> => rows(tx, JobRow)`
   select j.* from unnest(${lanes}::text[]) with ordinality as l(lane, n)

@@ -20,6 +20,8 @@ export interface LaneOptions {
   kinds: ReadonlyMap<string, number>;
   /** Jobs that this process has leased already. */
   leasedHere: () => number[];
+  /** Nothing of it begins: see kernel/restore-hold.ts. */
+  isHeld?: () => boolean;
   /** Begins a claimed job and settles when its slot is free again. */
   begin: (job: ClaimedJob, claimedAt: number) => Promise<void>;
   /** Claimed, but not begun because the lane was stopped meanwhile. */

@@ -107,6 +107,7 @@ function answerWakes(lane: LaneState): void {
 
 /** Returns how long to sleep, 0 to go on at once. */
 async function claimAndBegin(lane: LaneState): Promise<number> {
+  if (lane.isHeld?.()) return lookEveryMs;
   const { free, room } = roomIn(lane);
   lane.full = true; // whatever ends while we ask is worth another look
   if (free === 0) {
@@ -263,7 +264,7 @@ function takeSlot(lane: LaneState, kind: string, org: string | undefined): Slot 
   const whose = orgKeyOf({ org_id: org ?? null });
   const has = lane.runningOf.get(whose) ?? 0;
   const isFree = roomIn(lane).free > lane.asked && has + lane.asked < lane.perOrg;
-  if (leaseSeconds === undefined || lane.stopping || lane.crowded || !isFree) return undefined;
+  if (leaseSeconds === undefined || lane.stopping || lane.crowded || !isFree || lane.isHeld?.()) return undefined;
   const lease = randomUUID();
   const takenAt = performance.now();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -109,6 +109,8 @@ const startLaneOf = (worker: WorkerState, lane: Lane): LaneLoop =>
     log: worker.app.log,
     kinds: worker.leaseSeconds,
     leasedHere: worker.leased.ids,
+    // What does not leave goes on: the default lane holds the jobs that nobody outside hears of.
+    isHeld: () => lane !== 'default' && worker.app.hold.isHeld,
     begin: (job, claimedAt) => runJob(worker, lane, job, claimedAt),
     giveBack: (claimed, claimedAt) => {
       for (const job of claimed) void endJob(worker, noteLease(worker, job, lane, claimedAt), { is: 'released' });

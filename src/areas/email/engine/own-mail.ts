@@ -1,7 +1,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import type { App } from '../../../kernel/app.ts';
 import { headerIdOf, type Lasting, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
-import { now } from '../../../kernel/time.ts';
+import { makeIds, now } from '../../../kernel/time.ts';
 import { makeBodyHash } from '../clients/dkim.ts';
 import { domainOf, foldAddress } from '../rules/envelope.ts';
 import * as store from '../store/own-mail.ts';
@@ -16,7 +16,7 @@ export interface OwnMailOptions {
   /** Of its own: pages have connections that nobody else takes. */
   sender: Sender;
   loadSigning: LoadSigning;
-  returnPath(recipient: number, domain: string): string;
+  returnPath(recipient: number, messageId: string, domain: string): string;
   hostname: string;
   isRelayed: boolean;
 }
@@ -47,12 +47,19 @@ export async function openOwnMail(options: OwnMailOptions): Promise<Mail & { sto
 async function attempt(options: OwnMailOptions, from: string, domain: store.OwnDomainRow, message: Message): Promise<{ response: string }> {
   const { app, sender, isRelayed } = options;
   const headerId = headerIdOf(message.id, from);
-  const { recipientId, at } = await app.db.read(async (tx) => ({ recipientId: await store.nextRecipientId(tx), at: await now(tx) }));
+  const key = `own ${message.id}`;
+  const { recipientId, at, known } = await app.db.read(async (tx) => ({
+    recipientId: await store.nextRecipientId(tx),
+    at: await now(tx),
+    known: await store.findAttempted(tx, message.org, key),
+  }));
+  // The message of an earlier attempt, or the one that this attempt will be noted as: its return path names it.
+  const messageId = known ?? makeIds('msg', at, 1)[0]!;
   const raw = await compose(from, message, headerId, at);
-  const outgoing = await makeOutgoing(options, domain, message, { recipientId, at, raw });
+  const outgoing = await makeOutgoing(options, domain, message, { recipientId, messageId, at, raw });
   const outcome = await sender.send(outgoing);
   const attempted = {
-    ...{ org: message.org, key: `own ${message.id}`, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
+    ...{ org: message.org, key, messageId, domainId: domain.id, recipientId, sender: from, headerId, bytes: raw.length },
     ...{ address: message.to, folded: foldAddress(message.to), subject: message.subject },
     ...fateOf(outcome, isRelayed),
   };
@@ -82,7 +89,7 @@ async function makeOutgoing(
   { loadSigning, returnPath, hostname }: OwnMailOptions,
   domain: store.OwnDomainRow,
   message: Message,
-  { recipientId, at, raw }: { recipientId: number; at: string; raw: Buffer },
+  { recipientId, messageId, at, raw }: { recipientId: number; messageId: string; at: string; raw: Buffer },
 ): Promise<Outgoing> {
   const headerBytes = raw.indexOf('\r\n\r\n') + 4;
   const hash = makeBodyHash();
@@ -103,7 +110,7 @@ async function makeOutgoing(
     messageId: message.id,
     address: message.to,
     domain: domainOf(message.to).toLowerCase(),
-    returnPath: returnPath(recipientId, domain.name),
+    returnPath: returnPath(recipientId, messageId, domain.name),
     tries: 0,
     bytes: raw.length,
     content: async () => ({ head, body: raw }),

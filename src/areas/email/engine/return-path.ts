@@ -4,26 +4,38 @@ import { findReturnPathKey } from '../store/return-path-key.ts';
 
 /** Where reports about a recipient come back to: it names the recipient, and nobody else can make one up. */
 export interface ReturnPaths {
-  make(recipient: number, domain: string): string;
+  make(recipient: number, messageId: string, domain: string): string;
   /** The recipient that the local part of an address names; undefined when it is not one of ours. */
-  read(local: string): number | undefined;
+  read(local: string): Returned | undefined;
+}
+
+export interface Returned {
+  recipient: number;
+  /** Whether this is the message that the recipient was sent. Always, for a return path of an earlier release, which says nothing of it. */
+  isAbout(messageId: string): boolean;
 }
 
 const place = 'email.return_path_key.sealed.true';
 
+/**
+ * The random part of a message's id. After a restore the number of a recipient may be one that the lost server gave to somebody else: a report about
+ * that one must not be taken for this one's.
+ */
+const tagOf = (messageId: string) => messageId.slice(-8).toLowerCase();
+
 export async function openReturnPaths(app: App): Promise<ReturnPaths> {
   const sealed = await app.db.write((tx) => findReturnPathKey(tx, () => app.secrets.seal(randomBytes(32).toString('base64'), place)));
   const key = createSecretKey(Buffer.from(app.secrets.unseal(sealed, place), 'base64'));
-  const mark = (id: string) => createHmac('sha256', key).update(id).digest().subarray(0, 10);
+  const mark = (named: string) => createHmac('sha256', key).update(named).digest().subarray(0, 10);
   return {
-    make(recipient, domain) {
-      const id = recipient.toString(36);
-      return `b+${id}.${mark(id).toString('hex')}@bounce.${domain}`;
+    make(recipient, messageId, domain) {
+      const named = `${recipient.toString(36)}.${tagOf(messageId)}`;
+      return `b+${named}.${mark(named).toString('hex')}@bounce.${domain}`;
     },
     read(local) {
-      const [, id, given] = /^b\+([0-9a-z]{1,11})\.([0-9a-f]{20})$/.exec(local.toLowerCase()) ?? [];
-      if (!id || !given || !timingSafeEqual(Buffer.from(given, 'hex'), mark(id))) return undefined;
-      return Number.parseInt(id, 36);
+      const [, named, id, tag, given] = /^b\+(([0-9a-z]{1,11})(?:\.([0-9a-z]{8}))?)\.([0-9a-f]{20})$/.exec(local.toLowerCase()) ?? [];
+      if (!named || !id || !given || !timingSafeEqual(Buffer.from(given, 'hex'), mark(named))) return undefined;
+      return { recipient: Number.parseInt(id, 36), isAbout: (messageId) => tag === undefined || tag === tagOf(messageId) };
     },
   };
 }

@@ -25,6 +25,14 @@ export const queueFigures = (tx: Tx): Promise<QueuedRow[]> => rows(tx, QueuedRow
            where r.org_id = k.org_id and r.state = k.state and r.done_at is null and r.last_error is not null order by r.state_at desc limit 1) as last_error
     from kept k order by k.org_id, k.state`;
 
+const WaitingRow = Type.Object({ recipients: Type.Integer() });
+
+/** Recipients that mail is under way to, in all. */
+export const waitingMail = async (tx: Tx): Promise<number> =>
+  (await row(tx, WaitingRow)`
+    select coalesce(sum(recipients), 0)::bigint as recipients
+      from (select recipients from email.queue_figure union all select recipients from email.queue_change) k`)!.recipients;
+
 const CountRow = Type.Object({ changes: Type.Integer() });
 
 /** Adds the oldest changes up, so that whoever reads has few to add. How many there were. */

@@ -23,6 +23,8 @@ export const findAttempted = async (tx: Tx, org: string, key: string): Promise<s
 export interface OwnAttempt {
   org: string;
   key: string;
+  /** Of an earlier attempt, or a new one. */
+  messageId: string;
   domainId: string;
   recipientId: number;
   sender: string;
@@ -40,7 +42,7 @@ export interface OwnAttempt {
 /** Writes down what became of one attempt: a message of its own at the first, which later attempts go on with. Never claimed: it is done. */
 export async function recordAttempt(tx: Tx, a: OwnAttempt): Promise<void> {
   const known = await findAttempted(tx, a.org, a.key);
-  const id = known ?? (await row(tx, MessageIdRow)`select kernel.new_id('msg') as id`)!.id;
+  const id = known ?? a.messageId;
   if (known === undefined) {
     await run(tx)`
       insert into email.message (org_id, id, direction, state, state_at, created_at, door, domain_id, sender, recipients, copies, subject, message_id,

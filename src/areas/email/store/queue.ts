@@ -46,6 +46,7 @@ const SentOnRow = Type.Object({
   body_bytes: Type.Integer(),
   header_bytes: Type.Integer(),
   body_hash: Type.Unsafe<Buffer>({}),
+  is_scheduled: Type.Boolean(),
 });
 export type SentOnRow = Static<typeof SentOnRow>;
 
@@ -57,7 +58,9 @@ export async function markSending(tx: Tx, recipients: readonly number[], message
     )`update email.recipient set state = 'sending', state_at = kernel.now() where id = any(${recipients}::bigint[]) and state <> 'sending'`,
     rows(tx, SentOnRow)`
       with marked as (update email.message set state = 'sending', state_at = kernel.now() where id = any(${messages}::text[]) and state in ('queued', 'deferred'))
-      select kernel.now() as now, id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash from email.message where id = any(${messages}::text[])`,
+      select kernel.now() as now, id, domain_id, body_key, body_offset, body_bytes, header_bytes, body_hash,
+             scheduled_at is not null as is_scheduled
+        from email.message where id = any(${messages}::text[])`,
   ]);
   return found;
 }
@@ -69,7 +72,7 @@ export interface Fate {
   id: number;
   lease: string;
   message_id: string;
-  state: 'delivered' | 'sent' | 'bounced' | 'deferred' | 'queued' | 'failed';
+  state: 'delivered' | 'sent' | 'bounced' | 'deferred' | 'queued' | 'failed' | 'suppressed';
   /** Of one that is tried again. */
   after_seconds: number;
   /** Whether the other side said "later". */

@@ -71,7 +71,16 @@ export async function makeApp(connection: Connection, options: { silent?: boolea
   const listener = await listen({ connection });
   const waker = makeWaker({ db, connection, listener });
   const log = pino({ level: options.silent === false ? 'info' : 'silent' });
-  const app = { db, connection, listener, waker, log, refusals: makeRefusals(log), strict: true } as unknown as App;
+  const app = {
+    db,
+    connection,
+    listener,
+    waker,
+    log,
+    refusals: makeRefusals(log),
+    hold: { isHeld: false },
+    strict: true,
+  } as unknown as App;
   const close = async () => {
     await waker.close();
     await listener.close();

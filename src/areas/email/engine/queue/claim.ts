@@ -4,8 +4,10 @@ import { mostOrgs } from '../../../../kernel/jobs/index.ts';
 import { house, onBehalf } from '../../../../kernel/shares/index.ts';
 import * as store from '../../store/queue.ts';
 import type { Holdings } from '../holdings.ts';
+import type { Refused } from './fate.ts';
 import type { Born, QueueOptions } from './index.ts';
 import { beginsUntil, leaseSeconds } from './lease.ts';
+import { refuseScheduled } from './scheduled.ts';
 
 /** So many at a time, so that a claim stays short. */
 export const mostAtOnce = 100;
@@ -69,6 +71,14 @@ export interface Turn {
   isBehind: boolean;
 }
 
+interface ClaimedMail {
+  claimed: store.ClaimedRow[];
+  messages: store.SentOnRow[];
+  /** Of recipients, by their ids. */
+  refusals: ReadonlyMap<number, Refused>;
+}
+const nothing: ClaimedMail = { claimed: [], messages: [], refusals: new Map() };
+
 /** Takes what is due of organizations in turn; those whose sending is paused wait. */
 export async function claimMore(
   { app, node }: QueueOptions,
@@ -78,13 +88,13 @@ export async function claimMore(
   const limit = Math.min(held.room, mostAtOnce);
   const lease = randomUUID();
   let askedAt = performance.now();
-  const { claimed, messages } = await app.db.write(async (tx) => {
+  const { claimed, messages, refusals } = await app.db.write(async (tx): Promise<ClaimedMail> => {
     askedAt = performance.now();
     const [paused, orgs] = await Promise.all([store.findPaused(tx), store.findOrgs(tx, turn.afterOrg)]);
     turn.paused = paused;
     turn.afterOrg = orgs.length < mostOrgs ? '' : orgs.at(-1)!;
     const open = orgs.filter((org) => !paused.has(org));
-    if (open.length === 0) return { claimed: [], messages: [] };
+    if (open.length === 0) return nothing;
     const found = await store.claimRecipients(tx, {
       orgs: open,
       running: held.byOrg,
@@ -95,24 +105,23 @@ export async function claimMore(
       held: [...held.items.keys()],
       node,
     });
-    if (found.length === 0) return { claimed: [], messages: [] };
+    if (found.length === 0) return nothing;
     const ids = [...new Set(found.map((f) => f.message_id))];
-    return {
-      claimed: found,
-      messages: await store.markSending(
-        tx,
-        found.map((f) => f.id),
-        ids,
-      ),
-    };
+    const sending = await store.markSending(
+      tx,
+      found.map((f) => f.id),
+      ids,
+    );
+    return { claimed: found, messages: sending, refusals: await refuseScheduled(tx, found, sending) };
   });
   const messageOf = new Map(messages.map((m) => [m.id, m]));
-  const found = claimed.map((c) => asHeld(c, messageOf.get(c.message_id)!, beginsUntil(askedAt)));
+  const found = claimed.map((c) => asHeld(c, messageOf.get(c.message_id)!, beginsUntil(askedAt), refusals.get(c.id)));
   turn.isBehind = found.length > 0 || turn.afterOrg !== '' || [...held.byOrg.values()].some((count) => count >= held.perOrg);
   return { found, mayBeMore: claimed.length === limit || turn.afterOrg !== '' };
 }
 
-const asHeld = (claimed: store.ClaimedRow, message: store.SentOnRow, until: number): Born => ({
+const asHeld = (claimed: store.ClaimedRow, message: store.SentOnRow, until: number, refusal: Refused | undefined): Born => ({
+  ...(refusal ? { refusal } : {}),
   beginsUntil: until,
   at: message.now,
   id: claimed.id,

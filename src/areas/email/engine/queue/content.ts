@@ -18,7 +18,7 @@ export type LoadSigning = (domainId: string) => Promise<Signing | undefined>;
 interface ContentsOptions {
   spool: Spool;
   loadSigning: LoadSigning;
-  returnPath(recipient: number, domain: string): string;
+  returnPath(recipient: number, messageId: string, domain: string): string;
   hostname: string;
 }
 
@@ -59,7 +59,7 @@ export function makeContents(options: ContentsOptions) {
         messageId: item.messageId,
         address: item.address,
         domain: domainOf(item.address),
-        returnPath: returnPath(item.id, domain),
+        returnPath: returnPath(item.id, item.messageId, domain),
         tries: item.tries,
         bytes: item.place.bytes,
         // In its own organization's name, whoever's mail opened the session that it goes by.

@@ -75,5 +75,16 @@ export const fail = (item: Born, error: string): Fated => ({
   fate: { ...untold(item), state: 'failed', error, detail: { stage: 'here', response: error } },
 });
 
+/** What was scheduled and may not leave any more when its time has come. */
+export interface Refused {
+  state: 'failed' | 'suppressed';
+  why: string;
+}
+
+export const refuse = (item: Born, { state, why }: Refused): Fated => ({
+  item,
+  fate: { ...untold(item), state, error: why, detail: { stage: 'here', response: why } },
+});
+
 /** Its organization's sending is paused, or this server stops: it waits in its row, as if nothing had been begun. */
 export const putBack = (item: Born): Fated => ({ item, fate: { ...untold(item), state: 'queued', error: null, detail: null } });

@@ -10,7 +10,7 @@ import { simulateAttempt } from '../simulator.ts';
 import { queueChannel } from './channel.ts';
 import { claimMore, makeClaims, type Turn } from './claim.ts';
 import { type Contents, type LoadSigning, makeContents } from './content.ts';
-import { type Fated, fail, fateOf, putBack } from './fate.ts';
+import { type Fated, fail, fateOf, putBack, type Refused, refuse } from './fate.ts';
 import { makeHeir } from './heir.ts';
 import { makeHoldings } from './holdings.ts';
 import { type Journal, openJournal } from './journal.ts';
@@ -36,6 +36,8 @@ export interface Born {
   inline?: Buffer;
   /** Another process has it: what still waits here must not be sent. */
   isLost?: boolean;
+  /** Why it is not sent after all, though its time has come. */
+  refusal?: Refused;
   /** By the monotonic clock: a message begins before then, or not at all. Later, another process may have leased it unheard. */
   beginsUntil: number;
 }
@@ -65,7 +67,7 @@ export interface QueueOptions {
   sender: Sender;
   loadSigning: LoadSigning;
   /** What stands in MAIL FROM for a recipient of a message from this domain. */
-  returnPath(recipient: number, domain: string): string;
+  returnPath(recipient: number, messageId: string, domain: string): string;
   /** Our name in what we add to the message. */
   hostname: string;
   /** The other side is a smart host, which says nothing of the recipient. */
@@ -112,6 +114,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const isPaused = ({ org }: Born) => turn.paused.has(org);
   const isWanted = (item: Born) => !item.isLost && !isPaused(item) && performance.now() < item.beginsUntil;
   const work = async (item: Born) => {
+    if (item.refusal) return settle(refuse(item, item.refusal));
     const fated = isPaused(item) ? putBack(item) : await attempt(options, contents, item, () => isWanted(item));
     // What waited for its turn when its organization was paused has not been begun either.
     settle(isPaused(item) && fated.fate.state === 'deferred' && !fated.fate.counts ? putBack(item) : fated);
@@ -124,6 +127,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   };
 
   const claims = makeClaims(options, async () => {
+    if (app.hold.isHeld) return 'none';
     if (held.room === 0) {
       turn.isBehind = true;
       return 'full';
@@ -143,7 +147,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   ];
 
   return {
-    reserve: (org, domain) => sender.restOf(domain, org) === 0 && held.reserve(org),
+    reserve: (org, domain) => !app.hold.isHeld && sender.restOf(domain, org) === 0 && held.reserve(org),
     release: (org) => held.release(org),
     begin,
     held,

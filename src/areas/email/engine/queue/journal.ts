@@ -79,7 +79,7 @@ const FateShape = Compile(
     id: Type.Integer(),
     lease: Type.String(),
     message_id: Type.String(),
-    state: Type.Enum(['delivered', 'sent', 'bounced', 'failed'] as const),
+    state: Type.Enum(['delivered', 'sent', 'bounced', 'failed', 'suppressed'] as const),
     after_seconds: Type.Integer(),
     counts: Type.Boolean(),
     error: Type.Union([Type.String(), Type.Null()]),

@@ -5,7 +5,7 @@ import { returnHostOf } from '../../rules/dns-records.ts';
 import { findRoute } from '../../rules/routing.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/routes.ts';
-import type { ReturnPaths } from '../return-path.ts';
+import type { Returned, ReturnPaths } from '../return-path.ts';
 
 /** Where mail for an address goes. */
 export type Destination =
@@ -41,18 +41,20 @@ export function makeDestinationBook({ db, caches }: Pick<App, 'db' | 'caches'>, 
     return found && { value: found, topics: [topics.domain(found.id), identityTopics.org(found.org_id)], tenant: found.org_id };
   };
 
-  const findReported = async (recipient: number, domain: string): Promise<Destination> => {
+  const findReported = async ({ recipient, isAbout }: Returned, domain: string): Promise<Destination> => {
     const found = await db.read(async (tx) => {
       const reported = await store.reportedBy(tx, recipient, domain);
-      return reported && (await entitlementsOf(tx, reported.org_id))?.includes('email') ? reported : undefined;
+      return reported && isAbout(reported.message_id) && (await entitlementsOf(tx, reported.org_id))?.includes('email')
+        ? reported
+        : undefined;
     });
     return found ? { kind: 'report', org: found.org_id, messageId: found.message_id, recipientId: recipient } : { kind: 'unknown' };
   };
 
   return {
     async find(local, domain) {
-      const recipient = domain.startsWith(returnPrefix) ? returnPaths.read(local) : undefined;
-      if (recipient !== undefined) return findReported(recipient, domain.slice(returnPrefix.length));
+      const returned = domain.startsWith(returnPrefix) ? returnPaths.read(local) : undefined;
+      if (returned !== undefined) return findReported(returned, domain.slice(returnPrefix.length));
       const found = await byName.get(domain, () => load(domain));
       if (!found || found.receive_state === 'none') return { kind: 'foreign' };
       const route = found.isEntitled ? findRoute(found.routes, local) : undefined;

@@ -21,7 +21,7 @@ export function happeningsOf(settled: readonly SettledRow[], fates: readonly Fat
 }
 
 const typeOf = ({ fate, is_late }: SettledRow): Happening['type'] | undefined => {
-  if (fate === 'delivered' || fate === 'bounced' || fate === 'failed') return `email.${fate}`;
+  if (fate === 'delivered' || fate === 'bounced' || fate === 'failed' || fate === 'suppressed') return `email.${fate}`;
   return is_late ? 'email.delivery_delayed' : undefined;
 };
 

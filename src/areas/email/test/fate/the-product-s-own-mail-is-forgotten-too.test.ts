@@ -12,6 +12,7 @@ test('the product’s own mail is forgotten after its 90 days, also what nobody 
       key: 'own page-1',
       domainId: 'dom_1',
       recipientId: 7_000_000,
+      messageId: 'msg_01M7P0000000000000000000AB',
       sender: 'a@example.com',
       address: 'b@far.example',
     },

@@ -81,6 +81,8 @@ async function backUpAndRestore(t: TestContext, admin: typeof adminHere, storage
   assert.deepEqual(...(await queueFiguresOf(connection)));
 
   sink.behave({});
+  const go = await adminHere(['restore', 'go', '--yes'], { QUARTERDECK_DATABASE_URL: urlOf(connection), QUARTERDECK_DATA: dataDir });
+  assert.equal(go.code, 0, go.err);
   const again = await quarterdeck(t, { connection, dataDir, env });
   const owner = caller(again.url, qd.owner.key);
   for (const [subject, id] of before) {

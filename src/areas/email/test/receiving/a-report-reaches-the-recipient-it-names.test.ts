@@ -35,7 +35,7 @@ test('a report at a return path ends in the state of its recipient, and is no ma
   const { body } = await key.post('/email/send', letter());
   await untilState(qd, body.id, 'delivered');
   const returnPath = sink.messages[0]!.from;
-  assert.match(returnPath, /^b\+[0-9a-z]+\.[0-9a-f]{20}@bounce\.example\.com$/);
+  assert.match(returnPath, /^b\+[0-9a-z]+\.[0-9a-z]{8}\.[0-9a-f]{20}@bounce\.example\.com$/);
 
   const forged = returnPath.replace(/\.[0-9a-f]{4}/, '.0000');
   assert.match(await deliverTo(t, port, { from: '', to: [forged], message: report('bob@far.example') }), /^550 5\.7\.1|^550 5\.1\.1/);
