@@ -55,6 +55,8 @@ const authenticator: Authenticator = makeAuthenticator(flags, {
   },
 });
 let isBegun = false;
+/** As it was said when it started. */
+const rolesAfterMs = (await program.misbehaviour()).slowRolesMs ?? 0;
 void begin();
 
 server = https.createServer(
@@ -140,6 +142,9 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   }
 }
 
+/** Real ones make their roles one after the other once they listen. */
+const lacksRoles = () => performance.now() < rolesAfterMs;
+
 async function tellHealth(path: string, response: ServerResponse): Promise<void> {
   if (path === '/version') {
     const [major, minor] = program.version.slice(1).split('.');
@@ -147,7 +152,7 @@ async function tellHealth(path: string, response: ServerResponse): Promise<void>
   }
   if (path !== '/readyz') return say(response, 200, 'ok');
   const { neverReady, readyz500 } = await program.misbehaviour();
-  if (neverReady || readyz500)
+  if (neverReady || readyz500 || lacksRoles())
     return say(response, 500, '[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n');
   const isThere = isBegun && (await store.ask({ op: 'read', key: '/registry/health' }).then(Boolean, () => false));
   say(response, isThere ? 200 : 500, isThere ? 'ok' : '[-]etcd failed: reason withheld\nreadyz check failed\n');
@@ -155,6 +160,12 @@ async function tellHealth(path: string, response: ServerResponse): Promise<void>
 
 /** Who is nobody reads what kubeadm must read; everybody else may do everything. */
 function requireRight(user: User, method: string, path: string): void {
+  if (!user.groups.includes('system:masters') && lacksRoles())
+    throw new Refusal(
+      403,
+      'Forbidden',
+      `forbidden: User "${user.username}" cannot ${method.toLowerCase()} path "${path}": RBAC: not synced`,
+    );
   if (user.username !== 'system:anonymous') return;
   if (method === 'GET' && path === '/api/v1/namespaces/kube-public/configmaps/cluster-info') return;
   throw new Refusal(403, 'Forbidden', `forbidden: User "system:anonymous" cannot ${method.toLowerCase()} path "${path}"`);

@@ -18,6 +18,8 @@ export interface Misbehaviour {
   portTaken?: boolean;
   /** /readyz never answers 200: it says that a check fails. */
   neverReady?: boolean;
+  /** For so long after its start it has no roles: it is not ready, and everybody but masters is told 403. */
+  slowRolesMs?: number;
   /** /readyz answers 500 from the moment this is said. */
   readyz500?: boolean;
   /** Only the program of this version. */

@@ -2,6 +2,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as tlsConnect } from 'node:tls';
 import { largeObjects } from './large-objects.ts';
 import { type Attacking, delivery } from './scene.ts';
 import { idleAtDoors } from './smtp.ts';
@@ -27,6 +28,7 @@ const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [i.toS
 const shortNames = JSON.stringify(names);
 const largeDelivery = JSON.stringify(delivery(Array.from({ length: 16_000 }, (_, i) => `host-${i}`)));
 
+const noToken = 'abcdef.0123456789abcdef';
 const indexType = 'application/vnd.oci.image.index.v1+json';
 /** Its rules are applied while this goes on. */
 export const retention = 'retention of twenty thousand untagged images';
@@ -69,6 +71,15 @@ export const attacks: Record<string, Attack> = {
     for (const socket of sockets) socket.destroy();
   },
   'scrapes of all monitors': async ({ url, a }) => drained(await api(url, a.scrape, 'GET', '/uptime/export/metrics')),
+  'anonymous TLS at another organization’s cluster': async ({ a }) => {
+    const sockets = Array.from({ length: 150 }, () => {
+      const socket = tlsConnect({ port: a.neighbourPort, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => {});
+      socket.once('secureConnect', () => socket.write(`GET /api/v1/nodes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${noToken}\r\n\r\n`));
+      return socket.resume();
+    });
+    await sleep(2_000);
+    for (const socket of sockets) socket.destroy();
+  },
   'the whole public history': async ({ url, a }) => drained(await fetch(`${url}/status/${a.slug}/history`)),
   'incidents and updates in public': async ({ url, a }) => {
     const { id } = (await (await api(url, a.key, 'POST', '/oncall/incidents', { serviceId: a.serviceId, title: 'x' })).json()) as {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { adminOf, readyCluster, type Way } from '../../../src/areas/clusters/test/support.ts';
 import { alert, covered, group, made, service, source, user } from '../../../src/areas/oncall/test/support.ts';
 import { basic } from '../../../src/areas/registry/test/credentials.ts';
 import { page } from '../../../src/areas/status/test/support.ts';
@@ -45,6 +46,8 @@ export interface Tenant {
 export interface Attacking extends Tenant {
   /** A token of an issuer that very many rules of A name; none of them admits it. */
   idToken: string;
+  /** Where B's cluster listens. */
+  neighbourPort: number;
   /** Layers that A's upstream has. */
   upstreamLayers: string[];
   doors: Doors;
@@ -59,6 +62,8 @@ export interface Scene {
   smtp: FakeSmtp;
   a: Attacking;
   b: Tenant;
+  /** The way to B's cluster, as its administrator. */
+  cluster: Way;
   /** When B's monitors were checked, by monitor, in milliseconds. */
   checked: Map<string, number[]>;
   /** A has as many untagged images as at the beginning, and the task that removes them is due. */
@@ -89,7 +94,7 @@ export async function makeScene(t: TestContext): Promise<Scene> {
   const issuer = await oidcIssuer(t, async () => Date.now());
   await addRules(making, tenant, issuer.url);
   const doors: Doors = { mx: await freePort(), submission: await freePort() };
-  const a = { ...tenant, upstreamLayers, doors, idToken: await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 }) };
+  const idToken = await issuer.token({ sub: `${'a'.repeat(200)}c` }, { expiresIn: 36_000 });
   const { dir } = await scratch(t);
   const server = serverProcess(t, {
     ...{ dir, nodeFlags: memoryFlags },
@@ -108,6 +113,9 @@ export async function makeScene(t: TestContext): Promise<Scene> {
     },
   });
   const url = await server.ready;
+  await readyCluster(caller(url, b.key), { name: 'prod' });
+  const cluster = await adminOf(caller(url, b.key), 'prod');
+  const a = { ...tenant, upstreamLayers, doors, idToken, neighbourPort: Number(new URL(cluster.server).port) };
   const checked = await beChecked(t, caller(url, b.key));
   return {
     url,
@@ -117,6 +125,7 @@ export async function makeScene(t: TestContext): Promise<Scene> {
     smtp,
     a,
     b,
+    cluster,
     checked,
     makeRetentionDue: () => makeRetentionDue(making, a),
     longestPieces: () => longestPieces(url),

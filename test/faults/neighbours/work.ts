@@ -1,5 +1,6 @@
 // What B does, again and again, and how long each of it takes.
 import { randomUUID } from 'node:crypto';
+import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shows } from '../../../src/areas/status/test/support.ts';
 import { watchCalm } from '../../harness/calm.ts';
@@ -90,6 +91,21 @@ async function arrived({ smtp }: Scene, to: string, name: string): Promise<void>
 
 let turn = 0;
 
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** On a connection that is kept, as kubectl and controllers do. */
+const askCluster = ({ server, ca, token }: Scene['cluster']): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    httpsRequest(`${server}/api/v1/namespaces`, { ca, agent, headers }, (answer) =>
+      answer
+        .resume()
+        .once('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`the cluster answered ${answer.statusCode}`)))),
+    )
+      .once('error', reject)
+      .end();
+  });
+
 const acts: Record<string, Act> = {
   page: {
     restMs: 150,
@@ -120,6 +136,7 @@ const acts: Record<string, Act> = {
     act: ({ url, b }) => good(fetch(`${url}/api/v1/oncall/incidents`, { headers: { authorization: `Bearer ${b.otherKey}` } })),
   },
   'come with mail': { restMs: 150, act: ({ a }) => beGreeted(a.doors) },
+  'ask its cluster': { restMs: 100, act: ({ cluster }) => askCluster(cluster) },
   publish: {
     restMs: 250,
     act: async ({ url, b }) => {

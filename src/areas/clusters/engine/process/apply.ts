@@ -51,6 +51,7 @@ export async function applyPlane(plane: ProcessPlane, pki: Pki, prepare: Prepare
   await endStuckStore(plane);
   plane.kine = await keepProgram(plane, rules.wantKine(run));
   const servers = rules.wantApiservers(run);
+  await leaveOutGone(plane);
   // Side by side: an apiserver is busy with itself for a second before it asks for its store.
   await Promise.all(servers.map((each) => keepProgram(plane, each)));
   await waitForKine(plane, plane.kine);
@@ -167,6 +168,11 @@ async function failStart(plane: ProcessPlane, record: ProgramRecord): Promise<ne
   throw new ClusterTrouble(`${record.kind} ended while it started; it is tried again`, { cause: new Error(said) });
 }
 
+/** What is started in its place listens at the same port long before it has made its roles: nobody is to be told by it that they may not. */
+async function leaveOutGone({ servers, targets }: ProcessPlane): Promise<void> {
+  for (const { record, target } of servers) if (!(await isRunning(record))) targets.leaveOut(target);
+}
+
 /** New apiservers become ready before the ones that they replace lose a request. */
 async function keepServers(
   plane: ProcessPlane,
@@ -182,6 +188,7 @@ async function keepServers(
   const others = plane.servers.filter(({ record }) => !names.has(record.name));
   plane.servers = isWhole ? ready : [...(await keepRunning(others)), ...ready];
   plane.targets.switchTo(plane.servers.map(({ target }) => target));
+  for (const { target } of ready) plane.targets.takeBack(target);
   if (isWhole) {
     for (const server of others) sendAway(plane, server);
     await endOthers(plane, 'kube-apiserver', new Set(wanted.map(({ name }) => name)));
@@ -203,14 +210,19 @@ async function keepServer(
 ): Promise<RunningServer> {
   const serving = plane.servers.find(({ record }) => record.name === wanted.name);
   // One that said nothing for a while is given a last chance, then ended.
-  if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000, plane.stopping.signal)).isThere)
+  if (serving && serving.silent > 0 && !(await askReady(serving.target, 10_000, plane.stopping.signal)).isThere) {
+    plane.targets.leaveOut(serving.target);
     await endProgram(plane.place!.dir, serving.record);
+  }
   const record = await keepProgram(plane, wanted);
   if (serving?.record.pid === record.pid && serving.record.started === record.started) {
     await waitReady(plane, serving);
     return serving;
   }
-  if (serving) plane.targets.close(serving.target);
+  if (serving) {
+    plane.targets.leaveOut(serving.target);
+    plane.targets.close(serving.target);
+  }
   const server: RunningServer = { record, target: makeTarget(record.port, inner), silent: 0, unready: 0 };
   await waitReady(plane, server, onAnswer).catch((error) => {
     server.target.close();

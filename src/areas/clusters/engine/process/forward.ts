@@ -83,7 +83,7 @@ interface Exchange {
   hasBody: boolean;
 }
 
-/** Nothing of the body is taken before the connection stands, so another apiserver can be tried until then. */
+/** Nothing of a request is sent before the connection stands and its body has begun, so another apiserver can be tried until then. */
 function tryTarget(exchange: Exchange, tries: number): void {
   const { forwarding, request, response, asked } = exchange;
   const target = forwarding.targets.next();
@@ -95,16 +95,26 @@ function tryTarget(exchange: Exchange, tries: number): void {
   const done = forwarding.targets.enter(target, underway);
   const onward = dialServer(target, asked);
   underway.cut = () => onward.destroy();
-  let stage: 'dialing' | 'sent' | 'answered' = 'dialing';
+  let isConnected = false;
+  let isSent = false;
+  let isAnswered = false;
+  const sent = () => {
+    isSent = true;
+  };
   response.once('close', () => onward.destroy());
   onward.once('close', guarded('clusters.process.forward.close', onward, done));
   onward.once(
     'socket',
     guarded('clusters.process.forward.socket', onward, (socket) => {
       const send = guarded('clusters.process.forward.send', socket, () => {
-        stage = 'sent';
-        if (exchange.hasBody) request.pipe(onward);
-        else onward.end();
+        isConnected = true;
+        if (exchange.hasBody) {
+          request.once('data', sent).once('end', sent); // headers go out with the first byte of the body
+          request.pipe(onward);
+          return;
+        }
+        sent();
+        onward.end();
       });
       if (socket.connecting || ('secureConnecting' in socket && socket.secureConnecting)) socket.once('secureConnect', send);
       else send();
@@ -113,7 +123,9 @@ function tryTarget(exchange: Exchange, tries: number): void {
   onward.once(
     'response',
     guarded('clusters.process.forward.response', onward, (answer) => {
-      stage = 'answered';
+      isAnswered = true;
+      const doubtUnlessWhole = () => answer.complete || response.destroyed || forwarding.targets.doubt(target, false);
+      answer.once('close', guarded('clusters.process.forward.answer-close', answer, doubtUnlessWhole));
       passBack(exchange, answer);
     }),
   );
@@ -121,16 +133,17 @@ function tryTarget(exchange: Exchange, tries: number): void {
     'error',
     guarded('clusters.process.forward.error', onward, () => {
       if (response.destroyed || response.writableEnded) return;
-      if (stage === 'answered') return void response.destroy();
-      const isUnsent = stage === 'dialing' || (onward.reusedSocket && mayRepeat(exchange));
-      request.unpipe(onward);
-      if (isUnsent && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
+      forwarding.targets.doubt(target, !isConnected);
+      if (isAnswered) return void response.destroy();
+      const mayTryAgain = !isSent || mayRepeat(exchange);
+      request.off('data', sent).off('end', sent).unpipe(onward);
+      if (mayTryAgain && tries + 1 < limits.tries) tryTarget(exchange, tries + 1);
       else refuse(forwarding, request, response, away());
     }),
   );
 }
 
-/** On a connection that the apiserver closed at the same moment: what reads and has no body is asked again. */
+/** An apiserver that died may have done what it was told, so only what reads is asked again. */
 const mayRepeat = ({ asked: { method }, hasBody }: Exchange): boolean => (method === 'GET' || method === 'HEAD') && !hasBody;
 
 /** The answer as it comes, no faster than it is read. */

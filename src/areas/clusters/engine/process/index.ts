@@ -15,6 +15,7 @@ import { makeCapacity } from './capacity.ts';
 import { forwardRequest } from './forward.ts';
 import { endLeftovers, giveBackLeases } from './leftovers.ts';
 import { firstNode, listPrograms, lookAfter, programsOf } from './look.ts';
+import { askReady } from './ready.ts';
 import type { ProcessPlane } from './state.ts';
 import { forwardTalk } from './talk.ts';
 import { makeTargets, type Underway } from './targets.ts';
@@ -23,13 +24,21 @@ import { weighStore } from './weigh.ts';
 // Kubernetes' own programs: docs/areas/clusters-process.md says what runs, and what is found after a crash at any point.
 
 function makePlane(app: App, parts: PlaneParts): ProcessPlane {
-  const targets = makeTargets();
+  const targets = makeTargets(async (target) => {
+    const { isReady } = await askReady(target, 5_000, plane.stopping.signal);
+    if (!isReady) plane.lookSoon(); // it may be gone, and is started again
+    return isReady;
+  });
   const dial: Dial = (dialed) => {
     const target = targets.next();
     if (!target) return undefined;
     const asked = dialServer(target, dialed);
     const underway: Underway = { isLong: dialed.path.includes('watch=1'), cut: () => asked.destroy() };
     asked.once('close', guarded('clusters.process.close', asked, targets.enter(target, underway)));
+    asked.once(
+      'error',
+      guarded('clusters.process.error', asked, () => targets.doubt(target, false)),
+    );
     return asked;
   };
   const plane: ProcessPlane = {
@@ -56,6 +65,7 @@ function makePlane(app: App, parts: PlaneParts): ProcessPlane {
         (last) => weighStore(app, parts, last),
       ),
     },
+    lookSoon: () => {},
     stopping: new AbortController(),
   };
   return plane;

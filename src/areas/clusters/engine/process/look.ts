@@ -13,7 +13,7 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void, everyMs =
   const { signal } = plane.stopping;
   let measuredAt = Number.NEGATIVE_INFINITY;
   for (let look = 1; !signal.aborted; look++) {
-    await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
+    await untilNextLook(plane, everyMs);
     // Also while something is being changed: its people can make an apiserver say much.
     if (plane.place) await boundLogs(plane.place.dir).catch(() => {}); // at the next look
     if (signal.aborted || plane.applying || plane.servers.length === 0) continue;
@@ -33,6 +33,13 @@ export async function lookAfter(plane: ProcessPlane, tell: () => void, everyMs =
       plane.app.log.debug({ err: error, cluster: plane.parts.cluster().id }, 'a cluster’s programs could not be looked at');
     }
   }
+}
+
+/** A request that met a broken connection makes the next look come at once. */
+async function untilNextLook(plane: ProcessPlane, everyMs: number): Promise<void> {
+  const soon = new AbortController();
+  plane.lookSoon = () => soon.abort();
+  await sleep(everyMs, undefined, { signal: AbortSignal.any([plane.stopping.signal, soon.signal]), ref: false }).catch(() => {});
 }
 
 /** All that this server knows of, but those on their way out. */
@@ -56,6 +63,12 @@ async function findSilent(plane: ProcessPlane): Promise<string | undefined> {
       server.unready = isReady ? 0 : server.unready + 1;
     }),
   );
+  // Requests go to those that are ready; if none is, to all that are there.
+  const isAnyReady = plane.servers.some(({ unready }) => unready === 0);
+  for (const { target, unready } of plane.servers) {
+    if (unready === 0) plane.targets.takeBack(target);
+    else if (isAnyReady) plane.targets.leaveOut(target);
+  }
   if (plane.servers.some(({ silent }) => silent >= limits.silentLooks)) return 'kube-apiserver does not answer; it is started again';
   return plane.servers.some(({ unready }) => unready >= limits.silentLooks) ? 'kube-apiserver answers that it is not ready' : undefined;
 }

@@ -58,6 +58,8 @@ export interface ProcessPlane {
   /** How often it was applied, and what is being applied now. */
   applies: number;
   applying: Promise<void> | undefined;
+  /** Looks at the programs now instead of at the next look. */
+  lookSoon: () => void;
   stopping: AbortController;
   dial: Dial;
   ask: Ask;

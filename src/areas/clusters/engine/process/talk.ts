@@ -1,17 +1,17 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guarded } from '../../../../kernel/faults/guarded.ts';
-import { dialServer } from '../../clients/process/dial.ts';
+import { type Dialed, dialServer } from '../../clients/process/dial.ts';
 import { ApiError, statusOf, unavailableError } from '../../rules/kubernetes/status.ts';
 import { backwardHeaders, isLong, withoutBody } from '../../rules/process/forwarding.ts';
 import type { CertificateIdentity } from '../driver.ts';
 import { enter, type Forwarding, judgeCaller, pourInto } from './forward.ts';
-import type { Underway } from './targets.ts';
 
 // exec, attach and port-forward: after the first answer a connection is no longer HTTP, and bytes go both ways.
 
 /** An apiserver asks a node before it answers. */
 const answerMs = 60_000;
+const mostTries = 3;
 
 /** Hands a connection on. Never throws; it counts among the cluster's connections until one of both ends it. */
 export function forwardTalk(
@@ -26,46 +26,83 @@ export function forwardTalk(
   try {
     const { method = 'GET', url: path = '/' } = request;
     const { headers: said, manner } = judgeCaller(forwarding, request.rawHeaders, identity);
-    const target = forwarding.targets.next();
-    if (!target) throw unavailableError('no apiserver of this cluster answers at the moment; try again shortly');
     // Until an apiserver agrees to talk it is a request like any other: whoever only writes `Upgrade` has no more of them.
     const leave = isLong(method, path) ? () => {} : once(enter(forwarding));
     socket.once('close', guarded('clusters.process.talk.close', socket, leave));
     const headers = [...withoutBody(method, said), 'Connection', 'Upgrade', 'Upgrade', String(request.headers.upgrade)];
-    const onward = dialServer(target, { method, path, headers, manner });
-    const underway: Underway = { isLong: true, cut: () => socket.destroy() };
-    const done = forwarding.targets.enter(target, underway);
-    const late = setTimeout(() => onward.destroy(), answerMs);
-    socket.once(
-      'close',
-      guarded('clusters.process.talk.close', socket, () => {
-        clearTimeout(late);
-        done();
-        onward.destroy();
-      }),
-    );
-    onward.on('error', () => socket.destroy());
-    onward.once(
-      'response',
-      guarded('clusters.process.talk.response', onward, (answer) => {
-        clearTimeout(late);
-        writeHead(socket, answer, ['Connection', 'close']);
-        pourInto(answer, socket);
-      }),
-    );
-    onward.once(
-      'upgrade',
-      guarded('clusters.process.talk.upgrade', onward, (answer, far, first) => {
-        clearTimeout(late);
-        leave();
-        writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
-        joinStreams(socket, far, head, first);
-      }),
-    );
-    onward.end();
+    tryTarget({ forwarding, socket, head, asked: { method, path, headers, manner }, leave }, 1);
   } catch (error) {
     refuse(forwarding, socket, error);
   }
+}
+
+interface Talk {
+  forwarding: Forwarding;
+  socket: Duplex;
+  head: Buffer;
+  asked: Dialed;
+  /** It is no request any more. */
+  leave: () => void;
+}
+
+/** As long as nothing was sent, another apiserver can be tried. */
+function tryTarget(talk: Talk, tries: number): void {
+  const { forwarding, socket, head, asked, leave } = talk;
+  const { targets } = forwarding;
+  const target = targets.next();
+  if (!target)
+    return void refuse(forwarding, socket, unavailableError('no apiserver of this cluster answers at the moment; try again shortly'));
+  const onward = dialServer(target, asked);
+  const done = targets.enter(target, { isLong: true, cut: () => socket.destroy() });
+  const late = setTimeout(() => onward.destroy(), answerMs);
+  let isConnected = false;
+  let isAnswered = false;
+  const end = () => {
+    clearTimeout(late);
+    done();
+    onward.destroy();
+  };
+  socket.once('close', guarded('clusters.process.talk.close', socket, end));
+  onward.once(
+    'socket',
+    guarded('clusters.process.talk.socket', onward, (far) => {
+      const send = guarded('clusters.process.talk.send', far, () => {
+        isConnected = true;
+        onward.end();
+      });
+      if (far.connecting || ('secureConnecting' in far && far.secureConnecting)) far.once('secureConnect', send);
+      else send();
+    }),
+  );
+  onward.on(
+    'error',
+    guarded('clusters.process.talk.error', onward, () => {
+      if (socket.destroyed) return;
+      targets.doubt(target, !isConnected);
+      if (isAnswered || isConnected || tries >= mostTries) return void socket.destroy();
+      end();
+      tryTarget(talk, tries + 1);
+    }),
+  );
+  onward.once(
+    'response',
+    guarded('clusters.process.talk.response', onward, (answer) => {
+      isAnswered = true;
+      clearTimeout(late);
+      writeHead(socket, answer, ['Connection', 'close']);
+      pourInto(answer, socket);
+    }),
+  );
+  onward.once(
+    'upgrade',
+    guarded('clusters.process.talk.upgrade', onward, (answer, far, first) => {
+      isAnswered = true;
+      clearTimeout(late);
+      leave();
+      writeHead(socket, answer, ['Connection', 'Upgrade', 'Upgrade', String(answer.headers.upgrade)]);
+      joinStreams(socket, far, head, first);
+    }),
+  );
 }
 
 function once(act: () => void): () => void {

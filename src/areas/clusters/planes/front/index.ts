@@ -11,17 +11,14 @@ import type { Logger } from '../../../../kernel/log.ts';
 import { wallClock } from '../../../../kernel/wall-clock.ts';
 import type { Door, DoorKeys, Front, Served } from '../../engine/shard/door.ts';
 import { isTalk } from '../../rules/process/forwarding.ts';
+import { paceHandshakes } from './handshakes.ts';
 import { type Authorities, identifySocket, readAuthorities, type Shown } from './identify.ts';
 import { makeStrangers, type Strangers } from './strangers.ts';
 
 // Where clusters are reached. A port for each, since a kubelet keeps no server name in its configuration; or, with a domain, one port for
 // all, told apart by the name that is asked for.
 
-const limits = {
-  ...{ handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 },
-  /** Handshakes under way at a listener. */
-  handshakes: { inAll: 1_000, perAddress: 250 },
-};
+const limits = { handshakeMs: 10_000, headersMs: 10_000, keepAliveMs: 90_000, headerBytes: 65_536, connectionsInAll: 20_000 };
 /** Of a tier's connections and requests, for callers that have proven nothing; the rest is for the known. */
 const strangersPart = { inAll: 1 / 2, perAddress: 1 / 4 };
 const partOf = (most: number) => ({ inAll: Math.ceil(most * strangersPart.inAll), perAddress: Math.ceil(most * strangersPart.perAddress) });
@@ -117,7 +114,7 @@ async function listen(
     'upgrade',
     guarded('clusters.front.upgrade', ([, socket]) => socket, upgrade),
   );
-  countHandshakes(server, addressOf);
+  paceHandshakes(server, addressOf);
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = 0; // watches stay open; bodies have a time of their own
   server.keepAliveTimeout = limits.keepAliveMs;
@@ -146,32 +143,6 @@ async function listen(
 }
 
 const nameOf = (socket: TLSSocket): string => (typeof socket.servername === 'string' ? socket.servername : '');
-
-/** Handshakes are bounded before anything is computed for them that costs much. */
-function countHandshakes(server: Server, addressOf: AddressOf): void {
-  const pending = makeStrangers<Socket>({
-    connections: () => limits.handshakes,
-    requests: () => limits.handshakes,
-    addressOf,
-    close: (socket) => socket.destroy(),
-  });
-  // TLS wraps a connection in a socket of its own; both name the same peer.
-  const byPeer = new Map<string, Socket>();
-  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
-    byPeer.set(peer, socket);
-    pending.enter(socket);
-    socket.once('close', () => {
-      pending.leave(socket);
-      if (byPeer.get(peer) === socket) byPeer.delete(peer);
-    });
-  });
-  server.prependListener('secureConnection', (socket: TLSSocket) => {
-    const raw = byPeer.get(peerOf(socket));
-    if (raw) pending.leave(raw);
-  });
-}
 
 /** A cluster's connections are counted before anything is read from them. A full cluster closes a stranger's for the next one. */
 function takeIn(room: Room | undefined, socket: TLSSocket): void {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { Agent, request as httpsRequest } from 'node:https';
-import { type Socket, connect as tcpConnect } from 'node:net';
+import { type Server, type Socket, connect as tcpConnect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
 import { eventually } from '../../../../../test/harness/process.ts';
 import { currentBehalf } from '../../../../kernel/shares/index.ts';
+import { paceHandshakes } from '../../planes/front/handshakes.ts';
 import { makeStrangers } from '../../planes/front/strangers.ts';
 import { adminOf, joinNode, joinToken, kube, readyCluster, type Way } from '../support.ts';
 
@@ -169,3 +170,26 @@ test('of strangers the oldest idle one of the address with most goes first', () 
   while (strangers.evict());
   assert.equal(strangers.size(), 0);
 });
+
+test('a few handshakes begin in a turn of the loop, and addresses take turns', async () => {
+  const server = new EventEmitter() as unknown as Server;
+  const begun: string[] = [];
+  server.on('connection', (socket: Socket) => void begun.push(socket.remoteAddress!));
+  paceHandshakes(server, ({ remoteAddress }) => remoteAddress);
+  const arrive = (remoteAddress: string, remotePort: number) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, remotePort, destroy: () => socket.emit('close') });
+    server.emit('connection', socket as unknown as Socket);
+    return socket;
+  };
+  const many = Array.from({ length: 300 }, (_, n) => arrive('a', n));
+  arrive('b', 1);
+  arrive('c', 1);
+  assert.equal(begun.length, 0);
+  await turnOfLoop();
+  assert.deepEqual(begun, ['a', 'b', 'c', 'a'], 'the other addresses do not wait for all of the first one’s');
+  for (const socket of many.slice(0, 290)) socket.destroy();
+  for (let turn = 0; turn < 10; turn++) await turnOfLoop();
+  assert.equal(begun.length, 14, 'a connection that is closed while it waits costs nothing more');
+});
+
+const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));

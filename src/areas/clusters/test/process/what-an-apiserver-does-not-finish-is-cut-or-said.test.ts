@@ -38,6 +38,7 @@ async function rig(t: TestContext): Promise<Rig> {
   let sent = 0;
   const far = createServer({ cert: inner.apiserver.certificate, key: inner.apiserver.key }, async (request, response) => {
     const { method = '', url = '' } = request;
+    if (url === '/readyz') return void response.end('ok'); // asked after a connection broke
     if (url === '/gone') return void request.socket.destroy();
     if (url === '/half') {
       response.writeHead(200, { 'content-length': '100' });

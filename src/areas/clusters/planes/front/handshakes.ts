@@ -1,0 +1,87 @@
+import type { Server, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { makeStrangers, type StrangerBounds } from './strangers.ts';
+
+// A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
+// hold up everybody. So connections wait here, a few begin in each turn, and addresses take turns.
+
+/** Handshakes that wait or are under way at a listener, and how many begin in a turn of the event loop. */
+const limits = { pending: { inAll: 1_000, perAddress: 250 } satisfies StrangerBounds, perTurn: 4 };
+
+/** Takes the place of what a TLS server does with each new connection. */
+export function paceHandshakes(server: Server, addressOf: (socket: Socket) => string | undefined): void {
+  const [begin, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
+  if (!begin || others.length > 0) throw new Error('the server is no TLS server, or listens to its connections already');
+  server.removeListener('connection', begin);
+  const pending = makeStrangers<Socket>({
+    connections: () => limits.pending,
+    requests: () => limits.pending,
+    addressOf,
+    close: (socket) => socket.destroy(),
+  });
+  const line = makeLine();
+  let isDue = false;
+  const beginSome = () => {
+    isDue = false;
+    for (let n = 0; n < limits.perTurn; n++) {
+      const next = line.take();
+      if (next) begin.call(server, next);
+    }
+    beginSoon();
+  };
+  const beginSoon = () => {
+    if (isDue || line.isEmpty()) return;
+    isDue = true;
+    setImmediate(beginSome);
+  };
+  // TLS wraps a connection in a socket of its own; both name the same peer.
+  const byPeer = new Map<string, Socket>();
+  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    const address = addressOf(socket) ?? '';
+    byPeer.set(peer, socket);
+    socket.on('error', () => {}); // it is closed, which is all that matters
+    socket.once('close', () => {
+      line.drop(address, socket);
+      pending.leave(socket);
+      if (byPeer.get(peer) === socket) byPeer.delete(peer);
+    });
+    line.add(address, socket);
+    pending.enter(socket);
+    beginSoon();
+  });
+  server.prependListener('secureConnection', (socket: TLSSocket) => {
+    const raw = byPeer.get(peerOf(socket));
+    if (raw) pending.leave(raw);
+  });
+}
+
+/** Connections by address: each address in turn, its oldest first. */
+function makeLine() {
+  const waiting = new Map<string, Set<Socket>>();
+  const drop = (address: string, socket: Socket) => {
+    const sockets = waiting.get(address);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) waiting.delete(address);
+  };
+  return {
+    add: (address: string, socket: Socket) => {
+      const sockets = waiting.get(address) ?? new Set();
+      waiting.set(address, sockets.add(socket));
+    },
+    drop,
+    isEmpty: () => waiting.size === 0,
+    take(): Socket | undefined {
+      for (const [address, sockets] of waiting) {
+        waiting.delete(address);
+        for (const socket of sockets) {
+          sockets.delete(socket);
+          if (sockets.size > 0) waiting.set(address, sockets); // behind the others
+          return socket;
+        }
+      }
+      return undefined;
+    },
+  };
+}
