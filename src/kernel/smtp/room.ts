@@ -11,7 +11,7 @@ export interface Guest {
   sendAway(): void;
   /** It waits for our answer: what it handed over may be accepted already. */
   isBusy(): boolean;
-  /** It is busy, or in the middle of a message. */
+  /** It is busy, or in the middle of a message, from its first recipient on. */
   isAtWork(): boolean;
 }
 
@@ -28,8 +28,8 @@ interface Taken {
 
 /**
  * A full room makes place for a newcomer. The connections without a login or an accepted message go first: of the address that has the most of
- * them, the oldest. If there are none, the one that has been idle the longest goes. So neither idle connections nor a churn of new ones of a few
- * addresses close the door.
+ * them, the oldest, and one in the middle of a message only if there is no other. Then the one that has been idle the longest goes. If all are at
+ * work, an address that has at least two more than the newcomer's loses its oldest: messages that never end do not close the door either.
  */
 export function makeRoom(most: { each: number; all: number }): Room {
   const counts = new Map<string, number>();
@@ -48,8 +48,15 @@ export function makeRoom(most: { each: number; all: number }): Room {
     known.delete(taken);
     addTo(counts, taken.address, -1);
   };
-  const makePlace = (): boolean => {
-    const goes = findCrowded(strangers, strangersOf) ?? [...known].find(({ guest }) => !guest.isAtWork());
+  const makePlace = (newcomer: string): boolean => {
+    const isFree = ({ guest }: Taken) => !guest.isBusy();
+    const isIdle = ({ guest }: Taken) => !guest.isAtWork();
+    const most = (counts.get(newcomer) ?? 0) + 1;
+    const goes =
+      findCrowded(strangers, strangersOf, isIdle) ??
+      findCrowded(strangers, strangersOf, isFree) ??
+      [...known].find(isIdle) ??
+      findCrowded(known, counts, (taken) => isFree(taken) && counts.get(taken.address)! > most);
     if (!goes) return false;
     leave(goes);
     goes.guest.sendAway();
@@ -61,7 +68,7 @@ export function makeRoom(most: { each: number; all: number }): Room {
     },
     enter(address, guest) {
       if ((counts.get(address) ?? 0) >= most.each) return undefined;
-      if (strangers.size + known.size >= most.all && !makePlace()) return undefined;
+      if (strangers.size + known.size >= most.all && !makePlace(address)) return undefined;
       const taken = { address, guest };
       strangers.add(taken);
       addTo(strangersOf, address, 1);
@@ -79,12 +86,12 @@ export function makeRoom(most: { each: number; all: number }): Room {
   };
 }
 
-/** The oldest of the address that has the most. */
-function findCrowded(strangers: ReadonlySet<Taken>, strangersOf: ReadonlyMap<string, number>): Taken | undefined {
+/** Of those that may go, the oldest of the address that has the most. */
+function findCrowded(all: ReadonlySet<Taken>, countOf: ReadonlyMap<string, number>, mayGo: (taken: Taken) => boolean): Taken | undefined {
   let [found, most]: [Taken | undefined, number] = [undefined, 0];
-  for (const taken of strangers) {
-    const count = strangersOf.get(taken.address)!;
-    if (count > most && !taken.guest.isBusy()) [found, most] = [taken, count];
+  for (const taken of all) {
+    const count = countOf.get(taken.address)!;
+    if (count > most && mayGo(taken)) [found, most] = [taken, count];
   }
   return found;
 }

@@ -64,7 +64,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
       // Before there is a session, it is in the middle of a handshake.
       sendAway: () => (session ? session.sendAway() : socket.destroy()),
       isBusy: () => session?.isBusy ?? false,
-      isAtWork: () => session?.isAtWork ?? false,
+      isAtWork: () => session?.isAmidMessage ?? false,
     });
     if (!seat) return refuse(socket, options.isSecure);
     const beginSession = (readySocket: Socket) => {

@@ -92,6 +92,11 @@ export class Session extends Connection {
     return this.isBusy || this.#receiving !== undefined;
   }
 
+  /** Also between the first recipient and the message: whoever is sent away now has to begin again. */
+  get isAmidMessage(): boolean {
+    return this.isAtWork || this.#recipients > 0;
+  }
+
   #greet() {
     if (this.isEnding) return;
     try {

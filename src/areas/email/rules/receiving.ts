@@ -1,3 +1,5 @@
+import { domainToASCII } from 'node:url';
+import { decodeWords } from './header.ts';
 import { isHeaderName, limits } from './limits.ts';
 
 /** What one message that arrives may be. */
@@ -22,17 +24,25 @@ export const arrivalLimits = {
 /** Of messages up to this size the last part of the quota is kept: they are what people write. */
 export const smallBytes = 65_536;
 const senderFloor = 64 * 2 ** 20;
+const reserveFloor = 2 ** 20;
 
 /**
- * What an organization may have stored of what arrives, in bytes over 30 days. A stranger cannot fill it: one sender has a quarter, and large
- * messages leave a fifth to small ones. Reports go beyond it: an organization without room still hears what became of its mail.
+ * What an organization may have stored of what arrives, in bytes over 30 days. A stranger cannot fill it: one sender has a quarter, large
+ * messages leave a fifth to small ones, and of that fifth nobody has any who has more than a hundredth of all: else four addresses would fill it.
+ * Reports go beyond it: an organization without room still hears what became of its mail.
  */
-export const inboundShares = (quota: number) => ({
-  small: quota,
-  large: 0.8 * quota,
-  report: 1.25 * quota,
-  sender: Math.min(quota, Math.max(quota / 4, senderFloor)),
-});
+export const inboundShares = (quota: number) => {
+  const large = 0.8 * quota;
+  const usual = Math.min(quota, Math.max(quota / 4, senderFloor));
+  return {
+    small: quota,
+    large,
+    report: 1.25 * quota,
+    sender: usual,
+    /** Of a sender, when so much is stored of all. */
+    senderAt: (stored: number): number => (stored > large ? Math.max(quota / 100, reserveFloor) : usual),
+  };
+};
 
 /** Why a message with this header is going in circles; undefined: it is not. */
 export function findLoop(header: Buffer, mailHost: string): string | undefined {
@@ -82,23 +92,33 @@ const fieldAt = (text: string, at: number): string => text.slice(at, at + 1_000)
 export function claimsOurVerdict(header: Buffer, mailHost: string): boolean {
   for (const { name, start, end } of fieldsOf(header)) {
     if (name !== 'authentication-results') continue;
-    const value = header.toString('latin1', header.indexOf(0x3a, start) + 1, Math.min(end, start + 4_096));
-    if (readServerId(value) === mailHost.toLowerCase()) return true;
+    // `findExcess` bounds the field. All of it counts: the name may stand behind a long comment.
+    const value = header.toString('utf8', header.indexOf(0x3a, start) + 1, end);
+    if (readServerIds(value).some((id) => domainToASCII(id.replace(/\.{1,9}$/, '')) === mailHost.toLowerCase())) return true;
   }
   return false;
 }
 
-/** The authserv-id: the first word, in quotes or not, after comments. */
-function readServerId(value: string): string {
+/**
+ * The authserv-id, as strict and as lenient readers find it: the first word, in quotes or not, outside of comments, and all that stands before
+ * the first semicolon as one word. Of a comment that does not end nobody knows where the id begins: each of its words may be it.
+ */
+function readServerIds(value: string): string[] {
   let depth = 0;
   let words = '';
-  for (const character of value) {
-    if (character === '(') depth++;
+  for (let at = 0; at < value.length; at++) {
+    const character = value[at]!;
+    if (character === '\\') {
+      at++;
+      if (depth === 0) words += value[at] ?? '';
+    } else if (character === '(') depth++;
     else if (character === ')') depth = Math.max(0, depth - 1);
+    else if (depth === 0 && character === ';') break;
     else if (depth === 0 && character !== '"') words += character;
-    if (depth === 0 && character === ';') break;
   }
-  return (words.trim().split(/[\s;]/, 1)[0] ?? '').toLowerCase().replace(/\.$/, '');
+  const read = decodeWords(depth > 0 ? value : words);
+  const each = read.split(/[\s;,/()"]/).filter((word) => word !== '');
+  return depth > 0 ? each : [...each.slice(0, 1), read.replaceAll(/\s/g, '')];
 }
 
 /** From whom, and over what, a message came: as the envelope had it. */

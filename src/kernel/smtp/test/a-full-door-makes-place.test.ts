@@ -55,3 +55,32 @@ test('who waits for our answer stays, and if all do the newcomer is refused', ()
   assert.ok(enter('c1'));
   assert.deepEqual(sentAway, []);
 });
+
+test('who is in the middle of a message stays while another could go', () => {
+  const { sentAway, enter } = makeParty({ each: 5, all: 4 });
+  enter('g1', { isAtWork: true });
+  enter('g2', { isAtWork: true });
+  enter('a1');
+  enter('b1');
+  enter('c1');
+  enter('d1');
+  assert.deepEqual(sentAway, ['a1', 'b1']);
+});
+
+test('messages that never end do not close the door: an address with many loses its oldest', () => {
+  const { sentAway, enter } = makeParty({ each: 4, all: 6 });
+  for (const name of ['h1', 'a1', 'a2', 'a3', 'b1', 'b2']) enter(name, { isAtWork: true })!.prove();
+  const newcomer = enter('n1', { isAtWork: true });
+  assert.deepEqual(sentAway, ['a1']);
+  newcomer!.prove();
+  assert.ok(enter('m1', { isAtWork: true }), 'two of a are still more than one of m');
+  assert.equal(sentAway.length, 2);
+  assert.ok(!sentAway.includes('h1'));
+});
+
+test('who is at work is sent away for nobody who would have as much', () => {
+  const { sentAway, enter } = makeParty({ each: 4, all: 3 });
+  for (const name of ['a1', 'b1', 'c1']) enter(name, { isAtWork: true })!.prove();
+  assert.equal(enter('n1'), undefined);
+  assert.deepEqual(sentAway, []);
+});

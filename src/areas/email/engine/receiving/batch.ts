@@ -154,7 +154,7 @@ function judge({ app, full }: Batch, all: readonly Arriving[], { stored, bySende
         return new Refusal(429, 'inbound_quota', 'there is no room left for mail to this recipient; try again later');
       }
       const name = nameSender(org, arriving.sender);
-      if (!isReport && after(bySender, name, org) > shares.sender) {
+      if (!isReport && after(bySender, name, org) > shares.senderAt(after(stored, org, org))) {
         full.note('sender', name);
         return new Refusal(429, 'inbound_quota', 'you have used your share of the room for mail to this recipient; try again later');
       }
@@ -227,13 +227,12 @@ const makeEndings = (count: number): string[] =>
 
 const messageIdOf = ({ route_id, id }: store.NewArrival, beginning: string) => (route_id === null ? id : `${beginning}${id}`);
 
-/** `most`: what each may have stored with it; null: it was judged before. */
-function countOrgs(arrivals: readonly store.NewArrival[], shares: { small: number; large: number } | undefined) {
+/** `most`: what each may have stored with it, above which it depends on what is large, and whose it is; null: it was judged before. */
+function countOrgs(arrivals: readonly store.NewArrival[], shares: { large: number } | undefined) {
   const counted = new Map<string, { org: string; messages: number; bytes: number; most: number | null }>();
   for (const { org_id: org, body_bytes } of arrivals) {
-    const before = counted.get(org) ?? { org, messages: 0, bytes: 0, most: shares ? shares.small : null };
-    const most = shares && body_bytes > smallBytes ? shares.large : before.most;
-    counted.set(org, { org, messages: before.messages + 1, bytes: before.bytes + body_bytes + overheadBytes, most });
+    const { messages, bytes } = counted.get(org) ?? { messages: 0, bytes: 0 };
+    counted.set(org, { org, messages: messages + 1, bytes: bytes + body_bytes + overheadBytes, most: shares?.large ?? null });
   }
   return [...counted.values()];
 }

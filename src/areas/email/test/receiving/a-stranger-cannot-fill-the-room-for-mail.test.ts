@@ -65,6 +65,10 @@ test('a sender has a share of the room for mail, the last part of it is for smal
   assert.match(await send('127.0.0.8', large), /^452 4\.2\.2/);
   assert.match(await send('127.0.0.8'), /^250 /);
 
+  // Nor does a few addresses' small mail fill the rest: who has much has no part of it.
+  assert.match(await send('127.0.0.5'), /^452 4\.2\.2 you have used your share of the room for mail to this recipient/);
+  assert.match(await send('127.0.0.4'), /^250 /);
+
   // The operator sees whose it is, and frees it.
   await untilState(qd, idIn(first), 'delivered');
   const env = {
@@ -85,5 +89,5 @@ test('a sender has a share of the room for mail, the last part of it is for smal
     tx.query(sql`select sum(bytes)::int as bytes from email.received_sender where sender = '127.0.0.9'`),
   );
   assert.deepEqual(rows, [{ bytes: quota / 4 - 50_000 }]);
-  assert.equal((await endpoint.heard(3)).length, 3);
+  assert.equal((await endpoint.heard(4)).length, 4);
 });

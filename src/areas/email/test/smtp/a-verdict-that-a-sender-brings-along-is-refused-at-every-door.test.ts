@@ -50,13 +50,24 @@ test('a signature or a verdict that a sender brings along is refused at every do
       '\r\n\t"mx.host.example" ;',
       'mx.host.example.;',
       'mx.host.example',
+      // As readers of any quality may find it.
+      '(a \\( b) mx.host.example;',
+      '"mx\\.host.example";',
+      `(${'a'.repeat(900)}${`\r\n ${'a'.repeat(900)}`.repeat(5)}) mx.host.example;`,
+      `${`\r\n ${' '.repeat(900)}`.repeat(5)}mx.host.example;`,
+      '(a (b) mx.host.example;',
+      'mx(c) .host .example;',
+      'mx.host.example/1;',
+      '=?utf-8?q?mx=2Ehost=2Eexample?=;',
+      '\uff4dx.host.example;',
+      'mx.host\u200b.example..;',
     ];
     for (const id of inOurName) {
       const message = letterIn(`Authentication-Results:${id} spf=pass\r\n`);
       assert.match(await deliverTo(t, port, { message }), /^550 5\.7\.1 the header has Authentication-Results of mx\.host\.example/, id);
     }
     // Of others: whoever reads them knows whom to trust. Signatures are verified.
-    const others = `Authentication-Results: mx.far.example; spf=pass smtp.helo=mx.host.example\r\nDKIM-Signature: ${brought['DKIM-Signature']}\r\n`;
+    const others = `Authentication-Results: mx.far.example (for \\( mx.host.example); spf=pass smtp.helo=mx.host.example\r\nDKIM-Signature: ${brought['DKIM-Signature']}\r\n`;
     assert.match(await deliverTo(t, port, { message: letterIn(others) }), /^250 /);
     const [told] = await endpoint.heard(1);
     assert.notEqual(told!.event.data.authentication.dkim[0].result, 'pass');
