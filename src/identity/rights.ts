@@ -1,7 +1,9 @@
 import type { Entitlement } from '../../contract/common.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { type Loaded, type Loader, topics } from './principal.ts';
+import { lockRights } from './rights-lock.ts';
 import { type Grants, grantsOf, narrow, type RoleUse } from './rules/grants.ts';
+import { findLine } from './store/lines.ts';
 import { findRights, isUnchanged, type PrincipalRow, principalByHash, principalByToken } from './store/principals.ts';
 
 /** What a member may do now, for credentials that act for a person without being one of their tokens. Undefined: no member any more. */
@@ -17,17 +19,25 @@ export const loadToken: Loader = async (tx, hash) => loaded(await principalByHas
 export const loadTokenById = async (tx: Tx, org: string, id: string): Promise<Loaded | undefined> =>
   loaded(await principalByToken(tx, org, id));
 
+/** Begins a transaction that acts for a token which is known by its id: shares the locks of all that its rights follow from. They are read after it. */
+export async function shareTokenById(tx: Tx, org: string, id: string): Promise<void> {
+  const line = await findLine(tx, org, id); // never changes
+  if (line) await lockRights(tx, org, { shares: topicsOf({ org_id: org, token_id: id, ...line }) });
+}
+
+const topicsOf = ({ org_id, user_id, token_id, minters }: Pick<PrincipalRow, 'org_id' | 'user_id' | 'token_id' | 'minters'>): string[] => [
+  topics.org(org_id),
+  topics.roles(org_id),
+  topics.user(org_id, user_id),
+  ...[token_id, ...minters].map(topics.credential),
+];
+
 const memberGrants = ({ role, grants, custom_roles }: Pick<PrincipalRow, 'role' | 'grants' | 'custom_roles'>): Grants =>
   grantsOf([{ role, resourceIds: [] }, ...grants], custom_roles);
 
 function loaded(found: PrincipalRow | undefined): Loaded | undefined {
   if (!found) return undefined;
-  const dropOn = [
-    topics.org(found.org_id),
-    topics.roles(found.org_id),
-    topics.user(found.org_id, found.user_id),
-    ...[found.token_id, ...found.minters].map(topics.credential),
-  ];
+  const dropOn = topicsOf(found);
   if (!found.enabled) return { principal: undefined, ttlMs: 0, topics: dropOn };
 
   const scopes = distinct([found.scope, ...found.ceilings, ...found.above.flat()].filter((s) => s.length));

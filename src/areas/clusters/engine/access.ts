@@ -1,6 +1,5 @@
 import { lockLine } from '../../../identity/engine/line.ts';
-import { loadTokenById, rightsOf } from '../../../identity/rights.ts';
-import { lockMember } from '../../../identity/store/members.ts';
+import { loadTokenById, rightsOf, shareTokenById } from '../../../identity/rights.ts';
 import type { App } from '../../../kernel/app.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { Refusal } from '../../../kernel/errors.ts';
@@ -18,7 +17,7 @@ import type { Tenants } from './tenants.ts';
 // A client configuration holds a token of a service account of the person's, bound to a Secret that stands for the Quarterdeck token which it was
 // fetched with. When that token is revoked, switched off, has ended or lost the right, the Secret is deleted, and what is bound to it is not good any
 // more; when the person lost the right, the account goes too. The task `clusters.remove-access` compares, so no revocation is missed. An embedded
-// cluster asks about the Quarterdeck token with every request, and holds it while it writes: there a revocation holds from its commit on.
+// cluster asks about the Quarterdeck token with every request, and shares the locks of its rights while it writes: there a revocation holds from its commit on.
 
 /** Who fetches a client configuration. */
 export interface Fetcher {
@@ -64,14 +63,9 @@ export const accessTo = (cluster: string): Access => ({
     const holder = await store.holderOfSecret(tx, cluster, secret);
     return holder !== undefined && mayFetch(tx, holder.org_id, cluster, holder.token_id);
   },
-  // Row locks, in the order of everybody who mints: tokens first, then the member. A revocation or demotion takes them too.
   lock: async (tx, secret) => {
     const holder = await store.holderOfSecret(tx, cluster, secret);
-    if (!holder) return;
-    await lockLine(tx, holder.org_id, holder.token_id).catch((error) => {
-      if (!(error instanceof Refusal)) throw error; // it is not good any more, as `holds` says
-    });
-    await lockMember(tx, holder.org_id, holder.user_id);
+    if (holder) await shareTokenById(tx, holder.org_id, holder.token_id);
   },
 });
 
