@@ -9,10 +9,15 @@ const longest = { entries: 20, characters: 500, bytes: 4_096 };
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+/** PostgreSQL's jsonb holds neither NUL nor half of a surrogate pair, which a cut leaves: an act would be refused for its record. */
+const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
+
 /** Of all values that JSON has. */
 function shorten(value: unknown): unknown {
   if (typeof value === 'string')
-    return value.length > longest.characters ? { characters: value.length, sha256: hashOf(value), begins: value.slice(0, 100) } : value;
+    return value.length > longest.characters
+      ? { characters: value.length, sha256: hashOf(value), begins: storable(value.slice(0, 100)) }
+      : storable(value);
   if (Array.isArray(value))
     return value.length > longest.entries ? { entries: value.length, sha256: hashOf(JSON.stringify(value)) } : value.map(shorten);
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { rows, run, type Tx } from '../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../kernel/db/index.ts';
 
 const LinkRow = Type.Object({
   alive: Type.Boolean(),
@@ -15,6 +15,12 @@ export const lockMinters = (tx: Tx, org: string, tokenId: string) => rows(tx, Li
     from identity.token t join identity.token m on m.org_id = t.org_id and m.id = any(t.minters || t.id)
    where t.org_id = ${org} and t.id = ${tokenId}
    order by m.id for no key update of m`;
+
+const LineRow = Type.Object({ user_id: Type.String(), minters: Type.Array(Type.String()) });
+
+/** Whose token it is, and which it was minted by. */
+export const findLine = (tx: Tx, org: string, tokenId: string) => row(tx, LineRow)`
+  select user_id, minters from identity.token where org_id = ${org} and id = ${tokenId}`;
 
 export const isMintedBy = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
   (await run(tx)`select 1 from identity.token where org_id = ${org} and id = ${tokenId} and ${above} = any(minters)`) > 0;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { quarterdeck } from '../../../test/harness/index.ts';
 import { DetailBudget, shortDetail } from '../rules/audit-detail.ts';
 
 test('long lists and texts are kept by their count and their hash', () => {
@@ -40,4 +41,15 @@ test('beyond its budget an organization’s details shrink, and nobody else’s;
   assert.deepEqual(spend('org_b'), detail);
   now += 86_400_000;
   for (let n = 0; n < 23; n++) assert.deepEqual(spend('org_a'), detail);
+});
+
+test('a change with a long text is kept wherever that is cut', async (t) => {
+  const { owner } = await quarterdeck(t);
+  const role = await owner.post('/iam/roles', { name: 'reader', permissions: ['clusters.cluster.read'] });
+  for (const begin of ['x', 'xy']) {
+    const { status, body } = await owner.patch(`/iam/roles/${role.body.id}`, { description: `${begin}${'😀'.repeat(300)}` });
+    assert.equal(status, 200, JSON.stringify(body));
+  }
+  const [kept] = (await owner.get('/organization/audit')).body.entries;
+  assert.equal(kept.action, 'iam.role.update');
 });
