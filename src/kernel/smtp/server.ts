@@ -72,7 +72,7 @@ export function makeSmtpServer(options: ServerOptions): SmtpServer {
     };
     if (options.isSecure) shakeHands(wrapInTls(socket, context), { raw: socket, pending, leave: seat.leave, begin: beginSession });
     else beginSession(socket);
-    };
+  };
   const listener: Server = createServer(
     { allowHalfOpen: true, noDelay: true },
     guarded('smtp.connection', ([socket]) => socket, takeIn),
