@@ -59,6 +59,16 @@ test('six invitations and a registry key in flight are refused once the rights o
   assert.deepEqual((await owner.get('/registry/registries/acme/keys')).body.keys, []);
 });
 
+test('a member who may remove nobody takes no lock of anybody’s rights', async (t) => {
+  const qd = await quarterdeck(t);
+  const race = await openRace(qd.connection);
+  t.after(race.close);
+  const member = await qd.member(qd.owner, 'member');
+  await race.hold(...heldUpByOrganization(qd.owner.orgId));
+  assert.equal((await member.delete(`/organization/members/${qd.owner.userId}`)).status, 403);
+  await race.release();
+});
+
 /** Starts the operations while the revocation is under way, and lets it commit once all of them wait. */
 async function raceWith(
   race: Race,

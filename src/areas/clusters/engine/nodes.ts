@@ -80,19 +80,21 @@ async function requestsOfNode(ask: Ask, node: string) {
 }
 
 /**
- * Takes a node out of its cluster. `commit` is the transaction in which its certificates end; they end first, for a node that is removed and
+ * Takes a node out of its cluster. `drain` is the transaction before its pods are asked to leave: from then on something has happened. `commit` is the transaction in which its certificates end; they end first, for a node that is removed and
  * still believed would make itself anew. After a crash in between the node is still listed, and deregistering it again ends the matter.
  */
 export async function deregisterNode<T>(
   { tenants, log }: { tenants: Tenants; log: Logger },
   cluster: ClusterRow,
   name: string,
-  commit: (refuse: (tx: Tx) => Promise<void>) => Promise<T>,
+  { drain, commit }: { drain: () => Promise<unknown>; commit: (refuse: (tx: Tx) => Promise<void>) => Promise<T> },
 ): Promise<T> {
   return tenants.with(cluster, async (ask) => {
     const node = await findNode(ask, name);
-    if (node)
+    if (node) {
+      await drain();
       await drainNode(ask, name).catch((error) => log.info({ err: error, cluster: cluster.id }, 'a node leaves without being drained'));
+    }
     const requests = await requestsOfNode(ask, name);
     const done = await commit(async (tx) => {
       const shown = requests.flatMap((request) => request.shown ?? []);

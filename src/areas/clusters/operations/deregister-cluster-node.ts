@@ -7,12 +7,19 @@ import type { OpenClusters } from '../open.ts';
 
 export const deregisterClusterNode = operation(clusters.deregisterClusterNode, async ({ ctx, params }, { tenants }: OpenClusters) => {
   const cluster = await ctx.read((tx) => findCluster(tx, ctx, params.name));
-  return deregisterNode({ tenants, log: ctx.app.log }, cluster, params.node, (refuse) =>
-    ctx.write(async (tx) => {
-      await findAgain(tx, ctx, cluster);
-      await refuse(tx);
-      await audit(tx, ctx, 'clusters.node.deregister', cluster, { cluster: cluster.name, node: params.node });
-      return noContent();
-    }),
-  );
+  const detail = { cluster: cluster.name, node: params.node };
+  return deregisterNode({ tenants, log: ctx.app.log }, cluster, params.node, {
+    drain: () =>
+      ctx.write(async (tx) => {
+        await findAgain(tx, ctx, cluster);
+        await audit(tx, ctx, 'clusters.node.drain', cluster, detail);
+      }),
+    commit: (refuse) =>
+      ctx.write(async (tx) => {
+        await findAgain(tx, ctx, cluster);
+        await refuse(tx);
+        await audit(tx, ctx, 'clusters.node.deregister', cluster, detail);
+        return noContent();
+      }),
+  });
 });

@@ -1,5 +1,5 @@
 import { organization } from '../../../../contract/organization.ts';
-import { lacking } from '../../../identity/context.ts';
+import { type Ctx, lacking } from '../../../identity/context.ts';
 import { endMembership } from '../../../identity/engine/membership.ts';
 import { noContent, operation } from '../../../identity/operation.ts';
 import { topics } from '../../../identity/principal.ts';
@@ -9,13 +9,19 @@ import { lockOrg } from '../../../identity/store/organizations.ts';
 import { notFound } from '../../../kernel/errors.ts';
 import { leaveOncall } from '../../oncall/index.ts';
 
-export const removeMember = operation(organization.removeMember, async ({ ctx, params }) =>
-  ctx.write(
+/** To leave needs no permission, but the whole person: a narrowed token cannot do it for its owner. */
+function requireRemoving(ctx: Ctx, userId: string): { leaving: boolean } {
+  const leaving = userId === ctx.user.id && !ctx.principal.scopes.length;
+  if (!leaving && ctx.reach('organization.member.admin') !== '*') throw lacking('organization.member.admin');
+  return { leaving };
+}
+
+export const removeMember = operation(organization.removeMember, async ({ ctx, params }) => {
+  requireRemoving(ctx, params.userId); // also beforehand: else any member could take the lock of another one's rights
+  return ctx.write(
     async (tx) => {
+      const { leaving } = requireRemoving(ctx, params.userId);
       await lockOrg(tx, ctx.org);
-      // To leave needs no permission, but the whole person: a narrowed token cannot do it for its owner.
-      const leaving = params.userId === ctx.user.id && !ctx.principal.scopes.length;
-      if (!leaving && ctx.reach('organization.member.admin') !== '*') throw lacking('organization.member.admin');
       const member = (await memberOf(tx, ctx.org, params.userId)) ?? notFound('member');
       if (!leaving) requireHolding(ctx.principal.grants, member.role);
       const oncall = await leaveOncall(tx, ctx, member);
@@ -23,5 +29,5 @@ export const removeMember = operation(organization.removeMember, async ({ ctx, p
       return noContent();
     },
     { revokes: [topics.user(ctx.org, params.userId)] },
-  ),
-);
+  );
+});

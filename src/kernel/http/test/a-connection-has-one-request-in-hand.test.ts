@@ -144,7 +144,7 @@ test('an empty line that comes in two packets does not let what follows a body b
       });
     },
   );
-  const paths = Array.from({ length: 1_500 }, (_, n) => `/${n}`);
+  const paths = Array.from({ length: 200 }, (_, n) => `/${n}`);
   const head = `POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
   for (const split of [1, 2, 3]) {
     const socket = await dial();
