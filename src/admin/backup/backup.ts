@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { AnyArea } from '../../areas/area.ts';
-import { backupLock } from '../../kernel/backup-lock.ts';
+import { backupLock } from '../../kernel/backup/backup-lock.ts';
 import type { Connection } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { authenticate, type KeyRing, keyFile, readKeys } from '../../kernel/secrets.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeS3 } from '../../../test/fakes/s3.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
-import { mayRemoveStored } from '../../kernel/backup-lock.ts';
+import { mayRemoveStored } from '../../kernel/backup/backup-lock.ts';
 import { type Connection, isAway } from '../../kernel/db/index.ts';
 import { Stop } from '../../kernel/errors.ts';
 import { migrate, readMigrations } from '../../kernel/migrate.ts';

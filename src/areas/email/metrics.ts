@@ -2,10 +2,10 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Db } from '../../kernel/db/index.ts';
 import type { Queue } from './engine/queue/index.ts';
 import type { Readings } from './engine/receiving/index.ts';
-import { arrivalFigures } from './store/arrivals.ts';
 import { deliveryFigures } from './store/deliveries.ts';
 import { queueFigures } from './store/figures.ts';
 import { heldAway } from './store/holders.ts';
+import { arrivalFigures } from './store/receiving/arrivals.ts';
 
 /** Counted from the first message on; a registry of metrics takes them over when it is there. */
 export interface Counters {

@@ -16,12 +16,6 @@ export const lockMinters = (tx: Tx, org: string, tokenId: string) => rows(tx, Li
    where t.org_id = ${org} and t.id = ${tokenId}
    order by m.id for no key update of m`;
 
-const LineRow = Type.Object({ user_id: Type.String(), minters: Type.Array(Type.String()) });
-
-/** Whose token it is, and which it was minted by. */
-export const findLine = (tx: Tx, org: string, tokenId: string) => row(tx, LineRow)`
-  select user_id, minters from identity.token where org_id = ${org} and id = ${tokenId}`;
-
 export const isMintedBy = async (tx: Tx, org: string, tokenId: string, above: string): Promise<boolean> =>
   (await run(tx)`select 1 from identity.token where org_id = ${org} and id = ${tokenId} and ${above} = any(minters)`) > 0;
 

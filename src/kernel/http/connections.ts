@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { atMost } from '../at-most.ts';
+import { guarded } from '../faults/guarded.ts';
 import { asCaller, type Peers } from './peer.ts';
 
 // Whoever has not logged in may hold some connections, not all of them. A connection is anonymous until a request on it had a good token; an
@@ -102,13 +103,21 @@ export class Connections {
   }
 
   watch(server: Server): void {
-    server.on('connection', (socket: Socket) => this.#admit(socket));
-    server.on('secureConnection', (socket: NodeSocket) => {
+    const admit = (socket: Socket) => this.#admit(socket);
+    const admitSecure = (socket: NodeSocket) => {
       const below = socket._parent && tracked.get(socket._parent);
       if (!below) return;
       below.connection.spoken = socket;
       tracked.set(socket, below);
-    });
+    };
+    server.on(
+      'connection',
+      guarded('http.connections.open', ([socket]) => socket, admit),
+    );
+    server.on(
+      'secureConnection',
+      guarded('http.connections.secure', ([socket]) => socket, admitSecure),
+    );
     const timer = setInterval(() => this.#closeUnread(performance.now()), Math.min(5_000, this.#limits.unreadMs / 4)).unref();
     server.once('close', () => clearInterval(timer));
   }
@@ -118,7 +127,10 @@ export class Connections {
     const address = this.#peers.of(caller);
     const connection = new Tracked(socket, address);
     this.#all.add(connection);
-    socket.once('close', () => this.#forget(connection));
+    socket.once(
+      'close',
+      guarded('http.connections.close', socket, () => this.#forget(connection)),
+    );
     // A proxy of the operator's brings everybody, and bounds them itself; a unix socket is this machine's.
     const isTrusted = address === '' || this.#peers.isProxied(caller);
     if (isTrusted) connection.isAnonymous = false;

@@ -17,6 +17,9 @@ export interface Peers {
 /** A connection that speaks no HTTP, as the limits see it that count callers by where they come from. */
 export const asCaller = (socket: Socket): IncomingMessage => ({ socket, headers: {} }) as IncomingMessage;
 
+/** What tells a connection from every other: a socket of TLS and the one below it have the same. */
+export const otherEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
 /** Whether it is this machine that speaks: nobody in between can listen. */
 export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
 

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { guarded } from '../faults/guarded.ts';
 import { giveBack } from '../give-back.ts';
 
 // Node parses everything that a packet brings at once: 64 KiB hold 2,000 requests, which all begin in one turn of the event loop, ahead of
@@ -102,10 +103,11 @@ class Connection {
   #watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    this.#response!.once('close', () => {
+    const goOn = () => {
       this.#isWatching = false;
       this.goOn();
-    });
+    };
+    this.#response!.once('close', guarded('http.pipelining.answered', this.#socket, goOn));
   }
 
   /** Parses what was read, as far as the end of one request. */
@@ -184,16 +186,31 @@ export function paceRequests(handle: RequestListener) {
     }) as RequestListener,
     /** After node's own listener for connections, which is there from the start. */
     watch(server: Server, event: 'connection' | 'secureConnection'): void {
-      server.on(event, (socket: Socket) => {
+      const takeOver = (socket: Socket) => {
         const [parse] = socket.listeners('data') as Parse[];
         if (!parse) return;
         const connection = new Connection(socket, parse, handle);
         connections.set(socket, connection);
         socket.removeListener('data', parse);
         // Node sees that somebody listens, and hands the bytes to us instead of to its parser.
-        socket.on('data', (packet: Buffer) => connection.take(packet)).on('resume', () => connection.goOn());
-      });
-      server.on('clientError', (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop());
+        socket.on(
+          'data',
+          guarded('http.pipelining.data', socket, (packet: Buffer) => connection.take(packet)),
+        );
+        socket.on(
+          'resume',
+          guarded('http.pipelining.resume', socket, () => connection.goOn()),
+        );
+      };
+      const stop = (_: Error, socket: Duplex) => connections.get(socket as Socket)?.stop();
+      server.on(
+        event,
+        guarded('http.pipelining.connection', ([socket]) => socket, takeOver),
+      );
+      server.on(
+        'clientError',
+        guarded('http.pipelining.client-error', ([, socket]) => socket, stop),
+      );
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { App } from '../../../kernel/app.ts';
-import { mayRemoveStored } from '../../../kernel/backup-lock.ts';
+import { mayRemoveStored } from '../../../kernel/backup/backup-lock.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { now } from '../../../kernel/time.ts';
 import * as store from '../store/retention.ts';

@@ -1,6 +1,6 @@
 import { email } from '../../../../contract/email.ts';
 import { ok, operation } from '../../../identity/operation.ts';
-import { routesOf } from '../store/routes.ts';
+import { routesOf } from '../store/receiving/routes.ts';
 import { routeView } from '../views/route.ts';
 
 export const listRoutes = operation(email.listRoutes, async ({ ctx }) =>

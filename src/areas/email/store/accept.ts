@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { row, type Tx } from '../../../kernel/db/index.ts';
-import type { Asked, NewMessage, NewRecipient } from './intake.ts';
+import type { Asked, NewMessage, NewRecipient } from './receiving/intake.ts';
 
 /** A batch that is judged and written in one statement. Ids are given without their beginning, which says when they were made. */
 export interface WholeBatch extends Asked {

@@ -1,4 +1,4 @@
-import type { RouteRow } from '../store/routes.ts';
+import type { RouteRow } from '../store/receiving/routes.ts';
 
 export const routeView = (r: RouteRow) => ({
   id: r.id,

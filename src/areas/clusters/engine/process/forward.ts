@@ -98,9 +98,9 @@ function tryTarget(exchange: Exchange, tries: number): void {
   let isConnected = false;
   let isSent = false;
   let isAnswered = false;
-  const sent = () => {
+  const sent = guarded('clusters.process.forward.sent', request, () => {
     isSent = true;
-  };
+  });
   response.once('close', () => onward.destroy());
   onward.once('close', guarded('clusters.process.forward.close', onward, done));
   onward.once(

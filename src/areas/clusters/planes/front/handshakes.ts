@@ -1,5 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { guarded } from '../../../../kernel/faults/guarded.ts';
+import { otherEnd } from '../../../../kernel/http/peer.ts';
 import { makeStrangers, type StrangerBounds } from './strangers.ts';
 
 // A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
@@ -36,25 +38,33 @@ export function paceHandshakes(server: Server, addressOf: (socket: Socket) => st
   };
   // TLS wraps a connection in a socket of its own; both name the same peer.
   const byPeer = new Map<string, Socket>();
-  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
+  const takeIn = (socket: Socket) => {
+    const peer = otherEnd(socket);
     const address = addressOf(socket) ?? '';
     byPeer.set(peer, socket);
     socket.on('error', () => {}); // it is closed, which is all that matters
-    socket.once('close', () => {
+    const leave = () => {
       line.drop(address, socket);
       pending.leave(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
-    });
+    };
+    socket.once('close', guarded('clusters.front.handshake.close', socket, leave));
     line.add(address, socket);
     pending.enter(socket);
     beginSoon();
-  });
-  server.prependListener('secureConnection', (socket: TLSSocket) => {
-    const raw = byPeer.get(peerOf(socket));
+  };
+  const finish = (socket: TLSSocket) => {
+    const raw = byPeer.get(otherEnd(socket));
     if (raw) pending.leave(raw);
-  });
+  };
+  server.on(
+    'connection',
+    guarded('clusters.front.handshake', ([socket]) => socket, takeIn),
+  );
+  server.prependListener(
+    'secureConnection',
+    guarded('clusters.front.handshake.secure', ([socket]) => socket, finish),
+  );
 }
 
 /** Connections by address: each address in turn, its oldest first. */

@@ -150,10 +150,11 @@ function takeIn(room: Room | undefined, socket: TLSSocket): void {
   const { sockets, strangers, served } = room;
   const shown = identifySocket(socket, room.authorities);
   sockets.set(socket, shown);
-  socket.once('close', () => {
+  const leave = () => {
     strangers.leave(socket);
     sockets.delete(socket);
-  });
+  };
+  socket.once('close', guarded('clusters.front.close', socket, leave));
   if (shown.is !== 'good') strangers.enter(socket);
   if (sockets.size <= served.most() || strangers.evict()) return;
   sockets.delete(socket);
@@ -171,7 +172,7 @@ function answerRequest(room: Room, shown: Shown, request: IncomingMessage, respo
     const end = room.strangers.begin(socket);
     if (!end)
       return void refuse(response, 429, 'TooManyRequests', 'too many requests without a login are under way; try again in a moment');
-    response.once('close', end);
+    response.once('close', guarded('clusters.front.answered', socket, end));
   }
   noteProof(room, socket, shown, request, response);
   room.served.serve(request, response, { identity: identityOf(shown), isKnown });
@@ -184,7 +185,7 @@ function talkWith(room: Room, shown: Shown, request: IncomingMessage, socket: Du
   if (!isKnown) {
     const end = room.strangers.begin(own);
     if (!end) return void socket.destroy();
-    socket.once('close', end);
+    socket.once('close', guarded('clusters.front.talked', socket, end));
     const { write } = socket;
     socket.write = ((first: Buffer | string, ...more: unknown[]) => {
       socket.write = write;

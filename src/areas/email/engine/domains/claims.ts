@@ -7,7 +7,7 @@ import { enqueue, wake } from '../../../../kernel/jobs/index.ts';
 import { parentsOf } from '../../rules/domain-name.ts';
 import { topics } from '../../rules/topics.ts';
 import * as store from '../../store/domains.ts';
-import { deleteRoutesOf } from '../../store/routes.ts';
+import { deleteRoutesOf } from '../../store/receiving/routes.ts';
 import { checksDue } from './check-due.ts';
 import type { DkimKeys } from './dkim-keys.ts';
 import { failMailOfDomain } from './fail-mail.ts';

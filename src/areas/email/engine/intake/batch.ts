@@ -4,7 +4,7 @@ import { wake } from '../../../../kernel/jobs/index.ts';
 import type { Place, Spool } from '../../../../kernel/spool/index.ts';
 import { makeIds } from '../../../../kernel/time.ts';
 import { domainOf, foldAddress } from '../../rules/envelope.ts';
-import * as store from '../../store/intake.ts';
+import * as store from '../../store/receiving/intake.ts';
 import { queueChannel } from '../queue/channel.ts';
 import type { Born, Queue } from '../queue/index.ts';
 import { beginsUntil, leaseSeconds } from '../queue/lease.ts';

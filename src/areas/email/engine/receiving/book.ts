@@ -4,7 +4,7 @@ import type { App } from '../../../../kernel/app.ts';
 import { returnHostOf } from '../../rules/dns-records.ts';
 import { findRoute } from '../../rules/routing.ts';
 import { topics } from '../../rules/topics.ts';
-import * as store from '../../store/routes.ts';
+import * as store from '../../store/receiving/routes.ts';
 import type { Returned, ReturnPaths } from '../return-path.ts';
 
 /** Where mail for an address goes. */

@@ -1,6 +1,6 @@
 import { type Actor, audit } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import { freeReceived, listSenders } from '../../store/received-senders.ts';
+import { freeReceived, listSenders } from '../../store/receiving/received-senders.ts';
 import { overheadBytes } from './batch.ts';
 
 const portion = 1_000;

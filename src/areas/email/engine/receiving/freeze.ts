@@ -2,7 +2,7 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { ReadMail, ReadResult } from '../../clients/reader/index.ts';
 import { receivedData } from '../../rules/received-event.ts';
-import * as store from '../../store/arrivals.ts';
+import * as store from '../../store/receiving/arrivals.ts';
 import { applyReport, type Following } from '../feedback/index.ts';
 import { type Happening, tellEndpoints } from '../webhooks/tell.ts';
 import type { HeldArrival } from './holdings.ts';

@@ -1,4 +1,4 @@
-import type { ArrivalRow } from '../../store/arrivals.ts';
+import type { ArrivalRow } from '../../store/receiving/arrivals.ts';
 import { keepHoldings } from '../holdings.ts';
 
 /** What arrived and is under this process's lease. */

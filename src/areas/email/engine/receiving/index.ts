@@ -7,7 +7,7 @@ import { clockMoved, mostOrgs } from '../../../../kernel/jobs/index.ts';
 import { Crowded, makeTurnstile, onBehalf } from '../../../../kernel/shares/index.ts';
 import type { Spool } from '../../../../kernel/spool/index.ts';
 import { makeReader, type Reader, type ReaderOptions, type Reading, type ReadResult, unreadMail } from '../../clients/reader/index.ts';
-import * as store from '../../store/arrivals.ts';
+import * as store from '../../store/receiving/arrivals.ts';
 import type { Following } from '../feedback/index.ts';
 import { gatherCalls } from '../gather.ts';
 import type { Holdings } from '../holdings.ts';

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { isAboutData } from '../../../../kernel/db/index.ts';
 import { Refusal } from '../../../../kernel/errors.ts';
 import { inboundShares, smallBytes } from '../../rules/receiving.ts';
-import { readReceived } from '../../store/arrivals-taken.ts';
+import { readReceived } from '../../store/receiving/arrivals-taken.ts';
 import { gatherCalls } from '../gather.ts';
 import { largePrefix } from '../intake/prepare.ts';
 import { retrySealed } from '../segments.ts';

@@ -4,7 +4,7 @@ import type { Tx } from '../../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
 import { foldPattern } from '../../rules/routing.ts';
 import { topics } from '../../rules/topics.ts';
-import * as store from '../../store/routes.ts';
+import * as store from '../../store/receiving/routes.ts';
 import { lockWebhook } from '../../store/webhooks.ts';
 import { lockDomain } from '../domains/claims.ts';
 

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { audit, operator } from '../../../../identity/audit.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { enqueue, job, RetryIn } from '../../../../kernel/jobs/index.ts';
-import { settleReceived } from '../../store/arrivals.ts';
 import * as deliveries from '../../store/deliveries.ts';
+import { settleReceived } from '../../store/receiving/arrivals.ts';
 import { disableWebhook } from '../../store/webhooks.ts';
 
 const portion = 500;

@@ -3,7 +3,7 @@ import type { App } from '../../../../kernel/app.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import { conflict, forbidden, notFound } from '../../../../kernel/errors.ts';
 import { hasDelivery } from '../../store/deliveries.ts';
-import { routeTo } from '../../store/routes.ts';
+import { routeTo } from '../../store/receiving/routes.ts';
 import { insertRedelivery } from '../../store/webhook-events.ts';
 import * as store from '../../store/webhooks.ts';
 import { failWaiting } from './disable.ts';

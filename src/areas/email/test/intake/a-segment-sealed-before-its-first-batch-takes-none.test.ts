@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quarterdeck } from '../../../../../test/harness/index.ts';
-import { takeArrivals } from '../../store/arrivals-taken.ts';
-import { addSegment } from '../../store/intake.ts';
+import { takeArrivals } from '../../store/receiving/arrivals-taken.ts';
+import { addSegment } from '../../store/receiving/intake.ts';
 import { markStored, sealSegment } from '../../store/segments.ts';
 
 test('a segment that was sealed before its first batch takes none', async (t) => {

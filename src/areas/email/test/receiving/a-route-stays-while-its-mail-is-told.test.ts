@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from '../../../../kernel/sql.ts';
-import { takeOut } from '../../store/arrivals.ts';
+import { takeOut } from '../../store/receiving/arrivals.ts';
 import { mxScene } from './mx-scene.ts';
 
 test('a route, and so its endpoint, stays while what came by it is being told', async (t) => {

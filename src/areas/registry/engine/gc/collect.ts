@@ -1,4 +1,4 @@
-import { mayRemoveStored } from '../../../../kernel/backup-lock.ts';
+import { mayRemoveStored } from '../../../../kernel/backup/backup-lock.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
 import type { Logger } from '../../../../kernel/log.ts';
 import { withRest } from '../../../../kernel/slices.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
 
 // Everything that a batch of accepted messages asks and writes.
 

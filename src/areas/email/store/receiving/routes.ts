@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { isVisible, sql, type Visible } from '../../../kernel/sql.ts';
+import { row, rows, run, type Tx } from '../../../../kernel/db/index.ts';
+import { isVisible, sql, type Visible } from '../../../../kernel/sql.ts';
 
 const RouteRow = Type.Object({
   id: Type.String(),

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { row, type Tx } from './db/index.ts';
+import { row, type Tx } from '../db/index.ts';
 
 // A backup copies rows first and the blobs they name afterwards. Whoever removes stored objects must not take one away in between.
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
-import type { Envelope } from '../rules/receiving.ts';
+import { row, rows, type Tx } from '../../../../kernel/db/index.ts';
+import type { Envelope } from '../../rules/receiving.ts';
 
 // What arrives, written in batches: in the log, and in the queue of those who read it.
 

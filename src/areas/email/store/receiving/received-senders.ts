@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { row, rows, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, type Tx } from '../../../../kernel/db/index.ts';
 
 // What an organization has stored of each sender, and how it is freed.
 
