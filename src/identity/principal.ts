@@ -125,8 +125,9 @@ interface Source {
   signal: AbortSignal;
 }
 
-function asPrincipal(found: NonNullable<Loaded['principal']>, { topics, shareUnchanged }: Loaded, source: Source): Principal {
+function asPrincipal(found: NonNullable<Loaded['principal']>, loaded: Loaded, source: Source): Principal {
   const { kind, hash, load, signal } = source;
+  const { topics } = loaded;
   const principal: Principal = {
     ...found,
     kind,
@@ -134,12 +135,17 @@ function asPrincipal(found: NonNullable<Loaded['principal']>, { topics, shareUnc
     locks: sharedLocks(found.org.id, topics),
     signal,
     reload: async (tx, locks) => {
-      if (shareUnchanged && (await shareUnchanged(tx, locks))) return principal;
-      const shared = shareUnchanged ? undefined : shareInOrder(tx, locks);
-      const [loaded] = await Promise.all([load(tx, Buffer.from(hash, 'latin1')), shared]);
-      return loaded?.principal && loaded.ttlMs > 0 ? asPrincipal(loaded.principal, loaded, source) : undefined;
+      const { shareUnchanged, is } = last; // together: another transaction may find something newer meanwhile
+      if (shareUnchanged && (await shareUnchanged(tx, locks))) return is;
+      const shared = shareUnchanged ? undefined : shareInOrder(tx, locks); // given first: what is read after it has a snapshot of its own
+      const [again] = await Promise.all([load(tx, Buffer.from(hash, 'latin1')), shared]);
+      if (!again?.principal || again.ttlMs <= 0) return undefined;
+      last = { shareUnchanged: again.shareUnchanged, is: { ...principal, ...again.principal } };
+      return last.is;
     },
   };
+  /** What was found last, and how to tell whether it still holds. */
+  let last = { shareUnchanged: loaded.shareUnchanged, is: principal };
   return principal;
 }
 

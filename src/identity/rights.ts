@@ -2,7 +2,7 @@ import type { Entitlement } from '../../contract/common.ts';
 import type { Tx } from '../kernel/db/index.ts';
 import { type Loaded, type Loader, topics } from './principal.ts';
 import { type Grants, grantsOf, narrow, type RoleUse } from './rules/grants.ts';
-import { findRights, type PrincipalRow, principalByHash, principalByToken, shareUnchanged } from './store/principals.ts';
+import { findRights, type PrincipalRow, principalByHash, principalByToken, shareUnmoved } from './store/principals.ts';
 
 /** What a member may do now, for credentials that act for a person without being one of their tokens. Undefined: no member any more. */
 export async function rightsOf(tx: Tx, org: string, user: string): Promise<Grants | undefined> {
@@ -34,8 +34,7 @@ function loaded(found: PrincipalRow | undefined): Loaded | undefined {
   return {
     ttlMs: found.ttl_ms,
     topics: dropOn,
-    shareUnchanged: (tx, locks) =>
-      shareUnchanged(tx, { org: found.org_id, id: found.token_id, endsAt: found.ends_at, fingerprint: found.fingerprint }, locks),
+    shareUnchanged: (tx, locks) => shareUnmoved(tx, found, locks),
     principal: {
       id: found.token_id,
       org: { id: found.org_id, slug: found.org_slug },

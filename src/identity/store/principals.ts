@@ -36,9 +36,9 @@ const PrincipalRow = Type.Object({
   role: Type.String(),
   grants: RoleUses,
   custom_roles: Atoms,
-  fingerprint: Type.String(),
+  version: Type.Integer(),
 });
-/** `above`: what each of the minters is narrowed to. `ttl_ms`: until the first of the line ends. `fingerprint`: of all that rights follow from. */
+/** `above`: what each of the minters is narrowed to. `ttl_ms`: until the first of the line ends. `version`: moves when the organization takes rights away. */
 export type PrincipalRow = Static<typeof PrincipalRow>;
 
 export const principalByHash = (tx: Tx, hash: Buffer) => findPrincipal(tx, sql`t.hash = ${hash}`);
@@ -51,7 +51,7 @@ const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> =>
          (extract(epoch from least(t.expires_at, line.ends_at) - kernel.now()) * 1000)::float8 as ttl_ms,
          least(t.expires_at, line.ends_at) as ends_at, o.id as org_id, o.slug as org_slug, o.entitlements,
          u.id as user_id, u.email, u.name, m.role, ${given(sql`t.org_id`, sql`t.user_id`)},
-         identity.rights_fingerprint(t.org_id, t.id) as fingerprint
+         coalesce((select v.version from identity.rights_version v where v.org_id = t.org_id), 0)::float8 as version
     from identity.token t
     join identity.org o on o.id = t.org_id
     join identity.account u on u.id = t.user_id
@@ -62,19 +62,13 @@ const findPrincipal = (tx: Tx, which: Sql): Promise<PrincipalRow | undefined> =>
         from identity.token a where a.org_id = t.org_id and a.id = any(t.minters)) line
    where ${which}`;
 
-const SameRow = Type.Object({ same: Type.Union([Type.Boolean(), Type.Null()]) });
+const UnmovedRow = Type.Object({ unmoved: Type.Boolean() });
 
-/** A token as it was found: `endsAt` is when the first of its line ends. */
-export interface SharedToken {
-  org: string;
-  id: string;
-  endsAt: string;
-  fingerprint: string;
-}
-
-/** Shares locks, then tells whether a token's rights are still those of the fingerprint, and not over by the clock: see identity/0007. */
-export async function shareUnchanged(tx: Tx, t: SharedToken, locks: readonly string[]): Promise<boolean> {
-  const { same } = (await row(tx, SameRow)`
-    select identity.share_rights(${locks}::bigint[], ${t.org}, ${t.id}, ${t.fingerprint}, ${t.endsAt}::timestamptz) as same`)!;
-  return same === true;
-}
+/** Shares locks, then tells whether nobody in the organization has lost rights since this version, and this principal none by the clock. */
+export const shareUnmoved = async (
+  tx: Tx,
+  p: Pick<PrincipalRow, 'org_id' | 'version' | 'ends_at'>,
+  locks: readonly string[],
+): Promise<boolean> =>
+  (await row(tx, UnmovedRow)`
+    select identity.share_unmoved(${locks}::bigint[], ${p.org_id}, ${p.version}, ${p.ends_at}::timestamptz) as unmoved`)!.unmoved;
