@@ -1,6 +1,6 @@
 import { defineArea } from '../area.ts';
 import { loadSource } from './engine/sources.ts';
-import { doctorJob, leaveJob, pageJob, stepJob } from './jobs.ts';
+import { doctorJob, leaveJob, pageJob, renameJob, stepJob } from './jobs.ts';
 import { openOncall } from './open.ts';
 import { acknowledgeIncident, acknowledgeIncidentAlias } from './operations/acknowledge-incident.ts';
 import { addScheduleOverride } from './operations/add-schedule-override.ts';
@@ -104,7 +104,7 @@ export const oncall = defineArea({
   migrations: { schema: 'oncall', folder: new URL('./migrations/', import.meta.url) },
   sealed: [{ table: 'oncall.provider', column: 'auth_token', id: 'org_id' }],
   loaders: { src: loadSource },
-  jobs: [stepJob, pageJob, doctorJob, leaveJob],
+  jobs: [stepJob, pageJob, doctorJob, leaveJob, renameJob],
   tasks: [staleAlerts, findLostWork, forgetOld, heartbeat, examineDaily],
   open: openOncall,
 });

@@ -1,5 +1,6 @@
 import { defineArea } from '../area.ts';
 import { loadKey } from './engine/credentials/loader.ts';
+import { uncountJob } from './engine/uncount.ts';
 import { openRegistry } from './open.ts';
 import { createRegistry } from './operations/create-registry.ts';
 import { createRegistryKey } from './operations/create-registry-key.ts';
@@ -71,6 +72,7 @@ export const registry = defineArea({
     },
   ],
   loaders: { reg: loadKey },
+  jobs: [uncountJob],
   tasks,
   open: openRegistry,
 });

@@ -23,6 +23,7 @@ export const pageJob: Job<unknown, { channels: Channels }> = job(
     const org = run.org!;
     const page = await run.db.read((tx) => pages.beginSending(tx, org, run.key, run.fenced));
     if (!page) return;
+    if (page.is_removed) return run.finishWith((tx) => note(tx, org, page.incident_id, tellRemoved(page)));
 
     const sender = { app: run.app, db: run.db, channels };
     let sent: Sent | undefined;
@@ -47,6 +48,12 @@ const tellSent = (page: pages.SendingRow): Entry => ({
   kind: 'page_sent',
   message: `${pageAsSubject(page.channel)} to ${page.label} went out`,
   data: { pageId: page.id, channel: page.channel, userId: page.user_id },
+});
+
+const tellRemoved = (page: pages.SendingRow): Entry => ({
+  kind: 'page_canceled',
+  message: `${pageAsSubject(page.channel)} to ${page.label} is canceled: they were removed from the organization`,
+  data: { count: 1, userId: page.user_id },
 });
 
 /** A page of the walk is needed while nobody has acknowledged; one to whoever acknowledged, while the incident is theirs. */

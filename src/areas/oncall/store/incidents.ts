@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { hasJob, type NamedJob } from '../../../kernel/jobs/index.ts';
 import type { Slice } from '../../../kernel/slice.ts';
-import { sql, type Visible } from '../../../kernel/sql.ts';
+import { type Sql, sql, type Visible } from '../../../kernel/sql.ts';
 import { makeIds } from '../../../kernel/time.ts';
 import type { CountChange } from '../rules/attach.ts';
 import type { Policy, Walk } from '../rules/walk.ts';
@@ -262,13 +262,43 @@ const UnresolvedRow = Type.Object({ title: Type.String() });
 export const unresolvedOf = (tx: Tx, org: string, serviceId: string) => rows(tx, UnresolvedRow)`
   select title from oncall.incident where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved' order by id desc limit 5`;
 
-export const renameUnresolved = (tx: Tx, org: string, serviceId: string, name: string) => run(tx)`
-  update oncall.incident set service_name = ${name} where org_id = ${org} and service_id = ${serviceId} and status <> 'resolved'`;
+export interface SliceOfService {
+  serviceId: string;
+  /** Incidents with a lesser id; null: from the newest on. */
+  after: string | null;
+  limit: number;
+}
 
-/** Those that the public knows of. As many as people wrote updates for. */
-export const renamePublic = (tx: Tx, org: string, serviceId: string, name: string) => run(tx)`
-  update oncall.incident set service_name = ${name} where org_id = ${org} and service_id = ${serviceId} and service_name <> ${name}
-     and id in (select distinct incident_id from oncall.public_update where org_id = ${org})`;
+const SeenRow = Type.Object({ last: nullable(Type.String()), seen: Type.Integer() });
+
+const renameSome = async (
+  tx: Tx,
+  org: string,
+  { serviceId, after, limit }: SliceOfService,
+  name: string,
+  which: { are: Sql; but?: Sql },
+) => {
+  const { last, seen } = (await row(tx, SeenRow)`
+    with slice as materialized (
+      select id from oncall.incident where org_id = ${org} and service_id = ${serviceId} and ${which.are}
+         and (${after}::text is null or id < ${after}) order by id desc limit ${limit}),
+    renamed as (
+      update oncall.incident i set service_name = ${name}
+       where i.org_id = ${org} and i.id in (select id from slice) and i.service_name <> ${name} and ${which.but ?? sql`true`})
+    select min(id) as last, count(*)::int as seen from slice`)!;
+  return seen === limit ? last : null;
+};
+
+/** Gives some unresolved incidents the name. The last one, when there may be more; null otherwise. */
+export const renameUnresolved = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
+  renameSome(tx, org, slice, name, { are: sql`status <> 'resolved'` });
+
+/** The same for resolved incidents that the public knows of. */
+export const renamePublic = (tx: Tx, org: string, slice: SliceOfService, name: string): Promise<string | null> =>
+  renameSome(tx, org, slice, name, {
+    are: sql`status = 'resolved'`,
+    but: sql`exists (select from oncall.public_update u where u.org_id = i.org_id and u.incident_id = i.id)`,
+  });
 
 const OverdueRow = Type.Object({ org_id: Type.String(), id: Type.String() });
 /** Walks whose step, or reminder, should have come a while ago, and without this job. Every organization has its share: the oldest of each first. */

@@ -122,21 +122,30 @@ const SendingRow = Type.Object({
   sending_at: Type.String(),
   now: Type.String(),
   was: pageState,
+  is_removed: Type.Boolean(),
   title: Type.String(),
   service_name: Type.String(),
   description: nullable(Type.String()),
 });
 export type SendingRow = Static<typeof SendingRow>;
 
-/** Commits us to it before the provider is called, while `fenced` has a row: its job is ours. Undefined: it was canceled, or has ended. */
+/**
+ * Commits us to it before the provider is called, while `fenced` has a row: its job is ours. Undefined: it was canceled, or has ended.
+ * `is_removed`: its person is no member any more, so it is canceled now.
+ */
 export const beginSending = (tx: Tx, org: string, id: string, fenced: Sql) => row(tx, SendingRow)`
   with job as materialized (${fenced}),
-       was as materialized (select state, sending_at from oncall.page where org_id = ${org} and id = ${id} and exists (select from job) for update)
-  update oncall.page p set state = 'sending', attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, c.now)
+       was as materialized (
+         select state, sending_at,
+                state = 'queued' and not exists (select from identity.member m where m.org_id = q.org_id and m.user_id = q.user_id) as is_removed
+           from oncall.page q where org_id = ${org} and id = ${id} and exists (select from job) for update)
+  update oncall.page p
+     set state = case when was.is_removed then 'canceled' else 'sending' end, ended_at = case when was.is_removed then c.now else p.ended_at end,
+         attempts = p.attempts + 1, sending_at = coalesce(p.sending_at, c.now)
     from was, oncall.incident i, (select kernel.now() as now offset 0) c
    where p.org_id = ${org} and p.id = ${id} and was.state in ('queued', 'sending') and i.org_id = p.org_id and i.id = p.incident_id
   returning p.id, p.incident_id, p.user_id, p.label, p.channel, p.address, p.code, p.held_back, p.notice, p.about, p.attempts, p.sending_at, c.now,
-            was.state as was, i.title, i.service_name, i.description`;
+            was.state as was, was.is_removed, i.title, i.service_name, i.description`;
 
 const PageRow = Type.Object({
   id: Type.String(),
@@ -279,11 +288,21 @@ export const newestPlaceOf = (tx: Tx, org: string, at: Pick<Place, 'incident_id'
   select pass, step, notice from oncall.page
    where org_id = ${org} and incident_id = ${at.incident_id} and round = ${at.round} and user_id = ${userId} order by id desc limit 1`;
 
-/** What has not gone out yet of somebody's pages, whichever incident and step made them. */
-export const cancelQueuedTo = (tx: Tx, org: string, userId: string) => rows(tx, Type.Object({ incident_id: Type.String() }))`
-  update oncall.page set state = 'canceled', ended_at = kernel.now()
-   where org_id = ${org} and user_id = ${userId} and state = 'queued'
-  returning incident_id`;
+/** Some of somebody's pages that have not gone out yet and were made before `until`, whichever step made them; of one incident together. */
+export const cancelQueuedTo = (tx: Tx, org: string, userId: string, until: string, limit: number) =>
+  rows(tx, Type.Object({ incident_id: Type.String() }))`
+    update oncall.page set state = 'canceled', ended_at = kernel.now()
+     where org_id = ${org} and id in (
+       select id from oncall.page where org_id = ${org} and user_id = ${userId} and state = 'queued' and id <= ${until}
+        order by incident_id, id limit ${limit} for no key update)
+    returning incident_id`;
+
+/** The last page that waits to go out to somebody. */
+export const lastQueuedTo = async (tx: Tx, org: string, userId: string): Promise<string | undefined> =>
+  (
+    await row(tx, Type.Object({ id: Type.String() }))`
+      select id from oncall.page where org_id = ${org} and user_id = ${userId} and state = 'queued' order by id desc limit 1`
+  )?.id;
 
 export const hasten = (tx: Tx, org: string, id: string) => run(tx)`
   update oncall.page set due_at = least(due_at, kernel.now()) where org_id = ${org} and id = ${id} and state = 'queued'`;

@@ -2,13 +2,13 @@ import type { Caches } from '../../../kernel/cache.ts';
 import type { Tx } from '../../../kernel/db/index.ts';
 import { topics } from '../rules/topics.ts';
 import { deleteLink, type LinkRow, linkedElsewhere } from '../store/blobs.ts';
-import { uncountIndexes } from '../store/content.ts';
 import { forgetOnceTagged } from '../store/once-tagged.ts';
 import { linkRef, review } from '../store/queue.ts';
 import { changeFigures, lockQuota } from '../store/quota.ts';
 import * as store from '../store/removal.ts';
 import type { RepositoryRow } from '../store/repositories.ts';
 import { bookBytes, bookGone, type GoneManifest } from './quota.ts';
+import { recountIndexes } from './uncount.ts';
 
 // How things leave a registry. Each keeps three promises in one transaction: the figures of the quota, what garbage collection must
 // look at, and what other processes have to forget. Locks: link or manifest first, the registry's row last.
@@ -49,7 +49,7 @@ export async function dropManifest(
   await forgetOnceTagged(tx, repository.id, digest);
   const refs = needed.map((blobId) => linkRef(repository.id, blobId));
   await review(tx, repository.registry_id, 'link', refs, leaving.delaySeconds, leaving.graceSeconds ?? null);
-  await uncountIndexes(tx, repository.id, digest);
+  await recountIndexes(tx, repository, digest);
   // Its tags went with it: everything remembered of the repository's names is in doubt.
   await caches.drop(tx, topics.repository(repository.id));
   return gone;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { rows, run, type Tx } from '../../../kernel/db/index.ts';
+import { row, rows, run, type Tx } from '../../../kernel/db/index.ts';
 import { channelNamed, wake } from '../../../kernel/jobs/index.ts';
 import { sql } from '../../../kernel/sql.ts';
 import { indexBounds, mostContentBytes } from '../rules/manifest.ts';
@@ -30,22 +30,49 @@ const contentBytes = sql`(
 export const countContent = (tx: Tx, ids: number[]) => run(tx)`
   update registry.manifest m set content_bytes = ${contentBytes} where m.id = any(${ids}::bigint[])`;
 
-/** Something that indexes list came or went: they are counted anew in a moment. Not those that somebody holds: whoever pushes an index
- *  counts it. */
-export async function uncountIndexes(tx: Tx, repositoryId: number, digest: string) {
+/** Indexes that one transaction counts anew. */
+export const uncountedAtOnce = 100;
+
+const ListedRow = Type.Object({ listed: Type.Integer(), uncounted: Type.Integer() });
+
+/**
+ * Something that indexes list came or went: they, and what lists them, are counted anew in a moment. Not those that somebody holds:
+ * whoever pushes an index counts it. False: there may be more of them than this took.
+ */
+export async function uncountIndexes(tx: Tx, repositoryId: number, digest: string): Promise<boolean> {
+  const { listed, uncounted } = (await row(tx, ListedRow)`
+  with recursive listing (id, depth) as (
+    select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
+    union all
+    select c.parent_id, l.depth + 1 from listing l join registry.manifest o on o.id = l.id
+      join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexBounds.depth}
+  ), slice as materialized (
+    select id from listing limit ${uncountedAtOnce}
+  ), uncounted as (
+    update registry.manifest set content_bytes = null
+     where id in (
+       select p.id from registry.manifest p where p.content_bytes is not null and p.id in (select id from slice)
+        order by p.id for no key update of p skip locked)
+    returning id
+  )
+  select (select count(*) from slice)::int as listed, (select count(*) from uncounted)::int as uncounted`)!;
+  if (uncounted > 0) wake(tx, weighTask);
+  return listed < uncountedAtOnce;
+}
+
+const ListerRow = Type.Object({ id: Type.Integer(), digest: Type.String(), is_listed: Type.Boolean() });
+
+/** Indexes that list a manifest, some after this one, and whether others list them. */
+export const listersAfter = (tx: Tx, repositoryId: number, digest: string, after: number) => rows(tx, ListerRow)`
+  select p.id, p.digest, exists (select from registry.manifest_child o where o.repository_id = c.repository_id and o.digest = p.digest) as is_listed
+    from registry.manifest_child c join registry.manifest p on p.id = c.parent_id
+   where c.repository_id = ${repositoryId} and c.digest = ${digest} and c.parent_id > ${after} order by c.parent_id limit ${uncountedAtOnce}`;
+
+export async function uncount(tx: Tx, ids: number[]): Promise<void> {
   const uncounted = await run(tx)`
-  update registry.manifest set content_bytes = null
-   where id in (
-     select p.id from registry.manifest p
-      where p.content_bytes is not null and p.id in (
-        with recursive listing (id, depth) as (
-          select parent_id, 1 from registry.manifest_child where repository_id = ${repositoryId} and digest = ${digest}
-          union all
-          select c.parent_id, l.depth + 1 from listing l join registry.manifest o on o.id = l.id
-            join registry.manifest_child c on c.repository_id = o.repository_id and c.digest = o.digest where l.depth < ${indexBounds.depth}
-        )
-        select id from listing limit 100)
-      order by p.id for no key update of p skip locked)`;
+    update registry.manifest set content_bytes = null
+     where id in (select id from registry.manifest where id = any(${ids}::bigint[]) and content_bytes is not null
+                   order by id for no key update skip locked)`;
   if (uncounted > 0) wake(tx, weighTask);
 }
 

@@ -17,6 +17,7 @@ import { areas } from '../../index.ts';
 import { makeRegistryMetrics } from '../engine/metrics.ts';
 import type { PullThrough } from '../engine/pull-through/types.ts';
 import { type Engine, makeSettings, type RegistrySettings } from '../engine/settings.ts';
+import { uncountJob } from '../engine/uncount.ts';
 import { registerMetrics } from '../metrics.ts';
 import { ociPlane } from '../planes/oci/index.ts';
 import type { Access, Reach } from '../rules/access.ts';
@@ -81,6 +82,7 @@ export async function registryServer(t: TestContext, options: Options = {}): Pro
     name: 'registry',
     operations: [],
     migrations: { schema: 'registry', folder: new URL('../migrations/', import.meta.url) },
+    jobs: [uncountJob],
     tasks,
     open: ({ app }) => {
       const own: Engine = { app, settings: { ...makeSettings(app.config), ...options.settings } };

@@ -6,15 +6,15 @@ import { enqueue, type Job, job } from '../../../../kernel/jobs/index.ts';
 import { now } from '../../../../kernel/time.ts';
 import { onCallAt, reanchored } from '../../rules/rotation.ts';
 import * as incidents from '../../store/incidents.ts';
-import { cancelQueuedTo } from '../../store/pages.ts';
+import { cancelQueuedTo, lastQueuedTo } from '../../store/pages.ts';
 import * as schedules from '../../store/schedules.ts';
 import { note, noteAll } from '../../store/timeline.ts';
 import { wakeWalk } from '../step.ts';
 import { walkAgain } from './again.ts';
 
-/** Incidents that the removal itself hands on; `leaveJob` hands on the others, so many in each transaction. */
-const inRemoval = 100;
-const inJob = 25;
+/** Incidents that the removal itself hands on, and pages that it cancels; `leaveJob` does the others, so many in each transaction. */
+const inRemoval = { incidents: 100, pages: 500 };
+const inJob = { incidents: 25, pages: 500 };
 
 const Leaving = Type.Object({
   userId: Type.String(),
@@ -23,15 +23,18 @@ const Leaving = Type.Object({
   leftAt: Type.String(),
   /** The last incident that was handed on. */
   after: Type.String(),
+  /** The last page to them that waited when they were removed; later ones are made for them as a member once more. */
+  lastPage: Type.Optional(Type.String()),
 });
 type Leaving = Static<typeof Leaving>;
 
 /**
- * Hands on a slice of the incidents of somebody who was removed, and leaves a job for the next one behind whatever else is due in the lane.
- * Safe to run twice: the slice, its end and the next job are one transaction.
+ * Hands on a slice of the incidents of somebody who was removed, then cancels a slice of the pages to them, and leaves a job for the next
+ * slice behind whatever else is due in the lane. Safe to run twice: the slice, its end and the next job are one transaction. A page that
+ * falls due before its slice is canceled by its own job.
  */
 export const leaveJob: Job<Leaving, unknown> = job('oncall.leave', { lane: 'page', payload: Leaving, maxAttempts: 10_000 }, (run) =>
-  run.finishWith((tx) => handOnSlice(tx, run.org!, run.payload, inJob)),
+  run.finishWith((tx) => leaveSlice(tx, run.org!, run.payload, inJob)),
 );
 
 /**
@@ -53,19 +56,16 @@ export async function leaveOncall(tx: Tx, by: Actor, member: { id: string; email
   for (const policy of await schedules.policiesNaming(tx, org, member.id))
     told.push(`the policy ${policy.name} still names them; it goes on to its next step at once there, so change it`);
   const label = member.name || member.email;
-  const { handed, goesOn } = await handOnSlice(tx, org, { userId: member.id, label, leftAt: at, after: '' }, inRemoval);
+  const lastPage = await lastQueuedTo(tx, org, member.id);
+  const leaving = { userId: member.id, label, leftAt: at, after: '', ...(lastPage ? { lastPage } : {}) };
+  const { handed, goesOn } = await leaveSlice(tx, org, leaving, inRemoval);
+  if (goesOn) told.push(`further incidents of theirs are handed on after the first ${inRemoval.incidents}; the timeline of each says so`);
   told.push(...handed.map(({ title }) => `the incident “${title}” is handed on`));
-  if (goesOn) told.push(`further incidents of theirs are handed on after these ${inRemoval}; the timeline of each says so`);
-  const canceled = Map.groupBy(await cancelQueuedTo(tx, org, member.id), (page) => page.incident_id);
-  const lines = [...canceled].map(([incidentId, { length: n }]) => ({
-    incidentId,
-    kind: 'page_canceled',
-    message: `${n} ${n > 1 ? 'pages' : 'page'} to ${label} still to go out ${n > 1 ? 'are' : 'is'} canceled: they were removed from the organization`,
-    data: { count: n, userId: member.id },
-  }));
-  await noteAll(tx, org, lines);
-  return told;
+  return told.length <= mostTold ? told : [...told.slice(0, mostTold - 1), `there are ${told.length - mostTold + 1} changes more`];
 }
+
+/** Sentences for the person who removes somebody: the audit log keeps no longer list. */
+const mostTold = 20;
 
 async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow, userId: string, at: string): Promise<string> {
   const before = schedules.rotationOf(schedule);
@@ -86,15 +86,29 @@ async function leaveRotation(tx: Tx, by: Actor, schedule: schedules.ScheduleRow,
   return wasOnCall ? `they were on call in the schedule ${schedule.name}; ${next.label} is now` : `they left the schedule ${schedule.name}`;
 }
 
-/** Incidents in the order of their ids. When there may be more, a job goes on after the last one. */
-async function handOnSlice(tx: Tx, org: string, leaving: Leaving, limit: number) {
+/** Incidents in the order of their ids, and once there are no more, pages. When there may be more of either, a job goes on. */
+async function leaveSlice(tx: Tx, org: string, leaving: Leaving, limit: typeof inJob) {
   const { userId, label, leftAt: until, after } = leaving;
-  const handed = await incidents.incidentsOfPerson(tx, org, { userId, after, until, limit });
+  const handed = await incidents.incidentsOfPerson(tx, org, { userId, after, until, limit: limit.incidents });
   for (const incident of handed) await handOnIncident(tx, org, incident, userId, label);
-  const goesOn = handed.length === limit;
+  const goesOn = handed.length === limit.incidents;
+  const canceled = goesOn ? 0 : await cancelPages(tx, org, leaving, limit.pages);
   const payload = { ...leaving, after: handed.at(-1)?.id ?? after };
-  if (goesOn) await enqueue(tx, leaveJob, { key: `${org}:${userId}:${until}`, org, payload });
+  if (goesOn || canceled === limit.pages) await enqueue(tx, leaveJob, { key: `${org}:${userId}:${until}`, org, payload });
   return { handed, goesOn };
+}
+
+async function cancelPages(tx: Tx, org: string, { userId, label, lastPage }: Leaving, limit: number): Promise<number> {
+  if (lastPage === undefined) return 0;
+  const canceled = await cancelQueuedTo(tx, org, userId, lastPage, limit);
+  const lines = [...Map.groupBy(canceled, (page) => page.incident_id)].map(([incidentId, { length: n }]) => ({
+    incidentId,
+    kind: 'page_canceled',
+    message: `${n} ${n > 1 ? 'pages' : 'page'} to ${label} still to go out ${n > 1 ? 'are' : 'is'} canceled: they were removed from the organization`,
+    data: { count: n, userId },
+  }));
+  await noteAll(tx, org, lines);
+  return canceled.length;
 }
 
 /** The incident is locked. */

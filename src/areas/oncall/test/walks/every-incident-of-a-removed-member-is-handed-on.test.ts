@@ -46,8 +46,9 @@ test('every incident of a removed member is handed on, also when the server stop
   const audited = (await made(owner.get('/organization/audit'))).entries.find(
     (e: { action: string }) => e.action === 'organization.member.remove',
   );
-  assert.equal(audited.detail.oncall.length, 101);
-  assert.match(audited.detail.oncall.at(-1), /^further incidents of theirs are handed on/);
+  assert.equal(audited.detail.oncall.length, 20);
+  assert.match(audited.detail.oncall[0], /^further incidents of theirs are handed on/);
+  assert.equal(audited.detail.oncall.at(-1), 'there are 82 changes more');
   await eventually(async () => (await incidents(first)).filter((i) => i.status === 'open').length >= 175);
   const stopping = first.stop();
   release();

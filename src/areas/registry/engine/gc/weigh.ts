@@ -11,19 +11,26 @@ const atOnce = { weighed: 100, counted: 20 };
  *  manifests had a weight; some at a time: whoever pushes waits for none of it for long. */
 export async function weighManifests(app: App, signal: AbortSignal, log: Logger): Promise<number> {
   let worked = 0;
-  for (let after = 0; !signal.aborted; ) {
-    const ids = await app.db.read((tx) => uncountedAfter(tx, after, atOnce.counted));
-    const last = ids.at(-1);
-    if (last === undefined) break;
-    worked += await countThese(app, log, ids);
-    after = last;
-  }
+  // From the beginning again while there is something: an index may be uncounted behind the place where this one is.
+  for (let counted = await countPass(app, signal, log); counted > 0; counted = await countPass(app, signal, log)) worked += counted;
   while (!signal.aborted) {
     const weighed = await app.db.write((tx) => weighSome(tx, atOnce.weighed));
     if (weighed === 0) break;
     worked += weighed;
   }
   return worked;
+}
+
+async function countPass(app: App, signal: AbortSignal, log: Logger): Promise<number> {
+  let counted = 0;
+  for (let after = 0; !signal.aborted; ) {
+    const ids = await app.db.read((tx) => uncountedAfter(tx, after, atOnce.counted));
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    counted += await countThese(app, log, ids);
+    after = last;
+  }
+  return counted;
 }
 
 /** One that cannot be counted is left as it is, and keeps no other from it: then each has a transaction of its own. */

@@ -8,7 +8,7 @@ import { indexBounds, type Manifest } from '../../rules/manifest.ts';
 import type { Algorithm } from '../../rules/names.ts';
 import { topics } from '../../rules/topics.ts';
 import { type BlobRow, linkBlob, linkedElsewhere, shareLinks } from '../../store/blobs.ts';
-import { countContent, uncountIndexes } from '../../store/content.ts';
+import { countContent } from '../../store/content.ts';
 import { insertTag, keepListed, ledTo, lockTag, moveTag, putManifest, renewTag, shareListed } from '../../store/manifests.ts';
 import { noteOnceTagged } from '../../store/once-tagged.ts';
 import { redeemPromises } from '../../store/promises.ts';
@@ -17,6 +17,7 @@ import { forgetChecked } from '../../store/upstreams.ts';
 import type { Allow } from '../credentials/index.ts';
 import { withRoom } from '../gc/evict.ts';
 import { bookBytes } from '../quota.ts';
+import { recountIndexes } from '../uncount.ts';
 import { patiently } from './patience.ts';
 
 export interface Pushed {
@@ -56,7 +57,7 @@ export async function storeManifest(tx: Tx, caches: Caches, pushed: Pushed): Pro
     if (parsed.children.length > 0) await keepWhatIsListed(tx, repository, id, by);
   }
   if (parsed.children.length > 0) await countContent(tx, [id]);
-  if (fresh) await uncountIndexes(tx, repository.id, digest);
+  if (fresh) await recountIndexes(tx, repository, digest);
 
   const tags = [...new Set(pushed.tags)].sort();
   for (const tag of tags) await setTag(tx, caches, repository, tag, { id, cached });
