@@ -23,6 +23,9 @@ export const isFromHere = ({ remoteAddress = '' }: Socket): boolean => /^(?:::ff
 /** The address that a connection comes from, IPv4 as such. */
 export const addressOfPeer = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string => remoteAddress.replace(/^::ffff:/, '');
 
+/** The far end of a connection: a TLS socket and the connection that it wraps have the same. */
+export const farEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
 /** A chain of proxies is short: whoever writes more than this into X-Forwarded-For wants us to read. */
 const longest = { characters: 1_000, hops: 20 };
 

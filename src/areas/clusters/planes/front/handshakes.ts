@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { farEnd } from '../../../../kernel/http/peer.ts';
 import { makeStrangers, type StrangerBounds } from './strangers.ts';
 
 // A handshake costs the event loop a third of a millisecond, and Node begins all that have come in one turn of the loop: hundreds at once would
@@ -34,11 +35,10 @@ export function paceHandshakes(server: Server, addressOf: (socket: Socket) => st
     isDue = true;
     setImmediate(beginSome);
   };
-  // TLS wraps a connection in a socket of its own; both name the same peer.
+  // TLS wraps a connection in a socket of its own.
   const byPeer = new Map<string, Socket>();
-  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
+    const peer = farEnd(socket);
     const address = addressOf(socket) ?? '';
     byPeer.set(peer, socket);
     socket.on('error', () => {}); // it is closed, which is all that matters
@@ -52,7 +52,7 @@ export function paceHandshakes(server: Server, addressOf: (socket: Socket) => st
     beginSoon();
   });
   server.prependListener('secureConnection', (socket: TLSSocket) => {
-    const raw = byPeer.get(peerOf(socket));
+    const raw = byPeer.get(farEnd(socket));
     if (raw) pending.leave(raw);
   });
 }
