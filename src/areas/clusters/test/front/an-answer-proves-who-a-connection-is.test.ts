@@ -42,7 +42,7 @@ test('a connection is known once an answer proves its token, and a stranger agai
   ]);
   // Neither what a server takes for anonymous, nor what may be said before the token is looked at.
   for (const authorization of [undefined, 'Bearer', 'Bearer  x', 'Bearer x y', 'Basic eDp4'])
-    assert.deepEqual(await askEach({}, [200, authorization], [200]), [false, false], authorization);
+    assert.deepEqual(await askEach({}, [200, authorization], [200]), [false, false], String(authorization));
   for (const status of [400, 403, 429, 503]) assert.deepEqual(await askEach({}, [status, 'Bearer x'], [200]), [false, false], `${status}`);
   const own = { cert: node.certificate, key: node.key };
   assert.deepEqual(await askEach(own, [403], [401], [200], [200]), [true, true, false, true], 'a refused certificate');
