@@ -203,13 +203,16 @@ function talkWith(room: Room, shown: Shown, request: IncomingMessage, socket: Du
  *  403 and 429 may be said before it is looked at. */
 const isProof = (status: number): boolean => status < 400 || status === 404 || status === 409;
 
+/** With two spaces Kubernetes reads an empty token, and takes its bearer for anonymous. */
+const isBearer = /^Bearer \S+$/i;
+
 /** A connection is known once an answer proves it, and unknown again after 401. */
 function noteProof({ strangers, sockets }: Room, socket: TLSSocket, shown: Shown, request: IncomingMessage, response: ServerResponse) {
   const { writeHead } = response;
   response.writeHead = ((status: number, ...more: unknown[]) => {
     if (sockets.has(socket)) {
       if (status === 401 && !strangers.has(socket)) strangers.enter(socket);
-      else if (isProof(status) && (shown.is === 'good' || /^Bearer /i.test(request.headers.authorization ?? ''))) strangers.leave(socket);
+      else if (isProof(status) && (shown.is === 'good' || isBearer.test(request.headers.authorization ?? ''))) strangers.leave(socket);
     }
     return Reflect.apply(writeHead, response, [status, ...more]);
   }) as typeof writeHead;
