@@ -5,8 +5,8 @@ import type { Registry } from 'prom-client';
 import { makeAttempts } from '../identity/attempts.ts';
 import { hashKey } from '../identity/token-format.ts';
 import type { App } from '../kernel/app.ts';
+import { heldSentence } from '../kernel/data/restore-hold.ts';
 import { Refusal } from '../kernel/errors.ts';
-import { heldSentence } from '../kernel/restore-hold.ts';
 import { listRoles, type Role } from '../kernel/roles.ts';
 import { now } from '../kernel/time.ts';
 

@@ -1,5 +1,6 @@
 import type { Caches } from './cache.ts';
 import type { Config } from './config.ts';
+import type { RestoreHold } from './data/restore-hold.ts';
 import type { Connection, Db } from './db/index.ts';
 import type { Dns } from './dns/index.ts';
 import type { Guard } from './guard/index.ts';
@@ -8,7 +9,6 @@ import type { Waker } from './jobs/wake.ts';
 import type { Listener } from './listen.ts';
 import type { Logger } from './log.ts';
 import type { ProductMail } from './mail.ts';
-import type { RestoreHold } from './restore-hold.ts';
 import type { Secrets } from './secrets.ts';
 import type { ByteBudget, LoopWatch, Refusals, Turnstile } from './shares/index.ts';
 import type { Storage } from './storage/index.ts';

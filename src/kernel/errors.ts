@@ -70,3 +70,10 @@ export const exitCodes = {
   refused: 11,
   backup: 12,
 } as const;
+
+/**
+ * How long a failure lasts. `for good`: the recipient or the message itself is refused. `until mended`: the same message may pass once something
+ * else has changed (a policy, a full mailbox, our own settings), so it is tried on; a caller with another way takes that at once. `for now`: the
+ * next attempt may pass.
+ */
+export type Lasting = 'for good' | 'until mended' | 'for now';

@@ -1,8 +1,9 @@
 import type { Transporter } from 'nodemailer';
 import Type from 'typebox';
 import type { App } from './app.ts';
+import { heldSentence, type RestoreHold } from './data/restore-hold.ts';
+import type { Lasting } from './errors.ts';
 import { GiveUp, job } from './jobs/declare.ts';
-import { heldSentence, type RestoreHold } from './restore-hold.ts';
 
 /** The product's own mail: pages, invitations, subscriptions. */
 export interface Mail {
@@ -47,13 +48,6 @@ export interface Message {
   id: string;
   headers?: Record<string, string>;
 }
-
-/**
- * How long a failure lasts. `for good`: the recipient or the message itself is refused. `until mended`: the same message may pass once something
- * else has changed (a policy, a full mailbox, our own settings), so it is tried on; a caller with another way takes that at once. `for now`: the
- * next attempt may pass.
- */
-export type Lasting = 'for good' | 'until mended' | 'for now';
 
 /** The message did not leave, and why. */
 export class NotDelivered extends Error {

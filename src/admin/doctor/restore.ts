@@ -1,5 +1,5 @@
+import { findHold } from '../../kernel/data/restore-hold.ts';
 import type { Db } from '../../kernel/db/index.ts';
-import { findHold } from '../../kernel/restore-hold.ts';
 import { waitingToLeave } from '../restore/go.ts';
 import { type Finding, ok, warn } from './finding.ts';
 

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { waitingMail } from '../../areas/email/index.ts';
 import { audit, operator } from '../../identity/audit.ts';
+import { endHold, findHold } from '../../kernel/data/restore-hold.ts';
 import type { Tx } from '../../kernel/db/index.ts';
 import { exitCodes, Stop } from '../../kernel/errors.ts';
 import { jobAdmin } from '../../kernel/jobs/index.ts';
-import { endHold, findHold } from '../../kernel/restore-hold.ts';
 import { installation } from '../organization.ts';
 import { printJson, printTable, type Shown } from '../output.ts';
 import type { Session } from '../session.ts';

@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { fakeSmtp } from '../../../test/fakes/smtp.ts';
 import { quarterdeck } from '../../../test/harness/index.ts';
 import { eventually } from '../../../test/harness/process.ts';
+import type { Lasting } from '../errors.ts';
 import { enqueue, jobAdmin } from '../jobs/index.ts';
-import { type Lasting, type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
+import { type Message, NotDelivered, relayMail, sendMail } from '../mail.ts';
 import { sql } from '../sql.ts';
 
 const message: Message = { org: 'org_1', to: 'ada@example.com', subject: 'Grüße', text: 'Hello.\n.\nBye.', id: 'page 7/α' };

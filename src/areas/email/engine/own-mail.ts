@@ -1,6 +1,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import type { App } from '../../../kernel/app.ts';
-import { headerIdOf, type Lasting, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
+import type { Lasting } from '../../../kernel/errors.ts';
+import { headerIdOf, type Mail, type Message, NotDelivered } from '../../../kernel/mail.ts';
 import { makeIds, now } from '../../../kernel/time.ts';
 import { makeBodyHash } from '../clients/dkim.ts';
 import { domainOf, foldAddress } from '../rules/envelope.ts';

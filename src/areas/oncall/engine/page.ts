@@ -1,6 +1,6 @@
 import type { Tx } from '../../../kernel/db/index.ts';
+import type { Lasting } from '../../../kernel/errors.ts';
 import { enqueue, type Job, type JobRun, job, moveOrEnqueue, RetryIn } from '../../../kernel/jobs/index.ts';
-import type { Lasting } from '../../../kernel/mail.ts';
 import { PageFailed, type Sent } from '../clients/channels/channel.ts';
 import type { Channels } from '../clients/channels/index.ts';
 import { pageAsSubject } from '../rules/channels.ts';

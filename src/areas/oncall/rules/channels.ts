@@ -1,7 +1,7 @@
 // The channels by which people are paged, in one table. Steps ask it where a page goes, previews what would keep it from arriving,
 // saving asks what a rule needs, and sending why a page cannot go out. How each channel sends stands in clients/channels.
 import { channelNames } from '../../../../contract/oncall/channels.ts';
-import type { Lasting } from '../../../kernel/mail.ts';
+import type { Lasting } from '../../../kernel/errors.ts';
 
 export { channelNames };
 export type ChannelName = (typeof channelNames)[number];

@@ -1,4 +1,4 @@
-import type { Lasting } from '../../../kernel/mail.ts';
+import type { Lasting } from '../../../kernel/errors.ts';
 
 /** Codes of Twilio after which the same message may still go through. */
 const temporary = new Set([20429, 30001, 30008]);

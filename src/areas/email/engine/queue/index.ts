@@ -141,9 +141,7 @@ export async function startQueue(options: QueueOptions): Promise<Queue> {
   const renewal = renewHeld(app, held.items);
   const unhear = [
     app.waker.hear(queueChannel, claims.nudge),
-    app.waker.hear(clockMoved, inherit.clockMoved),
-    app.waker.hear(clockMoved, claims.nudge),
-    app.waker.hear(clockMoved, renewal.now),
+    ...[inherit.clockMoved, claims.nudge, renewal.now].map((hear) => app.waker.hear(clockMoved, hear)),
   ];
 
   return {

@@ -1,4 +1,4 @@
-import type { Lasting } from '../../../../kernel/mail.ts';
+import type { Lasting } from '../../../../kernel/errors.ts';
 import type { ChannelName } from '../../rules/channels.ts';
 import type { PageWords } from '../../rules/page-mail.ts';
 import type { Account } from '../twilio/client.ts';

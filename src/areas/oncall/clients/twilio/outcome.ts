@@ -1,4 +1,4 @@
-import type { Lasting } from '../../../../kernel/mail.ts';
+import type { Lasting } from '../../../../kernel/errors.ts';
 import { lastingOfCode } from '../../rules/provider-reports.ts';
 import { PageFailed } from '../channels/channel.ts';
 import { TwilioRefusal } from './client.ts';

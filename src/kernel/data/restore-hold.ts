@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { type Db, row, run, type Tx } from './db/index.ts';
-import type { Logger } from './log.ts';
+import { type Db, row, run, type Tx } from '../db/index.ts';
+import type { Logger } from '../log.ts';
 
 /**
  * After a restore, nothing leaves until the operator has seen what would be sent again: mail, pages, webhooks, mail to subscribers. The server of
