@@ -6,6 +6,8 @@
 import pg from 'pg';
 
 const [schema, moment, nth] = (process.env.QD_DIE_AT ?? '').split(':');
+/** Said every few seconds whatever a test does: the Nth statement would be another one each time. */
+const byTheClock = /email\.(?:holder|held_away)\b/;
 let seen = 0;
 const die = () => process.kill(process.pid, 'SIGKILL');
 const touched = new WeakSet<object>();
@@ -16,7 +18,7 @@ const query = pg.Client.prototype.query as (...args: any[]) => any;
 pg.Client.prototype.query = function (this: object, ...args: any[]) {
   const text: string = typeof args[0] === 'string' ? args[0] : (args[0]?.text ?? '');
   const isCommit = text === 'commit' && touched.delete(this);
-  const isOurs = text.includes(`${schema}.`);
+  const isOurs = text.includes(`${schema}.`) && !byTheClock.test(text);
   if (isOurs) touched.add(this);
   if (!isOurs && !isCommit) return query.apply(this, args);
   seen++;

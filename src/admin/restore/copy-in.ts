@@ -101,6 +101,8 @@ async function fill(client: pg.Client, table: Table, file: TableFile, directory:
  *  everything that was there is in the storage now. */
 async function releaseLeases(client: pg.Client, tables: readonly Table[]): Promise<void> {
   for (const table of tables) {
+    if (table.columns.includes('node') && table.columns.includes('stored_at'))
+      await client.query(`update ${quoted(table)} set stored_at = kernel.now() where stored_at is null`);
     if (!table.columns.includes('lease') || !table.columns.includes('lease_until')) continue;
     const isTied = table.columns.includes('node');
     const free = `lease = null, lease_until = null${isTied ? ', node = null' : ''}`;

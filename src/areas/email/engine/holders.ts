@@ -15,14 +15,17 @@ export const lostWithDisk =
  * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
  * for ever. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
  */
-export async function followHolders({ db, log }: App, signal: AbortSignal): Promise<void> {
-  await db.write(freeStored);
+export async function followHolders({ db, log, config }: App, signal: AbortSignal): Promise<void> {
+  const hasS3 = config.storage !== '';
+  if (hasS3) await db.write(freeStored);
   await db.write(store.watchHolders);
   await db.write(store.countHeldAway);
   for (const node of await db.read(store.findGone)) {
     let lost = 0;
     for (let failed = portion; failed > 0 && !signal.aborted; lost += failed) failed = await db.write((tx) => failPortion(tx, node));
-    await db.write((tx) => Promise.all([store.freeArrivals(tx, node), store.forgetSegments(tx, node)]));
+    await db.write((tx) => store.freeArrivals(tx, node));
+    // Without S3 its segments are its content of 30 days, which is there again when the directory is.
+    if (hasS3) await db.write((tx) => store.forgetSegments(tx, node));
     log.error({ node, recipients: lost }, 'mail on the disk of a server that is gone was given up, and its senders are told');
   }
   await db.write(store.countHeldAway);

@@ -212,3 +212,27 @@ export const summarize = (tx: Tx, messages: readonly string[]): Promise<number> 
                  (array_agg(last_error order by state_at desc) filter (where last_error is not null))[1] as last_error
             from email.recipient where message_id = any(${messages}::text[]) group by message_id) s, clock
    where m.id = s.message_id`;
+
+const MessageRow = Type.Object({ id: Type.String() });
+
+/** Which of these messages were handed in with a key that is revoked. */
+export const findRevoked = async (tx: Tx, messages: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set(
+    (
+      await rows(tx, MessageRow)`
+        select m.id from email.message m join email.send_key k on k.id = m.send_key_id
+         where m.id = any(${messages}::text[]) and k.revoked_at is not null`
+    ).map(({ id }) => id),
+  );
+
+const RecipientRow = Type.Object({ id: Type.Integer() });
+
+/** Which of these recipients are on their organization's suppression list. */
+export const findSuppressed = async (tx: Tx, recipients: readonly number[]): Promise<ReadonlySet<number>> =>
+  new Set(
+    (
+      await rows(tx, RecipientRow)`
+        select r.id from email.recipient r join email.suppression s on s.org_id = r.org_id and s.address = r.folded
+         where r.id = any(${recipients}::bigint[])`
+    ).map(({ id }) => id),
+  );

@@ -1,7 +1,6 @@
 import { entitlementsOf } from '../../../../identity/store/organizations.ts';
 import type { Tx } from '../../../../kernel/db/index.ts';
-import type { ClaimedRow, SentOnRow } from '../../store/queue.ts';
-import { findRevoked, findSuppressed } from '../../store/scheduled.ts';
+import { type ClaimedRow, findRevoked, findSuppressed, type SentOnRow } from '../../store/queue.ts';
 import type { Refused } from './fate.ts';
 
 /**
