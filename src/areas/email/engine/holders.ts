@@ -2,6 +2,7 @@ import type { App } from '../../../kernel/app.ts';
 import * as store from '../store/holders.ts';
 import { summarize } from '../store/queue.ts';
 import { freeStored } from '../store/segments.ts';
+import { mendTimes } from '../store/set-back.ts';
 import { failuresOf } from './webhooks/outcomes.ts';
 import { tellEndpoints } from './webhooks/tell.ts';
 
@@ -13,9 +14,10 @@ export const lostWithDisk =
 
 /**
  * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
- * for ever. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
+ * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
  */
 export async function followHolders({ db, log }: App, signal: AbortSignal): Promise<void> {
+  await db.write(mendTimes);
   await db.write(freeStored);
   await db.write(store.watchHolders);
   await db.write(store.countHeldAway);
