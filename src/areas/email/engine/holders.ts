@@ -2,7 +2,6 @@ import type { App } from '../../../kernel/app.ts';
 import * as store from '../store/holders.ts';
 import { summarize } from '../store/queue.ts';
 import { freeStored } from '../store/segments.ts';
-import { mendTimes } from '../store/set-back.ts';
 import { failuresOf } from './webhooks/outcomes.ts';
 import { tellEndpoints } from './webhooks/tell.ts';
 
@@ -17,7 +16,7 @@ export const lostWithDisk =
  * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
  */
 export async function followHolders({ db, log }: App, signal: AbortSignal): Promise<void> {
-  await db.write(mendTimes);
+  await db.write(store.mendTimes);
   await db.write(freeStored);
   await db.write(store.watchHolders);
   await db.write(store.countHeldAway);
