@@ -20,7 +20,7 @@ export interface LaneOptions {
   kinds: ReadonlyMap<string, number>;
   /** Jobs that this process has leased already. */
   leasedHere: () => number[];
-  /** Nothing of it begins: see kernel/data/restore-hold.ts. */
+  /** Nothing of it begins: see kernel/backup/restore-hold.ts. */
   isHeld?: () => boolean;
   /** Begins a claimed job and settles when its slot is free again. */
   begin: (job: ClaimedJob, claimedAt: number) => Promise<void>;

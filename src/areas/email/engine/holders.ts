@@ -13,9 +13,10 @@ export const lostWithDisk =
 
 /**
  * Counts the mail that waits for a data directory whose servers are away, and gives it up after 24 hours: its sender is told, rather than waiting
- * for ever. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
+ * for ever. Mail that a clock which was set back would keep goes on. Each portion is one transaction; a directory that comes back before that goes on with what it holds.
  */
 export async function followHolders({ db, log, config }: App, signal: AbortSignal): Promise<void> {
+  await db.write(store.mendTimes);
   const hasS3 = config.storage !== '';
   if (hasS3) await db.write(freeStored);
   await db.write(store.watchHolders);

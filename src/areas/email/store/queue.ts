@@ -1,10 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { rows, run, type Tx } from '../../../kernel/db/index.ts';
-import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
+import { claimFairly, type FairClaim, type Leased, orgsAfter, type Queue, renew } from '../../../kernel/jobs/index.ts';
 import { type Sql, sql } from '../../../kernel/sql.ts';
-import type { WantedHere } from './wanted.ts';
 
 // Recipients as a queue: taken by organizations in turn, under leases, and settled in batches.
+
+/** What this process would take next of a queue whose bytes may lie on one machine alone. */
+export interface WantedHere extends Pick<FairClaim, 'orgs' | 'running' | 'perOrg' | 'limit' | 'lease'> {
+  leaseSeconds: number;
+  /** What this process works on already, whatever the clock says of its leases. */
+  held: readonly number[];
+  node: string;
+}
 
 const queue: Queue = { table: sql`email.recipient`, idType: sql`bigint` };
 const isOpen = sql`q.done_at is null`;

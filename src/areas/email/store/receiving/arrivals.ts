@@ -3,7 +3,7 @@ import { rows, run, type Tx } from '../../../../kernel/db/index.ts';
 import { claimFairly, type Leased, orgsAfter, type Queue, renew } from '../../../../kernel/jobs/index.ts';
 import { sql } from '../../../../kernel/sql.ts';
 import type { Envelope } from '../../rules/receiving.ts';
-import type { WantedHere } from '../wanted.ts';
+import type { WantedHere } from '../queue.ts';
 
 // What has arrived: taken by organizations in turn under leases, and gone once it was told. store/arrivals-taken.ts writes it.
 
